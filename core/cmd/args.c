@@ -1,0 +1,135 @@
+/* Command lines: see args.h. */
+#include "cmd/args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+sluice_status args_parse(int argc, char **argv, const struct arg_spec *specs, size_t n,
+                         struct args *out, struct sluice_error *err)
+{
+    bool only_words = false;
+
+    memset(out, 0, sizeof *out);
+    out->specs = specs;
+    out->n_specs = n;
+    for (int i = 1; i < argc; i++) {
+        const char *word = argv[i];
+        const char *equals = strchr(word, '=');
+        size_t length = equals == NULL ? strlen(word) : (size_t)(equals - word);
+        size_t k;
+        if (!only_words && strcmp(word, "--") == 0) {
+            only_words = true;
+            continue;
+        }
+        if (!only_words && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
+            out->help = true;
+            continue;
+        }
+        if (only_words || word[0] != '-' || word[1] == '\0') {
+            if (out->n_words == ARGS_MAX) {
+                return error_set(err, SLUICE_E_CONFIG, "more than %d arguments", ARGS_MAX);
+            }
+            out->words[out->n_words++] = word;
+            continue;
+        }
+        for (k = 0; k < n; k++) {
+            if (strlen(specs[k].name) == length && memcmp(specs[k].name, word, length) == 0) {
+                break;
+            }
+        }
+        if (k == n) {
+            const char *names[64];
+            char given[100];
+            const char *near;
+            for (size_t j = 0; j < n && j < 64; j++) {
+                names[j] = specs[j].name;
+            }
+            snprintf(given, sizeof given, "%.*s", (int)length, word);
+            near = error_suggest(given, names, n < 64 ? n : 64);
+            return error_set(err, SLUICE_E_CONFIG, "unknown option %s%s%s%s; see sluice %s --help",
+                             given, near == NULL ? "" : ", did you mean ", near == NULL ? "" : near,
+                             near == NULL ? "" : "?", argv[0]);
+        }
+        if (specs[k].value == NULL) {
+            if (equals != NULL) {
+                return error_set(err, SLUICE_E_CONFIG, "%s takes no value, found %s", specs[k].name,
+                                 word);
+            }
+            out->values[k] = "";
+            continue;
+        }
+        if (equals == NULL && i + 1 >= argc) {
+            return error_set(err, SLUICE_E_CONFIG, "%s needs a value: %s %s", specs[k].name,
+                             specs[k].name, specs[k].value);
+        }
+        out->values[k] = equals == NULL ? argv[++i] : equals + 1;
+        if (out->n_repeated < ARGS_MAX) {
+            out->repeated[out->n_repeated] = out->values[k];
+            out->repeated_spec[out->n_repeated++] = k;
+        }
+    }
+    return SLUICE_OK;
+}
+
+const char *args_get(const struct args *args, const char *name)
+{
+    for (size_t k = 0; k < args->n_specs; k++) {
+        if (strcmp(args->specs[k].name, name) == 0) {
+            return args->values[k];
+        }
+    }
+    return NULL;
+}
+
+void args_help(const char *usage, const char *text, const struct arg_spec *specs, size_t n)
+{
+    printf("usage: %s\n\n%s\n", usage, text);
+    if (n > 0) {
+        printf("\noptions:\n");
+    }
+    for (size_t k = 0; k < n; k++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s%s%s", specs[k].name, specs[k].value == NULL ? "" : " ",
+                 specs[k].value == NULL ? "" : specs[k].value);
+        printf("  %-22s %s\n", left, specs[k].doc);
+    }
+}
+
+bool size_parse(const char *text, uint64_t *out)
+{
+    static const struct {
+        const char *suffix;
+        double factor;
+    } units[] = {
+        { "", 1 },
+        { "B", 1 },
+        { "k", 1e3 },
+        { "K", 1024 },
+        { "kB", 1e3 },
+        { "KB", 1e3 },
+        { "Ki", 1024 },
+        { "KiB", 1024 },
+        { "M", 1048576 },
+        { "MB", 1e6 },
+        { "Mi", 1048576 },
+        { "MiB", 1048576 },
+        { "G", 1073741824 },
+        { "GB", 1e9 },
+        { "Gi", 1073741824 },
+        { "GiB", 1073741824 },
+        { "T", 1099511627776.0 },
+        { "TB", 1e12 },
+        { "TiB", 1099511627776.0 },
+    };
+    char *end;
+    double number = strtod(text, &end);
+
+    for (size_t k = 0; end != text && number >= 0 && k < sizeof units / sizeof units[0]; k++) {
+        if (strcmp(end, units[k].suffix) == 0 && number * units[k].factor < 1e18) {
+            *out = (uint64_t)(number * units[k].factor);
+            return true;
+        }
+    }
+    return false;
+}

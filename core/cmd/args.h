@@ -1,0 +1,37 @@
+/* Command lines: one table a command. Depends on base. */
+#ifndef SLUICE_CMD_ARGS_H
+#define SLUICE_CMD_ARGS_H
+
+#include "base/error.h"
+
+struct arg_spec {
+    const char *name;  /* "--workers" */
+    const char *value; /* "N", or NULL for a switch */
+    const char *doc;
+};
+
+#define ARGS_MAX 256
+
+struct args {
+    const struct arg_spec *specs;
+    size_t n_specs;
+    const char *values[64];         /* per spec: the last value given ("" for switches), or NULL */
+    const char *repeated[ARGS_MAX]; /* all values of repeatable options, with the spec's index */
+    size_t repeated_spec[ARGS_MAX];
+    size_t n_repeated;
+    const char *words[ARGS_MAX]; /* what is no option */
+    size_t n_words;
+    bool help;
+};
+
+/* Parses argv[1..]. Unknown options are refused with a suggestion. */
+sluice_status args_parse(int argc, char **argv, const struct arg_spec *specs, size_t n,
+                         struct args *out, struct sluice_error *) MUST_USE;
+/* The value of an option, or NULL. */
+const char *args_get(const struct args *, const char *name);
+/* Prints usage ("sluice run PIPELINE.lua [name=value ...] [options]"), text and the options. */
+void args_help(const char *usage, const char *text, const struct arg_spec *specs, size_t n);
+/* "64MiB", "2G", "1000" to bytes; false = not a size. */
+bool size_parse(const char *text, uint64_t *out);
+
+#endif

@@ -1,0 +1,22 @@
+/* Options that several commands share, and reading them into session options. */
+#ifndef SLUICE_CMD_COMMON_H
+#define SLUICE_CMD_COMMON_H
+
+#include "cmd/session.h"
+
+/* Options of commands that take a script. */
+extern const struct arg_spec script_specs[];
+extern const size_t n_script_specs;
+
+struct common {
+    struct args args;
+    struct session_options options;
+    const char *plugins[ARGS_MAX];
+    bool json;
+};
+
+/* Parses argv for a command on SCRIPT [name=value ...]; *exit_status >= 0 when the command is over (help, usage). */
+sluice_status common_script(int argc, char **argv, const char *usage, const char *text,
+                            struct common *, int *exit_status, struct sluice_error *) MUST_USE;
+
+#endif

@@ -1,0 +1,133 @@
+/* The table of commands, and the entry point that the launcher calls. */
+#include <malloc.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/args.h"
+#include "cmd/commands.h"
+#include "cmd/plugins.h"
+#include "cmd/session.h"
+
+#ifndef SLUICE_VERSION
+#define SLUICE_VERSION "0.1.0"
+#endif
+
+int sluice_main(int argc, char **argv);
+
+/* inspect and plugins need a registry and nothing else; --plugin and --trust are taken out here. */
+static int with_registry(int argc, char **argv, int (*command)(int, char **, struct registry *))
+{
+    struct session session;
+    struct session_options options = { 0 };
+    struct sluice_error err = ERROR_INIT;
+    const char *plugins[ARGS_MAX];
+    int kept = 0;
+    int status;
+
+    options.plugins = plugins;
+    memset(&session, 0, sizeof session);
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--trust") == 0) {
+            options.trust = true;
+        } else if (strcmp(argv[i], "--plugin") == 0 && i + 1 < argc &&
+                   options.n_plugins < ARGS_MAX) {
+            plugins[options.n_plugins++] = argv[++i];
+        } else {
+            argv[kept++] = argv[i];
+        }
+    }
+    if (session_registry(&options, &session, &err) != SLUICE_OK) {
+        session_close(&session);
+        return session_fail(&err, false);
+    }
+    status = command(kept, argv, session.registry);
+    session_close(&session);
+    return status;
+}
+
+static int inspect(int argc, char **argv)
+{
+    return with_registry(argc, argv, cmd_inspect);
+}
+
+static int plugins(int argc, char **argv)
+{
+    return with_registry(argc, argv, cmd_plugins);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *doc;
+} commands[] = {
+    { "run", cmd_run, "run a pipeline script; run it again to resume or to take in what changed" },
+    { "check", cmd_check, "validate a script: options, columns, wiring; reads no data" },
+    { "plan", cmd_plan, "show phases and tasks: what would run, what is reused and why" },
+    { "work", cmd_work, "take tasks of a run until none are left (any number of processes)" },
+    { "task", cmd_task, "run one task of a run by its number" },
+    { "show", cmd_show, "show a run: progress of its phases and its datasets" },
+    { "report", cmd_report, "what a run did: rows, reasons, speed, cost" },
+    { "why", cmd_why, "why a document was dropped, or why a task runs again" },
+    { "trace", cmd_trace, "from an output row back to its source bytes" },
+    { "head", cmd_head, "first rows of a dataset; --tokens decodes token rows" },
+    { "verify", cmd_verify, "re-hash a dataset or a run" },
+    { "inspect", inspect, "stages and their options" },
+    { "plugins", plugins, "plugins found, and what is missing" },
+    { "test", cmd_test, "run the examples of the heuristics in a script" },
+    { "gc", cmd_gc, "remove files that no run or snapshot needs" },
+};
+
+#define N_COMMANDS (sizeof commands / sizeof commands[0])
+
+static void usage(void)
+{
+    printf("usage: sluice COMMAND ...\n\nTurns raw text into training data: reads, filters, "
+           "deduplicates, tokenizes and packs, as a Lua script says.\n\n");
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        printf("  %-8s %s\n", commands[i].name, commands[i].doc);
+    }
+    printf(
+        "\n`sluice COMMAND --help` tells more. Exit status: 0 done, 1 internal error, 2 usage or "
+        "script, 3 halted by a gate or policy,\n"
+        "4 input data, 5 resources (memory, disk, lock), 130 interrupted (run again to resume).\n");
+}
+
+__attribute__((visibility("default"))) int sluice_main(int argc, char **argv)
+{
+    const char *names[N_COMMANDS];
+    const char *near;
+
+    /* Big buffers go back to the system when freed: --memory is about what is resident. */
+    mallopt(M_MMAP_THRESHOLD, 2 << 20);
+    mallopt(M_TRIM_THRESHOLD, 4 << 20);
+    mallopt(M_ARENA_MAX, 8);
+    if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+        strcmp(argv[1], "-h") == 0) {
+        usage();
+        return argc < 2 ? 2 : 0;
+    }
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
+        printf("sluice %s, plugin ABI %u.%u\n", SLUICE_VERSION, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR);
+        return 0;
+    }
+    if (strcmp(argv[1], "__probe") == 0 && argc == 3) {
+        return probe_main(argv[2]);
+    }
+    for (size_t i = 0; i < N_COMMANDS; i++) {
+        names[i] = commands[i].name;
+        if (strcmp(argv[1], commands[i].name) == 0) {
+            int status = commands[i].run(argc - 1, argv + 1);
+            if (fflush(stdout) != 0) {
+                fprintf(stderr, "sluice: can't write the output\n");
+                return status == 0 ? 5 : status;
+            }
+            return status;
+        }
+    }
+    near = error_suggest(argv[1], names, N_COMMANDS);
+    fprintf(stderr, "sluice: unknown command '%s'%s%s%s; see sluice --help\n", argv[1],
+            near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
+            near == NULL ? "" : "'?");
+    return 2;
+}

@@ -1,0 +1,356 @@
+/* From rows back to bytes: see places.h. */
+#include "cmd/places.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/runview.h"
+
+#define POSITION_BITS 40 /* _pos = task << 40 | row */
+
+void place_deinit(struct place *place)
+{
+    free(place->id);
+    place->id = NULL;
+}
+
+bool places_task(const struct phase *phase, const struct lane *lane, uint32_t split, uint32_t *task)
+{
+    uint32_t first = 0;
+
+    for (uint32_t k = 0; k < phase->n_lanes; k++) {
+        if (phase->lanes[k] == lane) {
+            *task = first + split;
+            return split < lane->n_tasks;
+        }
+        first += phase->lanes[k]->n_tasks;
+    }
+    return false;
+}
+
+bool places_reader(const struct plan *plan, const struct lane *lane, uint32_t split,
+                   uint32_t *phase, uint32_t *task)
+{
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
+            const struct op *op = plan->phases[p]->ops[i];
+            if (op->kind == OP_READ && plan->phases[p]->lanes[op->lane] == lane) {
+                *phase = p;
+                return places_task(plan->phases[p], lane, split, task);
+            }
+        }
+    }
+    return false;
+}
+
+const struct op *places_input(const struct plan *plan, const struct phase **phase,
+                              const struct op *op)
+{
+    switch (op->kind) {
+    case OP_READ:
+        return NULL;
+    case OP_LOAD:
+        *phase = plan->phases[op->edge->producer_phase];
+        return (*phase)->ops[op->edge->producer_op];
+    case OP_UNION:
+        return op->n_union > 0 ? (*phase)->ops[op->union_inputs[0]] : NULL;
+    case OP_COLLECT:
+        if (op->n_drops_of > 0) {
+            op = (*phase)->ops[op->drops_of[0]];
+            return op->inputs[0] < 0 ? NULL : (*phase)->ops[op->inputs[0]];
+        }
+        return op->drop_load < 0 ? NULL : (*phase)->ops[op->drop_load];
+    case OP_STAGE:
+    case OP_STORE:
+        break;
+    }
+    return op->inputs[0] < 0 ? NULL : (*phase)->ops[op->inputs[0]];
+}
+
+const struct op *places_made_by(const struct plan *plan, const struct phase *phase,
+                                const struct op *op)
+{
+    while (op != NULL) {
+        if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+            return op;
+        }
+        op = places_input(plan, &phase, op);
+    }
+    return NULL;
+}
+
+bool places_numbers(const struct plan *plan, const struct phase *phase, const struct op *op)
+{
+    const struct op *input = places_input(plan, &phase, op);
+    return input == NULL || places_made_by(plan, phase, input) == NULL;
+}
+
+/* The gathered edge that a task of a lane without splits reads; NULL = there is none. */
+static const struct op *gathered(const struct phase *phase, const struct lane *lane)
+{
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        if (op->kind == OP_LOAD &&
+            (op->edge->load == LOAD_GATHER || op->edge->load == LOAD_KEYED) &&
+            phase_load_lane(phase, op) == lane) {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
+                            const struct op *writer, uint64_t number, struct place *place,
+                            struct sluice_error *err)
+{
+    const struct plan *plan = run->plan;
+    const struct phase *phase = plan->phases[p];
+    const struct op *input = places_input(plan, &phase, writer);
+    const struct op *maker = input == NULL ? NULL : places_made_by(plan, phase, input);
+    const struct lane *lane;
+    uint32_t split = 0;
+
+    memset(place, 0, sizeof *place);
+    if (maker != NULL) {
+        const struct op *before;
+        if (input == NULL || schema_find(&input->out, "_origin") < 0) {
+            return error_set(err, SLUICE_E_DATA,
+                             "the rows of '%s' are made by the transform '%s', which does not say "
+                             "from which rows (it emits no _origin)",
+                             writer->name, maker->name);
+        }
+        for (uint32_t q = 0; q < plan->n_phases; q++) {
+            if (maker->index < plan->phases[q]->n_ops &&
+                plan->phases[q]->ops[maker->index] == maker) {
+                phase = plan->phases[q];
+            }
+        }
+        before = places_input(plan, &phase, maker);
+        maker = before == NULL ? NULL : places_made_by(plan, phase, before);
+        if (maker != NULL) {
+            return error_set(err, SLUICE_E_DATA,
+                             "the rows of '%s' go through more than one transform ('%s' is one); "
+                             "only the last one's origin is kept",
+                             writer->name, maker->name);
+        }
+    }
+    lane = phase_lane(plan->phases[p], task, &split);
+    while (lane != NULL && lane->kind != LANE_SPLITS) {
+        const struct op *load = gathered(plan->phases[p], lane);
+        if (load == NULL || (number >> POSITION_BITS == 0 &&
+                             plan->phases[load->edge->producer_phase]->n_tasks > 1)) {
+            return error_set(
+                err, SLUICE_E_DATA,
+                "'%s' writes rows gathered from several tasks, and their numbers do not say which",
+                writer->name);
+        }
+        p = load->edge->producer_phase;
+        lane = phase_lane(plan->phases[p], (uint32_t)(number >> POSITION_BITS), &split);
+        number &= (UINT64_C(1) << POSITION_BITS) - 1;
+    }
+    if (lane == NULL) {
+        return error_set(err, SLUICE_E_DATA, "row %llu of '%s' names a task that is not there",
+                         (unsigned long long)number, writer->name);
+    }
+    *place = (struct place){ .lane = lane, .split = split, .row = number };
+    return SLUICE_OK;
+}
+
+/* ---- origin tables ---- */
+
+struct filling {
+    struct place **sorted; /* of one split, by row */
+    size_t n, at;
+    bool failed;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *x = *(const struct place *const *)a;
+    const struct place *y = *(const struct place *const *)b;
+
+    if (x->lane != y->lane) {
+        return x->lane->index < y->lane->index ? -1 : 1;
+    }
+    if (x->split != y->split) {
+        return x->split < y->split ? -1 : 1;
+    }
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+static sluice_status fill_row(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                              struct sluice_error *err)
+{
+    struct filling *filling = ctx;
+    uint64_t number = runview_u64(batch, 0, row);
+
+    while (filling->at < filling->n && filling->sorted[filling->at]->row < number) {
+        filling->at++;
+    }
+    while (filling->at < filling->n && filling->sorted[filling->at]->row == number) {
+        struct place *place = filling->sorted[filling->at++];
+        const struct split *split = &place->lane->splits.items[place->split];
+        uint32_t range = runview_u32(batch, 1, row);
+        if (range >= split->n_ranges) {
+            return error_set(err, SLUICE_E_DATA, "the origin table of %s names range %u of %zu",
+                             split->name, range, split->n_ranges);
+        }
+        place->found = true;
+        place->file = &place->lane->files.files[split->ranges[range].file];
+        place->info = &place->lane->infos[split->ranges[range].file];
+        place->begin = runview_u64(batch, 2, row);
+        place->end = runview_u64(batch, 3, row);
+        if (!runview_null(batch, 4, row)) {
+            size_t n;
+            const char *id = runview_text(batch, 4, row, &n);
+            place->id = str_copy(id, n);
+            if (place->id == NULL) {
+                return error_nomem(err, "an id");
+            }
+        }
+    }
+    *stop = filling->at >= filling->n;
+    return SLUICE_OK;
+}
+
+sluice_status places_fill(const struct run *run, struct place *places, size_t n,
+                          struct sluice_error *err)
+{
+    struct place **sorted = calloc(n + 1, sizeof(struct place *));
+    sluice_status status = sorted == NULL ? error_nomem(err, "places") : SLUICE_OK;
+
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
+        sorted[i] = &places[i];
+    }
+    if (status == SLUICE_OK) {
+        qsort(sorted, n, sizeof *sorted, compare_places);
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < n;) {
+        struct filling filling = { .sorted = sorted + i };
+        uint32_t p = 0;
+        uint32_t task = 0;
+        while (i < n && sorted[i]->lane == filling.sorted[0]->lane &&
+               sorted[i]->split == filling.sorted[0]->split) {
+            i++;
+        }
+        filling.n = (size_t)(sorted + i - filling.sorted);
+        if (places_reader(run->plan, filling.sorted[0]->lane, filling.sorted[0]->split, &p,
+                          &task) &&
+            run->tasks[p][task].done) {
+            status = runview_table(run, p, task, "origin", fill_row, &filling, err);
+        }
+    }
+    free(sorted);
+    return status;
+}
+
+sluice_status place_read(const struct place *place, uint64_t max, struct buf *out,
+                         struct sluice_error *err)
+{
+    uint64_t n = place->end - place->begin < max ? place->end - place->begin : max;
+    uint64_t raw = 0;
+    uint64_t decoded = 0;
+    uint64_t skipped = 0;
+    size_t got = 0;
+    struct input *input = NULL;
+    sluice_status status;
+
+    TRY(probe_verify(place->file, place->info, err));
+    TRY(input_open(place->file->path, &input, err));
+    if (input_codec(input) == CODEC_PLAIN) {
+        raw = place->begin;
+        decoded = place->begin;
+    }
+    for (size_t i = 0; i < place->info->n_frames && place->info->frames[i].decoded <= place->begin;
+         i++) {
+        raw = place->info->frames[i].raw;
+        decoded = place->info->frames[i].decoded;
+    }
+    status = raw == 0 ? SLUICE_OK : input_seek(input, raw, decoded, err);
+    if (status == SLUICE_OK) {
+        status = input_skip(input, place->begin - decoded, &skipped, err);
+    }
+    if (status == SLUICE_OK && !buf_reserve(out, n + 1)) {
+        status = error_nomem(err, "a record");
+    }
+    if (status == SLUICE_OK) {
+        status = input_read(input, out->data + out->size, n, &got, err);
+    }
+    if (status == SLUICE_OK && got < n) {
+        status = error_set(
+            err, SLUICE_E_DATA,
+            "%s ends at byte %llu, inside the record at %llu to %llu; it was changed after the run",
+            place->file->path, (unsigned long long)input_position(input),
+            (unsigned long long)place->begin, (unsigned long long)place->end);
+    }
+    if (status == SLUICE_OK) {
+        out->size += got;
+    }
+    input_close(input);
+    return status;
+}
+
+/* ---- output files ---- */
+
+bool places_parse_file(const char *file, char key[25], uint32_t *ordinal)
+{
+    uint32_t n = 0;
+    const char *at = file + 25;
+
+    if (strspn(file, "0123456789abcdef") != 24 || file[24] != '-' || *at < '0' || *at > '9') {
+        return false;
+    }
+    for (; *at >= '0' && *at <= '9'; at++) {
+        if (n > 100000000) {
+            return false;
+        }
+        n = n * 10 + (uint32_t)(*at - '0');
+    }
+    memcpy(key, file, 24);
+    key[24] = '\0';
+    *ordinal = n;
+    return *at == '.';
+}
+
+const struct commit_output *places_output(const struct commit *commit, const char *writer,
+                                          uint32_t ordinal)
+{
+    for (uint32_t k = 0; commit != NULL && k < commit->n_outputs; k++) {
+        const struct commit_output *output = &commit->outputs[k];
+        char key[25];
+        uint32_t n;
+        if (strncmp(output->port, "shard ", 6) == 0 && strcmp(output->port + 6, writer) == 0 &&
+            places_parse_file(output->file, key, &n) && n == ordinal) {
+            return output;
+        }
+    }
+    return NULL;
+}
+
+sluice_status places_public(const char *dataset, const char *file, char **name, uint32_t *number,
+                            struct sluice_error *err)
+{
+    uint32_t *numbers = NULL;
+    size_t n = 0;
+    sluice_status status;
+
+    *name = NULL;
+    *number = 0;
+    TRY(snapshot_list(dataset, &numbers, &n, err));
+    status = SLUICE_OK;
+    while (status == SLUICE_OK && *name == NULL && n-- > 0) {
+        struct snapshot *snapshot = NULL;
+        status = snapshot_open(dataset, numbers[n], &snapshot, err);
+        for (size_t i = 0; status == SLUICE_OK && i < snapshot->n_shards; i++) {
+            if (strcmp(snapshot->shards[i].file, file) == 0) {
+                *name = str_copy(snapshot->shards[i].name, strlen(snapshot->shards[i].name));
+                *number = snapshot->number;
+                status = *name == NULL ? error_nomem(err, "a name") : SLUICE_OK;
+                break;
+            }
+        }
+        snapshot_destroy(snapshot);
+    }
+    free(numbers);
+    return status;
+}

@@ -1,0 +1,379 @@
+/* sluice run, check, work, task: what executes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/common.h"
+#include "cmd/progress.h"
+#include "cmd/report.h"
+#include "run/chain.h"
+
+static void log_message(void *ctx, int32_t level, const char *stage, const char *message)
+{
+    static const char *const levels[] = { "debug", "info", "warning", "error" };
+
+    (void)ctx;
+    if (level >= SLUICE_LOG_INFO) {
+        fprintf(stderr, "sluice: %s: %s: %s\n", stage, levels[level > 3 ? 3 : level], message);
+    }
+}
+
+/* Policies see the report so far. */
+struct barrier_ctx {
+    struct session *session;
+    struct progress progress;
+    uint64_t started_ns;
+};
+
+static void on_progress(void *ctx, const struct run *run, uint32_t phase, bool done)
+{
+    struct barrier_ctx *barrier = ctx;
+    progress_tick(&barrier->progress, run, phase, done);
+}
+
+static void on_warn(void *ctx, const char *message)
+{
+    struct barrier_ctx *barrier = ctx;
+    progress_warn(&barrier->progress, message);
+}
+
+static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
+                                struct sluice_error *err)
+{
+    struct barrier_ctx *barrier = ctx;
+    struct session *session = barrier->session;
+    double core_seconds = 0;
+    json_t *report;
+    char *text;
+    sluice_status status = SLUICE_OK;
+
+    if (session->graph->n_policies == 0) {
+        return SLUICE_OK;
+    }
+    for (uint32_t p = 0; p <= phase; p++) {
+        core_seconds += (double)(METRIC_GET(run->metrics.phases[p].source_ns) +
+                                 METRIC_GET(run->metrics.phases[p].commit_ns)) /
+                        1e9;
+        for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
+            core_seconds += (double)METRIC_GET(run->metrics.phases[p].ops[i].ns) / 1e9;
+        }
+    }
+    report =
+        report_collect(session, NULL, 0, (double)(clock_ns() - barrier->started_ns) / 1e9, NULL);
+    json_object_set_new(report, "core_seconds", json_real(core_seconds));
+    json_object_set_new(report, "phase", json_string(run->plan->phases[phase]->name));
+    json_object_set_new(report, "phases_left",
+                        json_integer((json_int_t)(run->plan->n_phases - phase - 1)));
+    text = json_dumps(report, JSON_SORT_KEYS);
+    json_decref(report);
+    for (uint32_t k = 0; text != NULL && status == SLUICE_OK && k < session->graph->n_policies;
+         k++) {
+        char message[1000];
+        int outcome = 0;
+        status = script_judge(session->script, (uint32_t)session->graph->policies[k].reference,
+                              text, &outcome, message, err);
+        if (status == SLUICE_OK && outcome == 2) {
+            status = error_set(err, SLUICE_E_HALT, "policy '%s' halts the run: %s",
+                               session->graph->policies[k].name, message);
+        } else if (status == SLUICE_OK && outcome == 1) {
+            char warning[1200];
+            snprintf(warning, sizeof warning, "policy '%s': %s", session->graph->policies[k].name,
+                     message);
+            on_warn(ctx, warning);
+        }
+    }
+    free(text);
+    return status;
+}
+
+static void finish(struct session *session, struct barrier_ctx *barrier,
+                   const struct run_published *list, size_t n, const struct sluice_error *failure,
+                   bool json, bool quiet)
+{
+    struct sluice_error err = ERROR_INIT;
+    json_t *report;
+
+    progress_end(&barrier->progress);
+    if (session->run == NULL) {
+        return;
+    }
+    report =
+        report_collect(session, list, n, (double)(clock_ns() - barrier->started_ns) / 1e9, failure);
+    if (report == NULL) {
+        return;
+    }
+    if (report_save(session, report, failure == NULL, &err) != SLUICE_OK) {
+        on_warn(barrier, err.message);
+    }
+    if (json) {
+        json_t *event = json_pack("{s:s, s:O}", "event", "report", "report", report);
+        char *text = event == NULL ? NULL : json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS);
+        if (text != NULL) {
+            puts(text);
+        }
+        free(text);
+        json_decref(event);
+    } else if (!quiet) {
+        report_print(report, &(struct report_style){ 0 });
+    }
+    json_decref(report);
+}
+
+static void prepare_events(struct common *common, struct barrier_ctx *barrier,
+                           struct session *session)
+{
+    memset(barrier, 0, sizeof *barrier);
+    barrier->session = session;
+    barrier->started_ns = clock_ns();
+    barrier->progress.mode = args_get(&common->args, "--quiet") != NULL
+                                 ? PROGRESS_QUIET
+                                 : progress_mode_for(common->json);
+    common->options.events = (struct run_events){
+        .ctx = barrier, .progress = on_progress, .warn = on_warn, .barrier = on_barrier
+    };
+    common->options.log = log_message;
+}
+
+int cmd_run(int argc, char **argv)
+{
+    static const char *const usage = "sluice run PIPELINE.lua [name=value ...] [options]";
+    static const char *const text = "Runs the pipeline that the script returns. Finished tasks are "
+                                    "kept in the run directory: the same command\n"
+                                    "resumes after a stop or crash, and runs only what changed "
+                                    "after a change of inputs or script.";
+    struct common common;
+    struct session session;
+    struct barrier_ctx barrier;
+    struct sluice_error err = ERROR_INIT;
+    struct run_published *list = NULL;
+    size_t n = 0;
+    int status;
+
+    memset(&session, 0, sizeof session);
+    if (common_script(argc, argv, usage, text, &common, &status, &err) != SLUICE_OK) {
+        return session_fail(&err, false);
+    }
+    if (status >= 0) {
+        return status;
+    }
+    session_signals();
+    prepare_events(&common, &barrier, &session);
+    common.options.lock = true;
+    status = 0;
+    if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
+        run_all(session.run, false, &list, &n, &err) != SLUICE_OK) {
+        if (err.code == SLUICE_E_INTERNAL && err.message[0] == '\0') {
+            error_set(&err, SLUICE_E_INTERNAL, "failed without a message");
+        }
+        finish(&session, &barrier, NULL, 0, &err, common.json, true);
+        status = session_fail(&err, common.json);
+    } else {
+        finish(&session, &barrier, list, n, NULL, common.json,
+               args_get(&common.args, "--quiet") != NULL);
+    }
+    run_published_free(list, n);
+    session_close(&session);
+    return status;
+}
+
+int cmd_check(int argc, char **argv)
+{
+    struct common common;
+    struct session session;
+    struct sluice_error err = ERROR_INIT;
+    int status;
+
+    memset(&session, 0, sizeof session);
+    if (common_script(
+            argc, argv, "sluice check PIPELINE.lua [name=value ...]",
+            "Validates options, columns and wiring of a pipeline without reading any data.",
+            &common, &status, &err) != SLUICE_OK) {
+        return session_fail(&err, false);
+    }
+    if (status >= 0) {
+        return status;
+    }
+    if (session_open(&common.options, SESSION_SCHEMAS, &session, &err) != SLUICE_OK) {
+        status = session_fail(&err, common.json);
+    } else {
+        uint32_t stages = 0;
+        for (uint32_t p = 0; p < session.plan->n_phases; p++) {
+            for (uint32_t i = 0; i < session.plan->phases[p]->n_ops; i++) {
+                stages += session.plan->phases[p]->ops[i]->stage != NULL;
+            }
+        }
+        if (common.json) {
+            printf("{\"event\":\"check\",\"ok\":true,\"stages\":%u,\"phases\":%u}\n", stages,
+                   session.plan->n_phases);
+        } else {
+            printf("%s: fine, %u stages in %u phase%s\n", session.graph->name, stages,
+                   session.plan->n_phases, session.plan->n_phases == 1 ? "" : "s");
+        }
+        status = 0;
+    }
+    session_close(&session);
+    return status;
+}
+
+static const struct arg_spec worker_specs[] = {
+    { "--workers", "N", "worker threads" },
+    { "--memory", "SIZE", "memory of this process" },
+    { "--trust", NULL, "allow plugins from outside the install tree" },
+    { "--json", NULL, "events as JSON lines" },
+    { "--quiet", NULL, "no progress" },
+};
+#define N_WORKER_SPECS (sizeof worker_specs / sizeof worker_specs[0])
+
+static sluice_status worker_options(int argc, char **argv, struct common *common,
+                                    struct sluice_error *err)
+{
+    const char *text;
+
+    memset(common, 0, sizeof *common);
+    TRY(args_parse(argc, argv, worker_specs, N_WORKER_SPECS, &common->args, err));
+    common->json = args_get(&common->args, "--json") != NULL;
+    common->options.trust = args_get(&common->args, "--trust") != NULL;
+    text = args_get(&common->args, "--workers");
+    if (text != NULL) {
+        char *end;
+        unsigned long n = strtoul(text, &end, 10);
+        if (end == text || *end != '\0' || n < 1 || n > 1024) {
+            return error_set(err, SLUICE_E_CONFIG, "--workers: found '%s', expected 1 to 1024",
+                             text);
+        }
+        common->options.workers = (uint32_t)n;
+    }
+    text = args_get(&common->args, "--memory");
+    if (text != NULL &&
+        (!size_parse(text, &common->options.memory) || common->options.memory == 0)) {
+        return error_set(err, SLUICE_E_CONFIG, "--memory: found '%s', expected a size such as 2GiB",
+                         text);
+    }
+    common->options.run_dir = common->args.n_words > 0 ? common->args.words[0] : NULL;
+    return SLUICE_OK;
+}
+
+int cmd_work(int argc, char **argv)
+{
+    struct common common;
+    struct session session;
+    struct barrier_ctx barrier;
+    struct sluice_error err = ERROR_INIT;
+    struct run_published *list = NULL;
+    size_t n = 0;
+    int status = 0;
+
+    memset(&session, 0, sizeof session);
+    if (worker_options(argc, argv, &common, &err) != SLUICE_OK) {
+        return session_fail(&err, false);
+    }
+    if (common.args.help || common.options.run_dir == NULL) {
+        args_help("sluice work RUN [options]",
+                  "Takes tasks of a run until none are left, beside any number of other processes, "
+                  "then judges and publishes like\n`run`.",
+                  worker_specs, N_WORKER_SPECS);
+        return common.args.help ? 0 : 2;
+    }
+    session_signals();
+    prepare_events(&common, &barrier, &session);
+    if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
+        run_all(session.run, true, &list, &n, &err) != SLUICE_OK) {
+        progress_end(&barrier.progress);
+        status = session_fail(&err, common.json);
+    } else {
+        progress_end(&barrier.progress);
+    }
+    run_published_free(list, n);
+    session_close(&session);
+    return status;
+}
+
+/* Runs task number N alone; earlier phases must be complete where it needs them. */
+static sluice_status one_task(struct session *session, uint32_t number, bool *reused,
+                              struct sluice_error *err)
+{
+    struct run *run = session->run;
+    struct task_id id;
+    struct worker_cache *cache;
+    sluice_status status;
+
+    if (number >= run->plan->n_tasks) {
+        return error_set(err, SLUICE_E_CONFIG, "found task %u, the run has tasks 0 to %u", number,
+                         run->plan->n_tasks - 1);
+    }
+    TRY(run_check_memory(run, err));
+    id = plan_task(run->plan, number);
+    for (uint32_t p = 0; p < id.phase; p++) {
+        bool needed = false;
+        for (uint32_t d = 0; d < run->plan->phases[id.phase]->n_depends; d++) {
+            needed = needed || run->plan->phases[id.phase]->depends[d] >= p;
+        }
+        if (!needed) {
+            continue;
+        }
+        TRY(run_prepare_phase(run, p, err));
+        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+            if (!run->tasks[p][t].done) {
+                return error_set(
+                    err, SLUICE_E_CONFIG,
+                    "task %u needs task %u (%s), which is not done; run that one first", number,
+                    plan_task_number(run->plan, (struct task_id){ p, t }),
+                    run->plan->phases[p]->name);
+            }
+        }
+    }
+    TRY(run_prepare_phase(run, id.phase, err));
+    *reused = run->tasks[id.phase][id.task].done;
+    if (*reused) {
+        return SLUICE_OK;
+    }
+    cache = worker_cache_create(run->plan);
+    if (cache == NULL) {
+        return error_nomem(err, "a worker");
+    }
+    status = run_task(run, id.phase, id.task, cache, err);
+    worker_cache_destroy(cache);
+    return status;
+}
+
+int cmd_task(int argc, char **argv)
+{
+    struct common common;
+    struct session session;
+    struct barrier_ctx barrier;
+    struct sluice_error err = ERROR_INIT;
+    unsigned long number = 0;
+    char *end = NULL;
+    bool reused = false;
+    int status = 0;
+
+    memset(&session, 0, sizeof session);
+    if (worker_options(argc, argv, &common, &err) != SLUICE_OK) {
+        return session_fail(&err, false);
+    }
+    if (common.args.n_words == 2) {
+        number = strtoul(common.args.words[1], &end, 10);
+    }
+    if (common.args.help || end == NULL || end == common.args.words[1] || *end != '\0' ||
+        number > UINT32_MAX) {
+        args_help(
+            "sluice task RUN N [options]",
+            "Runs task N of a run (see `sluice plan`), commits it and ends; needs no coordinator.",
+            worker_specs, N_WORKER_SPECS);
+        return common.args.help ? 0 : 2;
+    }
+    session_signals();
+    prepare_events(&common, &barrier, &session);
+    barrier.progress.mode = PROGRESS_QUIET;
+    if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
+        one_task(&session, (uint32_t)number, &reused, &err) != SLUICE_OK) {
+        status = session_fail(&err, common.json);
+    } else {
+        printf(common.json ? "{\"event\":\"task\",\"number\":%lu,\"reused\":%s}\n"
+                           : "task %lu: %s\n",
+               number, common.json ? (reused ? "true" : "false") : (reused ? "was done" : "done"));
+    }
+    session_close(&session);
+    return status;
+}

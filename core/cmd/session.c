@@ -1,0 +1,577 @@
+/* A script or run directory turned into a plan and a run: see session.h. */
+#include "cmd/session.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/limits.h"
+#include "run/watchdog.h"
+#include "store/pending.h"
+
+_Atomic int session_drain, session_cancelled;
+
+static void on_signal(int number)
+{
+    (void)number;
+    if (atomic_load(&session_drain) != 0) {
+        atomic_store(&session_cancelled, 1);
+    }
+    atomic_store(&session_drain, 1);
+}
+
+void session_signals(void)
+{
+    struct sigaction action;
+
+    memset(&action, 0, sizeof action);
+    action.sa_handler = on_signal;
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, NULL);
+    sigaction(SIGXFSZ, &action, NULL);
+}
+
+int session_exit(const struct sluice_error *err)
+{
+    switch (err->code) {
+    case SLUICE_OK:
+        return 0;
+    case SLUICE_E_CONFIG:
+    case SLUICE_E_SCHEMA:
+        return 2;
+    case SLUICE_E_HALT:
+        return 3;
+    case SLUICE_E_DATA:
+        return 4;
+    case SLUICE_E_NOMEM:
+    case SLUICE_E_IO:
+    case SLUICE_E_RETRY:
+        return 5;
+    case SLUICE_E_CANCELLED:
+        return 130;
+    default:
+        return 1;
+    }
+}
+
+int session_fail(const struct sluice_error *err, bool json)
+{
+    int status = session_exit(err);
+
+    if (json) {
+        struct buf text = BUF_INIT;
+        buf_printf(&text, "{\"event\":\"error\",\"exit\":%d,\"message\":", status);
+        buf_json_string(&text, err->message, strlen(err->message));
+        buf_puts(&text, "}\n");
+        fputs(buf_str(&text), stdout);
+        fflush(stdout);
+        buf_deinit(&text);
+    }
+    fprintf(stderr, "sluice: %s\n", err->message);
+    return status;
+}
+
+static char *copy(const char *text)
+{
+    return str_copy(text, strlen(text));
+}
+
+static char *absolute(const char *cwd, const char *path)
+{
+    return path[0] == '/' ? copy(path) : str_printf("%s/%s", cwd, path);
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+char *session_run_dir(const char *text)
+{
+    char cwd[PATH_MAX];
+
+    if (getcwd(cwd, sizeof cwd) == NULL) {
+        return NULL;
+    }
+    if (is_directory(text) || strchr(text, '/') != NULL) {
+        return absolute(cwd, text);
+    }
+    return str_printf("%s/.sluice/%s", cwd, text);
+}
+
+/* ---- places ---- */
+
+static sluice_status find_places(struct session *session, struct sluice_error *err)
+{
+    char path[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
+    char *slash;
+
+    if (n <= 0) {
+        return error_errno(err, errno, "can't read /proc/self/exe");
+    }
+    path[n] = '\0';
+    slash = strrchr(path, '/');
+    *slash = '\0';
+    session->exe_dir = copy(path);
+    session->module_dir = str_printf("%s/share/scripts", path);
+    if (session->module_dir != NULL && !is_directory(session->module_dir)) {
+        free(session->module_dir);
+        session->module_dir = str_printf("%s/../share/sluice/scripts", path);
+    }
+    if (getcwd(path, sizeof path) == NULL) {
+        return error_errno(err, errno, "can't tell the working directory");
+    }
+    session->cwd = copy(path);
+    return session->exe_dir == NULL || session->module_dir == NULL || session->cwd == NULL
+               ? error_nomem(err, "paths")
+               : SLUICE_OK;
+}
+
+sluice_status session_registry(const struct session_options *options, struct session *session,
+                               struct sluice_error *err)
+{
+    struct registry_options registry = { 0 };
+    const char *plugins[ARGS_MAX];
+    size_t n = 0;
+
+    if (session->exe_dir == NULL) {
+        memset(session, 0, sizeof *session);
+        session->options = *options;
+        TRY(find_places(session, err));
+    }
+    for (size_t i = 0; i < options->n_plugins && n < ARGS_MAX; i++) {
+        plugins[n++] = options->plugins[i];
+    }
+    for (size_t i = 0; i < session->n_stored_plugins && n < ARGS_MAX; i++) {
+        plugins[n++] = session->stored_plugins[i];
+    }
+    registry.exe_dir = session->exe_dir;
+    registry.files = plugins;
+    registry.n_files = n;
+    registry.script_dir = session->base_dir;
+    registry.trust = options->trust;
+    registry_environment(&registry, session->data_home, sizeof session->data_home);
+    return registry_create(&registry, &session->registry, err);
+}
+
+/* ---- plan.json: how to build the plan again ---- */
+
+static sluice_status add_stored(char ***list, size_t *n, const char *text, struct sluice_error *err)
+{
+    char **more = realloc(*list, (*n + 1) * sizeof *more);
+
+    if (more == NULL) {
+        return error_nomem(err, "plan.json");
+    }
+    *list = more;
+    more[*n] = copy(text);
+    return more[(*n)++] == NULL ? error_nomem(err, "plan.json") : SLUICE_OK;
+}
+
+static sluice_status read_stored(struct session *session, struct sluice_error *err)
+{
+    char *path = disk_join(session->run_dir, "plan.json");
+    struct buf text = BUF_INIT;
+    json_t *json = NULL;
+    json_error_t place;
+    bool found = false;
+    const char *script;
+    const char *base;
+    size_t i;
+    json_t *item;
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : disk_read_file(path, 16u << 20, &text, &found, err);
+
+    if (status == SLUICE_OK && !found) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "no run in %s: plan.json is not there; give a run directory or the name "
+                           "of a pipeline that ran here",
+                           session->run_dir);
+    }
+    if (status == SLUICE_OK) {
+        json = json_loadb(text.data, text.size, 0, &place);
+        script = json_string_value(json_object_get(json, "script"));
+        base = json_string_value(json_object_get(json, "base"));
+        if (script == NULL || base == NULL) {
+            status = error_set(err, SLUICE_E_DATA,
+                               "%s is damaged; run the pipeline again to write it anew", path);
+        } else {
+            session->script_path = str_printf("%s/script/%s", session->run_dir, script);
+            session->base_dir = copy(base);
+            session->options.limit_files =
+                (uint64_t)json_integer_value(json_object_get(json, "limit_files"));
+            session->options.trust =
+                session->options.trust || json_is_true(json_object_get(json, "trust"));
+            status = session->script_path == NULL || session->base_dir == NULL
+                         ? error_nomem(err, "plan.json")
+                         : SLUICE_OK;
+        }
+    }
+    json_array_foreach(json_object_get(json, "args"), i, item)
+    {
+        if (status == SLUICE_OK && json_is_string(item)) {
+            status = add_stored(&session->stored_words, &session->n_stored_words,
+                                json_string_value(item), err);
+        }
+    }
+    json_array_foreach(json_object_get(json, "plugins"), i, item)
+    {
+        if (status == SLUICE_OK && json_is_string(item)) {
+            status = add_stored(&session->stored_plugins, &session->n_stored_plugins,
+                                json_string_value(item), err);
+        }
+    }
+    json_decref(json);
+    buf_deinit(&text);
+    free(path);
+    return status;
+}
+
+static sluice_status replace_file(const char *dir, const char *name, const void *data, size_t n,
+                                  struct sluice_error *err)
+{
+    struct published published;
+    return pending_put(dir, name, data, n, false, &published, err);
+}
+
+/* Arguments with a path type are stored absolute, so that the plan can be built from any working directory. */
+static sluice_status stored_args(const struct session *session, json_t *list,
+                                 struct sluice_error *err)
+{
+    for (size_t i = 0; i < session->options.n_words; i++) {
+        const char *word = session->options.words[i];
+        const char *equals = strchr(word, '=');
+        char name[200];
+        char *text = NULL;
+        snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
+        for (uint32_t k = 0; k < session->graph->n_args && text == NULL; k++) {
+            const struct graph_arg *arg = &session->graph->args[k];
+            bool path = strcmp(arg->type, "glob") == 0 || strcmp(arg->type, "path") == 0;
+            if (strcmp(arg->name, name) == 0 && path && equals[1] != '/' && equals[1] != '\0' &&
+                strstr(equals, "://") == NULL) {
+                bool at = equals[1] == '@';
+                text = equals[1 + at] == '/' ? copy(word)
+                                             : str_printf("%s=%s%s/%s", name, at ? "@" : "",
+                                                          session->cwd, equals + 1 + at);
+            }
+        }
+        if (text == NULL) {
+            text = copy(word);
+        }
+        if (text == NULL || json_array_append_new(list, json_string(text)) != 0) {
+            free(text);
+            return error_set(err, SLUICE_E_CONFIG, "argument %s is not UTF-8", name);
+        }
+        free(text);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status write_stored(struct session *session, struct sluice_error *err)
+{
+    json_t *args = json_array();
+    json_t *plugins = json_array();
+    json_t *json = NULL;
+    char *text = NULL;
+    size_t n;
+    const struct script_file *files = script_files(session->script, &n);
+    sluice_status status = args == NULL || plugins == NULL ? error_nomem(err, "plan.json")
+                                                           : stored_args(session, args, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
+        char *path = str_printf("%s/script/%s", session->run_dir, files[i].name);
+        char *slash = path == NULL ? NULL : strrchr(path, '/');
+        if (slash == NULL) {
+            free(path);
+            status = error_nomem(err, "a path");
+            break;
+        }
+        *slash = '\0';
+        status = disk_mkdirs(path, err);
+        if (status == SLUICE_OK) {
+            status = pending_sweep(path, NULL, err);
+        }
+        if (status == SLUICE_OK) {
+            status = replace_file(path, slash + 1, files[i].text, files[i].size, err);
+        }
+        free(path);
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < session->options.n_plugins; i++) {
+        char *path = absolute(session->cwd, session->options.plugins[i]);
+        if (path == NULL || json_array_append_new(plugins, json_string(path)) != 0) {
+            status = error_nomem(err, "plan.json");
+        }
+        free(path);
+    }
+    if (status == SLUICE_OK) {
+        json = json_pack("{s:s, s:s, s:s, s:O, s:O, s:b, s:I}", "name", session->graph->name,
+                         "script", files[0].name, "base", session->base_dir, "args", args,
+                         "plugins", plugins, "trust", session->options.trust ? 1 : 0, "limit_files",
+                         (json_int_t)session->options.limit_files);
+        text = json == NULL ? NULL : json_dumps(json, JSON_INDENT(1) | JSON_SORT_KEYS);
+        status = text == NULL
+                     ? error_nomem(err, "plan.json")
+                     : replace_file(session->run_dir, "plan.json", text, strlen(text), err);
+    }
+    free(text);
+    json_decref(json);
+    json_decref(args);
+    json_decref(plugins);
+    return status;
+}
+
+/* ---- services for stages ---- */
+
+static sluice_status read_file(void *ctx, const char *path, const void **data, uint64_t *size,
+                               struct sluice_error *err)
+{
+    struct input *input = NULL;
+    struct buf out = BUF_INIT;
+    sluice_status status = input_open(path, &input, err);
+
+    (void)ctx;
+    while (status == SLUICE_OK) {
+        size_t got = 0;
+        if (!buf_reserve(&out, 1u << 20)) {
+            status = error_nomem(err, "a file");
+            break;
+        }
+        status = input_read(input, out.data + out.size, 1u << 20, &got, err);
+        if (status != SLUICE_OK || got == 0) {
+            break;
+        }
+        out.size += got;
+    }
+    input_close(input);
+    if (status != SLUICE_OK) {
+        buf_deinit(&out);
+        return status;
+    }
+    *size = out.size;
+    *data = buf_take(&out);
+    return *data == NULL ? error_nomem(err, "a file") : SLUICE_OK;
+}
+
+static void release_file(void *ctx, const void *data)
+{
+    (void)ctx;
+    free((void *)(uintptr_t)data);
+}
+
+static const char *scratch_dir(void *ctx, const char *stage)
+{
+    struct session *session = ctx;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)stage;
+    return disk_mkdirs(session->scratch, &err) == SLUICE_OK ? session->scratch : NULL;
+}
+
+/* ---- opening ---- */
+
+/* The watchdog over rows of Lua stages: core/lua knows no signals. */
+static void watch_begin(struct script_watching *watching, void (*tick)(void *ctx), void *ctx)
+{
+    static_assert(sizeof(struct watchdog) <= sizeof *watching, "room for a watchdog");
+    watchdog_begin((struct watchdog *)(void *)watching, tick, ctx);
+}
+
+static void watch_end(struct script_watching *watching)
+{
+    watchdog_end((struct watchdog *)(void *)watching);
+}
+
+static const struct script_watch watch = { watch_begin, watch_end };
+
+static sluice_status load_script(struct session *session, struct sluice_error *err)
+{
+    struct script_arg args[ARGS_MAX];
+    struct script_options options = { .path = session->script_path,
+                                      .base_dir = session->base_dir,
+                                      .cwd = session->cwd,
+                                      .module_dir = session->module_dir,
+                                      .registry = session->registry,
+                                      .args = args,
+                                      .watch = &watch };
+    const char *words[ARGS_MAX];
+    size_t n_words = 0;
+    sluice_status status;
+
+    for (size_t i = 0; i < session->n_stored_words && n_words < ARGS_MAX; i++) {
+        words[n_words++] = session->stored_words[i];
+    }
+    for (size_t i = 0; i < session->options.n_words && n_words < ARGS_MAX; i++) {
+        words[n_words++] = session->options.words[i];
+    }
+    for (size_t i = 0; i < n_words; i++) {
+        const char *equals = strchr(words[i], '=');
+        if (equals == NULL || equals == words[i]) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "found '%s', expected name=value for an argument of the script",
+                             words[i]);
+        }
+        args[i] =
+            (struct script_arg){ str_copy(words[i], (size_t)(equals - words[i])), equals + 1 };
+        options.n_args++;
+    }
+    status = script_load(&options, &session->script, &session->graph, err);
+    for (size_t i = 0; i < options.n_args; i++) {
+        free((char *)(uintptr_t)args[i].name);
+    }
+    return status;
+}
+
+static sluice_status open_plan(struct session *session, enum session_depth depth,
+                               struct sluice_error *err)
+{
+    struct plan_options options = { .base_dir = session->base_dir,
+                                    .run_dir = session->run_dir,
+                                    .scratch = session->scratch,
+                                    .limit_files = session->options.limit_files,
+                                    .batch_bytes = session->options.batch_bytes,
+                                    .check_only = depth == SESSION_SCHEMAS,
+                                    .services = &session->services,
+                                    .probe = probing_run,
+                                    .probe_ctx = &session->probing };
+
+    session->services = (struct stage_services){ .ctx = session,
+                                                 .budget = &session->budget,
+                                                 .log = session->options.log,
+                                                 .read_file = read_file,
+                                                 .release_file = release_file,
+                                                 .scratch_dir = scratch_dir,
+                                                 .seed = session->graph->seed,
+                                                 .memory_share = session->options.memory / 4 /
+                                                                 session->options.workers,
+                                                 .cancelled = &session_cancelled,
+                                                 .check = getenv("SLUICE_CHECK") != NULL };
+    session->probing = (struct probing){ .cache = session->cache,
+                                         .workers = session->options.workers,
+                                         .drain = &session_drain };
+    return plan_build(session->graph, session->registry, &options, &session->plan, err);
+}
+
+static sluice_status open_run_dir(struct session *session, struct sluice_error *err)
+{
+    char *folder = disk_join(session->run_dir, "cache");
+    char *path = folder == NULL ? NULL : disk_join(folder, "inputs");
+    sluice_status status = path == NULL ? error_nomem(err, "a path") : disk_mkdirs(folder, err);
+
+    if (status == SLUICE_OK) {
+        status = statcache_open(path, &session->cache, err);
+    }
+    free(folder);
+    free(path);
+    return status;
+}
+
+sluice_status session_open(const struct session_options *options, enum session_depth depth,
+                           struct session *session, struct sluice_error *err)
+{
+    const char *slash;
+
+    memset(session, 0, sizeof *session);
+    session->options = *options;
+    session->options.workers = options->workers > 0 ? options->workers : limits_workers();
+    session->options.memory = options->memory > 0 ? options->memory : limits_memory();
+    budget_init(&session->budget, NULL, session->options.memory);
+    TRY(find_places(session, err));
+    if (options->script != NULL) {
+        session->script_path = absolute(session->cwd, options->script);
+        slash = session->script_path == NULL ? NULL : strrchr(session->script_path, '/');
+        session->base_dir =
+            slash == NULL ? NULL
+                          : str_copy(session->script_path, (size_t)(slash - session->script_path));
+        if (session->base_dir == NULL) {
+            return error_nomem(err, "paths");
+        }
+        if (access(session->script_path, F_OK) != 0 || is_directory(session->script_path)) {
+            return error_set(
+                err, SLUICE_E_CONFIG,
+                "%s is %s, expected a pipeline script (a file that returns s.pipeline {...})",
+                options->script, is_directory(session->script_path) ? "a folder" : "not there");
+        }
+    } else {
+        session->run_dir = session_run_dir(options->run_dir);
+        if (session->run_dir == NULL) {
+            return error_nomem(err, "paths");
+        }
+        TRY(read_stored(session, err));
+    }
+    TRY(session_registry(options, session, err));
+    TRY(load_script(session, err));
+    if (depth == SESSION_GRAPH) {
+        return SLUICE_OK;
+    }
+    if (session->run_dir == NULL) {
+        session->run_dir = options->run_dir != NULL ? absolute(session->cwd, options->run_dir)
+                                                    : str_printf("%s/.sluice/%s", session->base_dir,
+                                                                 session->graph->name);
+    }
+    session->scratch =
+        options->scratch != NULL
+            ? absolute(session->cwd, options->scratch)
+            : str_printf("%s/scratch", session->run_dir == NULL ? "" : session->run_dir);
+    if (session->run_dir == NULL || session->scratch == NULL) {
+        return error_nomem(err, "paths");
+    }
+    if (depth >= SESSION_PLAN && (depth == SESSION_RUN || is_directory(session->run_dir))) {
+        TRY(open_run_dir(session, err));
+    }
+    TRY(open_plan(session, depth, err));
+    if (depth == SESSION_RUN) {
+        struct run_options run = { .run_dir = session->run_dir,
+                                   .scratch = session->scratch,
+                                   .workers = session->options.workers,
+                                   .memory = session->options.memory,
+                                   .batch_bytes = session->options.batch_bytes,
+                                   .fresh = session->options.fresh,
+                                   .lock = session->options.lock,
+                                   .drain = &session_drain,
+                                   .cancelled = &session_cancelled,
+                                   .events = session->options.events };
+        TRY(run_open(session->plan, &run, &session->run, err));
+        if (!session->options.read_only && options->script != NULL) {
+            TRY(write_stored(session, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
+static void free_list(char **list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+void session_close(struct session *session)
+{
+    run_close(session->run);
+    plan_destroy(session->plan);
+    statcache_close(session->cache);
+    graph_destroy(session->graph);
+    registry_destroy(session->registry);
+    script_destroy(session->script);
+    free_list(session->stored_words, session->n_stored_words);
+    free_list(session->stored_plugins, session->n_stored_plugins);
+    free(session->exe_dir);
+    free(session->module_dir);
+    free(session->cwd);
+    free(session->script_path);
+    free(session->base_dir);
+    free(session->run_dir);
+    free(session->scratch);
+    memset(session, 0, sizeof *session);
+}

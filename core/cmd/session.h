@@ -1,0 +1,70 @@
+/* What most commands need: a script or a run directory turned into a registry, a graph, a plan and, if asked, a run. Depends on
+ * everything below. */
+#ifndef SLUICE_CMD_SESSION_H
+#define SLUICE_CMD_SESSION_H
+
+#include "cmd/args.h"
+#include "lua/script.h"
+#include "run/probing.h"
+#include "run/run.h"
+
+enum session_depth { SESSION_GRAPH, SESSION_SCHEMAS, SESSION_PLAN, SESSION_RUN };
+
+struct session_options {
+    const char *script;  /* path of a script, or NULL: run_dir tells */
+    const char *run_dir; /* directory or pipeline name, or NULL: .sluice/NAME beside the script */
+    const char *scratch;
+    const char *const *words; /* name=value arguments of the script */
+    size_t n_words;
+    const char *const *plugins; /* --plugin files */
+    size_t n_plugins;
+    bool trust;
+    uint64_t limit_files;
+    uint32_t workers; /* 0 = what is granted */
+    uint64_t memory;  /* 0 = what is granted */
+    uint64_t batch_bytes;
+    bool fresh, lock;
+    bool read_only; /* don't write plan.json or copies */
+    struct run_events events;
+    void (*log)(void *ctx, int32_t level, const char *stage, const char *message);
+};
+
+struct session {
+    struct session_options options;
+    char *exe_dir, *module_dir, *cwd, *script_path, *base_dir, *run_dir, *scratch, *stage_scratch;
+    char data_home[4096];
+    struct registry *registry;
+    struct script *script;
+    struct graph *graph;
+    struct budget budget;
+    struct stage_services services;
+    struct statcache *cache;
+    struct probing probing;
+    struct plan *plan;
+    struct run *run;
+    char **stored_words; /* arguments read from plan.json */
+    size_t n_stored_words;
+    char **stored_plugins;
+    size_t n_stored_plugins;
+};
+
+sluice_status session_open(const struct session_options *, enum session_depth, struct session *,
+                           struct sluice_error *) MUST_USE;
+void session_close(struct session *);
+/* A registry alone, for inspect and plugins. */
+sluice_status session_registry(const struct session_options *, struct session *,
+                               struct sluice_error *) MUST_USE;
+
+/* The run directory that a RUN argument means: a directory, or NAME = .sluice/NAME here. NULL = out of memory. Gives. */
+char *session_run_dir(const char *text);
+
+/* Signals: SIGINT and SIGTERM set drain, the second one cancelled. */
+extern _Atomic int session_drain, session_cancelled;
+void session_signals(void);
+
+/* Exit status for an error: 1 internal, 2 usage or script, 3 halted by a gate, 4 input data, 5 resources, 130 interrupted. */
+int session_exit(const struct sluice_error *);
+/* Prints "sluice: MESSAGE" to stderr (JSON with json) and returns the exit status. */
+int session_fail(const struct sluice_error *, bool json);
+
+#endif

@@ -1,0 +1,594 @@
+/* sluice why --id: the way of one document through the stages of a run. The plan says which stages stand in its way; the tables of its
+ * split's tasks say where it was dropped, quarantined or written. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/whyInt.h"
+
+#define MATCHES_MOST 100u /* documents with one id */
+#define WRITTEN_MOST 64u  /* rows of a writer that hold parts of a document */
+
+struct written {
+    const struct op *writer;
+    uint32_t ordinal;
+    uint64_t row;
+};
+
+/* What the tables of one task say about one row. */
+struct marks {
+    const struct run *run;
+    uint32_t phase, task;
+    uint64_t row;
+    struct drop *drops;
+    size_t n_drops;
+    struct {
+        char stage[128], reason[64], detail[300];
+    } bad;
+    bool has_bad;
+    struct written written[WRITTEN_MOST];
+    size_t n_written;
+};
+
+static void marks_deinit(struct marks *marks)
+{
+    for (size_t i = 0; i < marks->n_drops; i++) {
+        drop_deinit(&marks->drops[i]);
+    }
+    free(marks->drops);
+}
+
+static sluice_status mark_drop(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                               struct sluice_error *err)
+{
+    struct marks *marks = ctx;
+    struct drop *more;
+
+    (void)stop;
+    if (runview_u64(batch, 0, row) != marks->row) {
+        return SLUICE_OK;
+    }
+    more = realloc(marks->drops, (marks->n_drops + 1) * sizeof *more);
+    if (more == NULL) {
+        return error_nomem(err, "dropped rows");
+    }
+    marks->drops = more;
+    TRY(drop_copy(marks->run, marks->phase, marks->task, batch, row, &more[marks->n_drops], err));
+    if (more[marks->n_drops].stage == NULL ||
+        !places_numbers(marks->run->plan, marks->run->plan->phases[marks->phase],
+                        more[marks->n_drops].stage)) {
+        drop_deinit(&more[marks->n_drops]); /* a row that a transform made */
+    } else {
+        marks->n_drops++;
+    }
+    return SLUICE_OK;
+}
+
+static void copy_cell(char *out, size_t size, const struct batch *batch, uint32_t column,
+                      int64_t row)
+{
+    size_t n;
+    const char *text = runview_text(batch, column, row, &n);
+    struct buf safe = BUF_INIT;
+
+    look_excerpt(&safe, text, n, size / 2);
+    snprintf(out, size, "%s", buf_str(&safe));
+    buf_deinit(&safe);
+}
+
+static sluice_status mark_bad(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                              struct sluice_error *err)
+{
+    struct marks *marks = ctx;
+
+    (void)err;
+    if (!runview_null(batch, 6, row) && runview_u64(batch, 6, row) == marks->row) {
+        copy_cell(marks->bad.stage, sizeof marks->bad.stage, batch, 0, row);
+        copy_cell(marks->bad.reason, sizeof marks->bad.reason, batch, 1, row);
+        copy_cell(marks->bad.detail, sizeof marks->bad.detail, batch, 2, row);
+        marks->has_bad = true;
+        *stop = true;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status mark_written(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                                  struct sluice_error *err)
+{
+    struct marks *marks = ctx;
+    const struct phase *phase = marks->run->plan->phases[marks->phase];
+    const struct ArrowArray *list = &batch->columns[3]->array;
+    const int32_t *offsets = list->buffers[1];
+    const uint64_t *items = list->children[0]->buffers[1];
+    size_t n;
+    const char *name = runview_text(batch, 0, row, &n);
+
+    for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
+        if (items[k] != marks->row) {
+            continue;
+        }
+        for (uint32_t i = 0; i < phase->n_ops; i++) {
+            const struct op *op = phase->ops[i];
+            struct place place;
+            struct sluice_error why_not = ERROR_INIT;
+            if (strlen(op->name) == n && memcmp(op->name, name, n) == 0 &&
+                places_origin(marks->run, marks->phase, marks->task, op, items[k], &place,
+                              &why_not) == SLUICE_OK) {
+                marks->written[marks->n_written++] =
+                    (struct written){ op, runview_u32(batch, 1, row), runview_u64(batch, 2, row) };
+            }
+        }
+        break;
+    }
+    *stop = marks->n_written >= WRITTEN_MOST;
+    (void)err;
+    return SLUICE_OK;
+}
+
+/* ---- the way ---- */
+
+struct way {
+    struct why *why;
+    const struct place *place;
+    bool **present; /* [phase][op]: the document left this op */
+    json_t *events;
+};
+
+static json_t *event(struct way *way, uint32_t p, const struct op *op, const char *fate)
+{
+    json_t *json =
+        json_pack("{s:i, s:s, s:s}", "phase", (int)p + 1, "stage", op->name, "fate", fate);
+
+    json_array_append_new(way->events, json);
+    return json;
+}
+
+static sluice_status written_event(struct way *way, const struct marks *marks, const struct op *op,
+                                   struct sluice_error *err)
+{
+    const struct commit *commit = way->why->look.run->tasks[marks->phase][marks->task].commit;
+
+    for (size_t k = 0; k < marks->n_written; k++) {
+        const struct written *written = &marks->written[k];
+        const struct commit_output *output;
+        char *name = NULL;
+        uint32_t number = 0;
+        json_t *json;
+        if (written->writer != op) {
+            continue;
+        }
+        json = event(way, marks->phase, op, "written");
+        output = places_output(commit, op->name, written->ordinal);
+        if (output != NULL) {
+            TRY(places_public(op->dataset, output->file, &name, &number, err));
+            json_object_set_new(json, "dataset", look_string(op->dataset, strlen(op->dataset)));
+            json_object_set_new(json, "file", json_string(output->file));
+        }
+        if (name != NULL) {
+            json_object_set_new(json, "shard", json_string(name));
+            json_object_set_new(json, "snapshot", json_integer((json_int_t)number));
+        }
+        json_object_set_new(json, "row", json_integer((json_int_t)written->row));
+        free(name);
+    }
+    return SLUICE_OK;
+}
+
+/* Whether the document reaches port 0 of op. */
+static bool arrives(const struct way *way, uint32_t p, const struct op *op)
+{
+    return op->inputs[0] >= 0 && way->present[p][op->inputs[0]];
+}
+
+static sluice_status pass_stage(struct way *way, const struct marks *marks, const struct op *op,
+                                struct sluice_error *err)
+{
+    bool *present = &way->present[marks->phase][op->index];
+
+    if (op->kind_of->role == SLUICE_ROLE_WRITER) {
+        return written_event(way, marks, op, err);
+    }
+    if (!arrives(way, marks->phase, op)) {
+        return SLUICE_OK;
+    }
+    if (op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+        json_t *json = event(way, marks->phase, op, "consumed");
+        if ((op->kind_of->flags & SLUICE_STAGE_HIDDEN) != 0) {
+            json_object_set_new(json, "hidden", json_true());
+        }
+        return SLUICE_OK;
+    }
+    for (size_t k = 0; k < marks->n_drops; k++) {
+        if (marks->drops[k].stage == op) {
+            drop_json(&marks->drops[k], event(way, marks->phase, op, "dropped"));
+            return SLUICE_OK;
+        }
+    }
+    if (marks->has_bad && strcmp(marks->bad.stage, op->name) == 0) {
+        json_t *json = event(way, marks->phase, op, "quarantined");
+        json_object_set_new(json, "reason", json_string(marks->bad.reason));
+        json_object_set_new(json, "detail", json_string(marks->bad.detail));
+        return SLUICE_OK;
+    }
+    *present = true;
+    if (stage_n_reasons(op->stage) > 0) {
+        event(way, marks->phase, op, "kept");
+    } else {
+        json_object_set_new(event(way, marks->phase, op, "passed"), "hidden", json_true());
+    }
+    return SLUICE_OK;
+}
+
+static bool collected(const struct marks *marks, const struct phase *phase, const struct op *op)
+{
+    for (uint32_t d = 0; d < op->n_drops_of; d++) {
+        for (size_t k = 0; k < marks->n_drops; k++) {
+            if (marks->drops[k].stage == phase->ops[op->drops_of[d]]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+static sluice_status pass_phase(struct way *way, struct marks *marks, struct sluice_error *err)
+{
+    const struct phase *phase = way->why->look.run->plan->phases[marks->phase];
+    bool *present = way->present[marks->phase];
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        switch (op->kind) {
+        case OP_READ:
+            present[i] = phase->lanes[op->lane] == way->place->lane;
+            if (present[i]) {
+                event(way, marks->phase, op, "read");
+            }
+            break;
+        case OP_LOAD:
+            present[i] = op->edge->load == LOAD_SAME &&
+                         way->present[op->edge->producer_phase][op->edge->producer_op];
+            break;
+        case OP_UNION:
+            for (uint32_t k = 0; k < op->n_union; k++) {
+                present[i] = present[i] || present[op->union_inputs[k]];
+            }
+            break;
+        case OP_COLLECT:
+            present[i] =
+                (op->drop_load >= 0 && present[op->drop_load]) || collected(marks, phase, op);
+            break;
+        case OP_STORE:
+            break;
+        case OP_STAGE:
+            TRY(pass_stage(way, marks, op, err));
+            break;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status follow(struct way *way, struct sluice_error *err)
+{
+    const struct run *run = way->why->look.run;
+
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        struct marks marks = { .run = run, .phase = p, .row = way->place->row };
+        sluice_status status = SLUICE_OK;
+        if (!places_task(run->plan->phases[p], way->place->lane, way->place->split, &marks.task)) {
+            continue;
+        }
+        if (!run->tasks[p][marks.task].done) {
+            json_array_append_new(
+                way->events,
+                json_pack("{s:i, s:s, s:i}", "phase", (int)p + 1, "fate", "not done yet", "task",
+                          (int)plan_task_number(run->plan, (struct task_id){ p, marks.task })));
+            continue;
+        }
+        status = runview_table(run, p, marks.task, "drops", mark_drop, &marks, err);
+        if (status == SLUICE_OK) {
+            status = runview_table(run, p, marks.task, "bad", mark_bad, &marks, err);
+        }
+        if (status == SLUICE_OK) {
+            status = runview_table(run, p, marks.task, "trace", mark_written, &marks, err);
+        }
+        if (status == SLUICE_OK) {
+            status = pass_phase(way, &marks, err);
+        }
+        marks_deinit(&marks);
+        TRY(status);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status make_way(struct why *why, const struct place *place, json_t **events,
+                              struct sluice_error *err)
+{
+    const struct plan *plan = why->look.run->plan;
+    struct way way = { .why = why, .place = place, .events = json_array() };
+    sluice_status status = SLUICE_OK;
+
+    way.present = calloc(plan->n_phases + 1u, sizeof *way.present);
+    if (way.present == NULL || way.events == NULL) {
+        status = error_nomem(err, "a document's way");
+    }
+    for (uint32_t p = 0; status == SLUICE_OK && p < plan->n_phases; p++) {
+        way.present[p] = calloc(plan->phases[p]->n_ops + 1u, sizeof **way.present);
+        status = way.present[p] == NULL ? error_nomem(err, "a document's way") : SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        status = follow(&way, err);
+    }
+    for (uint32_t p = 0; way.present != NULL && p < plan->n_phases; p++) {
+        free(way.present[p]);
+    }
+    free(way.present);
+    *events = way.events;
+    return status;
+}
+
+/* ---- printing ---- */
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text == NULL ? "" : text;
+}
+
+static void print_event(const json_t *one)
+{
+    const char *fate = text_of(one, "fate");
+    struct buf line = BUF_INIT;
+
+    if (json_is_true(json_object_get(one, "hidden"))) {
+        return; /* part of a composite, or nothing that could have dropped it */
+    }
+    if (strcmp(fate, "not done yet") == 0) {
+        printf("  phase %lld: not done yet (task %lld)\n",
+               (long long)json_integer_value(json_object_get(one, "phase")),
+               (long long)json_integer_value(json_object_get(one, "task")));
+        return;
+    }
+    buf_printf(&line, "  %-28s %s", text_of(one, "stage"), fate);
+    if (strcmp(fate, "dropped") == 0) {
+        struct drop drop = { .reason = (char *)(uintptr_t)text_of(one, "reason"),
+                             .dup_of = (char *)(uintptr_t)json_string_value(
+                                 json_object_get(one, "dup_of")),
+                             .has_value = json_object_get(one, "value") != NULL,
+                             .has_limit = json_object_get(one, "limit") != NULL,
+                             .has_similarity = json_object_get(one, "similarity") != NULL,
+                             .value = json_number_value(json_object_get(one, "value")),
+                             .limit = json_number_value(json_object_get(one, "limit")),
+                             .similarity = json_number_value(json_object_get(one, "similarity")) };
+        buf_puts(&line, ": ");
+        drop_print(&drop, &line);
+    } else if (strcmp(fate, "quarantined") == 0) {
+        buf_printf(&line, ": %s: %s", text_of(one, "reason"), text_of(one, "detail"));
+    } else if (strcmp(fate, "written") == 0) {
+        buf_puts(&line, ": ");
+        look_excerpt(&line, text_of(one, "dataset"), strlen(text_of(one, "dataset")), 0);
+        if (json_object_get(one, "shard") != NULL) {
+            buf_printf(&line, "@%lld %s",
+                       (long long)json_integer_value(json_object_get(one, "snapshot")),
+                       text_of(one, "shard"));
+        } else {
+            buf_printf(&line, " %s (not published)", text_of(one, "file"));
+        }
+        buf_printf(&line, " row %lld", (long long)json_integer_value(json_object_get(one, "row")));
+    }
+    puts(buf_str(&line));
+    buf_deinit(&line);
+}
+
+static sluice_status tell(struct why *why, const struct place *place, json_t *documents,
+                          struct sluice_error *err)
+{
+    json_t *events = NULL;
+    json_t *json;
+    size_t i;
+    json_t *one;
+    struct buf line = BUF_INIT;
+    sluice_status status = make_way(why, place, &events, err);
+
+    if (status != SLUICE_OK) {
+        json_decref(events);
+        return status;
+    }
+    if (why->json) {
+        json = json_object();
+        place_json(place, json);
+        json_object_set_new(json, "way", events);
+        json_array_append_new(documents, json);
+        return SLUICE_OK;
+    }
+    if (place->id != NULL) {
+        look_excerpt(&line, place->id, strlen(place->id), 0);
+        buf_puts(&line, ": ");
+    }
+    buf_printf(&line, "row %llu of %s", (unsigned long long)place->row,
+               place->lane->splits.items[place->split].name);
+    if (place->found) {
+        buf_puts(&line, ", ");
+        place_print(place, &line);
+    }
+    puts(buf_str(&line));
+    buf_deinit(&line);
+    json_array_foreach(events, i, one)
+    {
+        print_event(one);
+    }
+    json_decref(events);
+    return SLUICE_OK;
+}
+
+/* ---- finding ---- */
+
+struct matching {
+    struct why *why;
+    const char *id;
+    size_t length;
+    const struct lane *lane;
+    uint32_t split;
+    struct place *places;
+    size_t n;
+    bool any_id, any_done;
+};
+
+static sluice_status match_id(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                              struct sluice_error *err)
+{
+    struct matching *matching = ctx;
+    size_t n;
+    const char *id;
+
+    (void)err;
+    if (runview_null(batch, 4, row)) {
+        return SLUICE_OK;
+    }
+    matching->any_id = true;
+    id = runview_text(batch, 4, row, &n);
+    if (n == matching->length && memcmp(id, matching->id, n) == 0) {
+        matching->places[matching->n++] = (struct place){ .lane = matching->lane,
+                                                          .split = matching->split,
+                                                          .row = runview_u64(batch, 0, row) };
+        *stop = matching->n == MATCHES_MOST;
+    }
+    return SLUICE_OK;
+}
+
+/* A quarantined record has no id any more, but its bytes may hold it. */
+struct raw_search {
+    struct matching *matching;
+    uint32_t phase, task;
+    uint64_t found;
+};
+
+static sluice_status match_raw(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                               struct sluice_error *err)
+{
+    struct raw_search *search = ctx;
+    size_t n;
+    const char *raw;
+
+    (void)stop;
+    (void)err;
+    if (runview_null(batch, 7, row)) {
+        return SLUICE_OK;
+    }
+    raw = runview_text(batch, 7, row, &n);
+    search->found += memmem(raw, n, search->matching->id, search->matching->length) != NULL;
+    return SLUICE_OK;
+}
+
+static sluice_status not_found(struct matching *matching, struct sluice_error *err)
+{
+    const struct run *run = matching->why->look.run;
+    struct raw_search search = { .matching = matching };
+
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+            if (run->tasks[p][t].done) {
+                TRY(runview_table(run, p, t, "bad", match_raw, &search, err));
+            }
+        }
+    }
+    why_incomplete(matching->why);
+    if (search.found > 0) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "no document has the id '%s', but %llu quarantined record%s hold%s that "
+                         "text: sluice why %s --quarantine",
+                         matching->id, (unsigned long long)search.found, plural(search.found),
+                         search.found == 1 ? "s" : "", matching->why->run_text);
+    }
+    if (!matching->any_done) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "no reading task of this run is done, so nothing is known of its "
+                         "documents; run the pipeline first");
+    }
+    if (!matching->any_id) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "the documents of this run have no ids (their reader makes no column id); "
+                         "name one by --task N --row N");
+    }
+    return error_set(err, SLUICE_E_CONFIG, "no document of this run has the id '%s'", matching->id);
+}
+
+static sluice_status tell_all(struct why *why, struct place *places, size_t n,
+                              struct sluice_error *err)
+{
+    json_t *documents = json_array();
+    sluice_status status = places_fill(why->look.run, places, n, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
+        status = tell(why, &places[i], documents, err);
+    }
+    if (status == SLUICE_OK && why->json) {
+        look_print("why", json_pack("{s:O}", "documents", documents));
+    }
+    if (status == SLUICE_OK) {
+        why_incomplete(why);
+    }
+    json_decref(documents);
+    return status;
+}
+
+sluice_status why_id(struct why *why, const char *id, struct sluice_error *err)
+{
+    const struct run *run = why->look.run;
+    struct matching matching = { .why = why, .id = id, .length = strlen(id) };
+    sluice_status status;
+
+    matching.places = calloc(MATCHES_MOST, sizeof *matching.places);
+    status = matching.places == NULL ? error_nomem(err, "places") : SLUICE_OK;
+    for (uint32_t p = 0; status == SLUICE_OK && p < run->plan->n_phases; p++) {
+        for (uint32_t t = 0;
+             status == SLUICE_OK && matching.n < MATCHES_MOST && t < run->plan->phases[p]->n_tasks;
+             t++) {
+            matching.lane = phase_lane(run->plan->phases[p], t, &matching.split);
+            if (run->tasks[p][t].done && matching.lane->kind == LANE_SPLITS) {
+                matching.any_done = true;
+                status = runview_table(run, p, t, "origin", match_id, &matching, err);
+            }
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = matching.n == 0 ? not_found(&matching, err)
+                                 : tell_all(why, matching.places, matching.n, err);
+    }
+    for (size_t i = 0; matching.places != NULL && i < matching.n; i++) {
+        place_deinit(&matching.places[i]);
+    }
+    free(matching.places);
+    return status;
+}
+
+sluice_status why_row(struct why *why, uint64_t task, uint64_t row, struct sluice_error *err)
+{
+    const struct plan *plan = why->look.run->plan;
+    struct place place = { .row = row };
+    struct task_id id;
+    sluice_status status;
+
+    if (task >= plan->n_tasks) {
+        return error_set(err, SLUICE_E_CONFIG, "found task %llu, the run has tasks 0 to %u",
+                         (unsigned long long)task, plan->n_tasks - 1);
+    }
+    id = plan_task(plan, (uint32_t)task);
+    place.lane = phase_lane(plan->phases[id.phase], id.task, &place.split);
+    if (place.lane == NULL || place.lane->kind != LANE_SPLITS) {
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "task %llu reads no input files; give one that does (sluice plan --tasks lists them)",
+            (unsigned long long)task);
+    }
+    status = places_fill(why->look.run, &place, 1, err);
+    if (status == SLUICE_OK && !place.found) {
+        status = error_set(err, SLUICE_E_CONFIG, "task %llu has no row %llu, or is not done",
+                           (unsigned long long)task, (unsigned long long)row);
+    }
+    if (status == SLUICE_OK) {
+        status = tell_all(why, &place, 1, err);
+    }
+    place_deinit(&place);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* What the parts of textlib share. See textlib.h. */
+#ifndef SLUICE_LUA_TEXTLIBINT_H
+#define SLUICE_LUA_TEXTLIBINT_H
+
+#include "lua/sandboxInt.h"
+#include "lua/textlib.h"
+#include "text/text.h"
+
+/* What is known of one string. The registry holds the string, so that its address means it. */
+struct analysis {
+    const char *text; /* NULL = empty slot */
+    uint64_t serial;  /* another one for each string */
+    size_t len;
+    bool has_words[2]; /* by enum text_word_rule */
+    bool has_units[3]; /* by enum text_unit */
+    struct text_spans words[2];
+    struct text_doc docs[2]; /* with words */
+    struct text_doc plain;   /* without words */
+    struct text_duplicates units[3];
+};
+
+struct textlib {
+    struct analysis slots
+        [2]; /* a long text, and a short one: words asked between two questions to a document don't push it out */
+    struct text_scratch scratch;
+    struct text_spans spans;
+    struct text_buffer buffer;
+    struct textlib_ngrams *ngrams;
+    uint64_t serials;
+};
+
+struct textlib *textlib_of(lua_State *L);
+/* The analysis of the string at 1 (made anew for another string). */
+struct analysis *textlib_analysis(lua_State *L);
+/* The same with its words by the rule named at index (none: whitespace). */
+const struct text_doc *textlib_words(lua_State *L, int index, enum text_word_rule *rule);
+/* Raises err, unless status is SLUICE_OK. */
+void textlib_check(lua_State *L, sluice_status status, const struct sluice_error *err);
+
+/* textlib_ngrams.c */
+struct textlib_ngrams;
+struct textlib_ngrams *textlib_ngrams_create(void);
+void textlib_ngrams_destroy(struct textlib_ngrams *);
+int textlib_top_ngram(lua_State *L);
+int textlib_dup_ngram(lua_State *L);
+
+/* textlib_counter.c */
+void textlib_open_counter(lua_State *L);
+int textlib_counter(lua_State *L); /* s:counter([rule]) */
+
+/* textlib_filters.c */
+int textlib_gopher_quality(lua_State *L);
+int textlib_gopher_repetition(lua_State *L);
+int textlib_fineweb_quality(lua_State *L);
+
+#endif

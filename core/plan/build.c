@@ -1,0 +1,784 @@
+/* From placed nodes to ops: opens and prepares every stage, connects ops inside a phase and through edges between phases, inserts the
+ * providers of derived columns, and propagates schemas. */
+#include "plan/planInt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+/* A new op that is in no phase yet. */
+static sluice_status op_create(enum op_kind kind, const char *name, struct op **out,
+                               struct sluice_error *err)
+{
+    struct op *op = calloc(1, sizeof *op);
+
+    *out = NULL;
+    if (op == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    op->kind = kind;
+    op->inputs[0] = -1;
+    op->inputs[1] = -1;
+    op->row_slot = -1;
+    op->drop_load = -1;
+    op->name = str_copy(name, strlen(name));
+    if (op->name == NULL) {
+        free(op);
+        return error_nomem(err, "the plan");
+    }
+    *out = op;
+    return SLUICE_OK;
+}
+
+/* Puts an op at the end of a phase (which owns it from now on, also on failure). Ops are put behind all their inputs. */
+static sluice_status op_append(struct planner *planner, struct phase *phase, struct op *op,
+                               struct sluice_error *err)
+{
+    if (phase->n_ops == phase->capacity) {
+        uint32_t capacity = phase->capacity == 0 ? 8 : phase->capacity * 2;
+        struct op **ops = realloc(phase->ops, capacity * sizeof *ops);
+        uint32_t *tail;
+        if (ops != NULL) {
+            phase->ops = ops;
+        }
+        tail = ops == NULL ? NULL : realloc(planner->tails[phase->index], capacity * sizeof *tail);
+        if (tail == NULL) {
+            op_destroy(op);
+            return error_nomem(err, "the plan");
+        }
+        planner->tails[phase->index] = tail;
+        phase->capacity = capacity;
+    }
+    op->index = phase->n_ops;
+    planner->tails[phase->index][phase->n_ops] = phase->n_ops;
+    phase->ops[phase->n_ops++] = op;
+    return SLUICE_OK;
+}
+
+sluice_status planner_op(struct planner *planner, struct phase *phase, enum op_kind kind,
+                         const char *name, struct op **out, struct sluice_error *err)
+{
+    TRY(op_create(kind, name, out, err));
+    return op_append(planner, phase, *out, err);
+}
+
+sluice_status planner_consume(struct phase *phase, uint32_t producer, uint32_t consumer,
+                              uint32_t port, struct sluice_error *err)
+{
+    struct op *op = phase->ops[producer];
+    struct op_input *consumers = realloc(op->consumers, (op->n_consumers + 1) * sizeof *consumers);
+
+    if (consumers == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    op->consumers = consumers;
+    op->consumers[op->n_consumers++] = (struct op_input){ consumer, port };
+    if (port < 2 && phase->ops[consumer]->kind != OP_UNION) {
+        phase->ops[consumer]->inputs[port] = (int32_t)producer;
+    }
+    return SLUICE_OK;
+}
+
+static void find_row(struct op *op)
+{
+    op->row_slot = schema_find(&op->out, "_row");
+}
+
+/* ---- edges ---- */
+
+static const char *load_name(enum edge_load load)
+{
+    static const char *const names[] = { "rows", "all rows", "by key", "by split", "broadcast" };
+    return names[load];
+}
+
+/* Columns that an edge may carry: everything but derived columns (they are made again where needed). */
+static sluice_status store_schema(struct op *store, const struct schema *from,
+                                  struct sluice_error *err)
+{
+    store->from = calloc(from->n + 1, sizeof *store->from);
+    if (store->from == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    if (store->edge->load == LOAD_KEYED) {
+        int32_t key = schema_find(from, "key");
+        const struct type *type = key < 0 ? NULL : from->fields[key].type;
+        if (key < 0 || type->kind != TYPE_FIXED || type->width != 16 ||
+            schema_find(from, "_row") < 0) {
+            return error_set(err, SLUICE_E_SCHEMA,
+                             "rows for a keyed stage need the columns key (fixed[16]) and _row "
+                             "(uint64); the stage before it declares neither or others");
+        }
+        store->from[0] = key;
+        TRY(schema_add(&store->edge->schema, "key", type, NULL, err));
+    }
+    for (uint32_t k = 0; k < from->n; k++) {
+        const struct field *field = &from->fields[k];
+        bool keyed = store->edge->load == LOAD_KEYED && strcmp(field->name, "key") == 0;
+        bool row = store->edge->load == LOAD_BY_SPLIT && strcmp(field->name, "_row") == 0;
+        if (field->derived_provider != NULL || keyed || row) {
+            continue;
+        }
+        store->from[store->edge->schema.n] = (int32_t)k;
+        TRY(schema_add(&store->edge->schema, field->name, field->type, field->metadata, err));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status loaded_schema(struct plan_edge *edge, const char *where,
+                                   struct sluice_error *err)
+{
+    TRY(schema_copy(&edge->loaded, &edge->schema, err));
+    if (edge->load == LOAD_BY_SPLIT) {
+        int32_t pos = schema_find(&edge->schema, "_pos");
+        if (pos < 0) {
+            return error_set(err, SLUICE_E_SCHEMA,
+                             "%s: the side input has no column _pos that says which row it is "
+                             "about; its stage must declare it",
+                             where);
+        }
+        /* The loader delivers _row where _pos stood. */
+        free(edge->loaded.fields[pos].name);
+        edge->loaded.fields[pos].name = str_copy("_row", 4);
+        return edge->loaded.fields[pos].name == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+    }
+    if ((edge->load == LOAD_KEYED || edge->load == LOAD_GATHER) &&
+        schema_find(&edge->loaded, "_pos") < 0) {
+        return schema_add_text(&edge->loaded, "_pos", "uint64", NULL, err);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_t from_op,
+                           struct phase *to, enum edge_load load, const char *where,
+                           uint32_t *op_out, struct sluice_error *err)
+{
+    struct plan *plan = planner->plan;
+    struct phase *from = plan->phases[from_phase];
+    struct plan_edge *edge = NULL;
+    struct plan_edge **edges;
+    struct op *store;
+    struct op *loader;
+
+    for (uint32_t i = 0; i < plan->n_edges && edge == NULL; i++) {
+        struct plan_edge *other = plan->edges[i];
+        if (other->producer_phase == from_phase && other->producer_op == from_op &&
+            other->load == load) {
+            edge = other;
+        }
+    }
+    if (edge != NULL) {
+        for (uint32_t i = 0; i < to->n_ops; i++) {
+            if (to->ops[i]->kind == OP_LOAD && to->ops[i]->edge == edge) {
+                *op_out = planner->tails[to->index][i];
+                return SLUICE_OK;
+            }
+        }
+    } else {
+        edges = realloc(plan->edges, (plan->n_edges + 1) * sizeof *edges);
+        if (edges == NULL) {
+            return error_nomem(err, "the plan");
+        }
+        plan->edges = edges;
+        edge = calloc(1, sizeof *edge);
+        if (edge == NULL) {
+            return error_nomem(err, "the plan");
+        }
+        edge->index = plan->n_edges;
+        plan->edges[plan->n_edges++] = edge;
+        edge->load = load;
+        edge->producer_phase = from_phase;
+        edge->producer_op = from_op;
+        edge->name = str_printf("%s, %s", from->ops[from_op]->name, load_name(load));
+        if (edge->name == NULL) {
+            return error_nomem(err, "the plan");
+        }
+        TRY(planner_op(planner, from, OP_STORE, edge->name, &store, err));
+        store->edge = edge;
+        edge->store_op = store->index;
+        TRY(store_schema(store, &from->ops[from_op]->out, err));
+        TRY(planner_consume(from, from_op, store->index, 0, err));
+        TRY(loaded_schema(edge, where, err));
+    }
+    TRY(planner_op(planner, to, OP_LOAD, edge->name, &loader, err));
+    loader->edge = edge;
+    TRY(schema_copy(&loader->out, &edge->loaded, err));
+    find_row(loader);
+    *op_out = loader->index;
+    return SLUICE_OK;
+}
+
+sluice_status planner_input(struct planner *planner, const struct node *node, struct phase *phase,
+                            enum edge_load load, uint32_t *op, struct sluice_error *err)
+{
+    struct node_place *place = &planner->places[node->id];
+
+    if (place->phase == (int32_t)phase->index && load == LOAD_SAME) {
+        *op = planner->tails[phase->index][place->op];
+        return SLUICE_OK;
+    }
+    return planner_edge(planner, (uint32_t)place->phase, (uint32_t)place->op, phase, load,
+                        node->where, op, err);
+}
+
+/* ---- stages ---- */
+
+/* The next component of a path, without "." and empty ones; NULL at the end. */
+static const char *path_component(const char **path, size_t *n)
+{
+    for (;;) {
+        const char *begin = *path + strspn(*path, "/");
+        *n = strcspn(begin, "/");
+        *path = begin + *n;
+        if (*n == 0) {
+            return NULL;
+        }
+        if (*n != 1 || begin[0] != '.') {
+            return begin;
+        }
+    }
+}
+
+static bool path_equal(const char *a, const char *b)
+{
+    for (;;) {
+        size_t n_a;
+        size_t n_b;
+        const char *left = path_component(&a, &n_a);
+        const char *right = path_component(&b, &n_b);
+        if (left == NULL || right == NULL) {
+            return left == right;
+        }
+        if (n_a != n_b || memcmp(left, right, n_a) != 0) {
+            return false;
+        }
+    }
+}
+
+/* Two writers of one dataset would publish over each other at every run. */
+static sluice_status check_dataset(const struct planner *planner, const struct op *op,
+                                   const char *where, struct sluice_error *err)
+{
+    for (uint32_t p = 0; p < planner->plan->n_phases; p++) {
+        for (uint32_t i = 0; i < planner->plan->phases[p]->n_ops; i++) {
+            const struct op *other = planner->plan->phases[p]->ops[i];
+            if (other != op && other->writes && other->dataset != NULL &&
+                path_equal(other->dataset, op->dataset)) {
+                return error_set(err, SLUICE_E_CONFIG,
+                                 "%s: '%s' and '%s' write the same dataset %s; give each a folder "
+                                 "of its own, or unite the streams",
+                                 where, other->name, op->name, op->dataset);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status open_stage(struct planner *planner, struct op *op,
+                                const struct registry_entry *entry, const struct option_args *args,
+                                const char *where, struct sluice_error *err)
+{
+    struct option_table table = option_table_of(&entry->stage);
+    struct options *options = NULL;
+    sluice_status status =
+        options_parse(&table, args, planner->plan->options.base_dir, &options, err);
+
+    if (status == SLUICE_OK) {
+        for (uint64_t k = 0;; k++) {
+            struct option_value value;
+            if (!options_get(options, k, &value)) {
+                break;
+            }
+            if ((value.option.flags & SLUICE_OPTF_OUTPUT_PATH) != 0 && value.text != NULL) {
+                const char *folder = options_string(options, value.option.name);
+                op->dataset = str_copy(folder, strlen(folder));
+                if (op->dataset == NULL) {
+                    options_destroy(options);
+                    return error_nomem(err, "the plan");
+                }
+            }
+        }
+        status =
+            stage_open(entry, options, op->name, planner->plan->options.services, &op->stage, err);
+    }
+    if (status != SLUICE_OK) {
+        return error_prefix(err, "%s", where);
+    }
+    op->kind_of = stage_kind(op->stage);
+    op->writes = op->kind_of->role == SLUICE_ROLE_WRITER;
+    if (op->writes && op->dataset == NULL) {
+        return error_set(err, SLUICE_E_INTERNAL,
+                         "%s: the writer '%s' has no option for its dataset folder (OUTPUT_PATH)",
+                         where, op->name);
+    }
+    return op->writes ? check_dataset(planner, op, where, err) : SLUICE_OK;
+}
+
+/* Provider texts are compared as the providers understand them: canonical options. */
+static sluice_status provider_options(struct planner *planner, const char *provider,
+                                      const char *options_text, const char *source,
+                                      const struct registry_entry **entry, char **canonical,
+                                      struct value *named, struct sluice_error *err)
+{
+    struct option_table table;
+    struct options *options = NULL;
+    struct buf text = BUF_INIT;
+    struct value over;
+    struct option_args args = { .named = named, .text = true };
+    sluice_status status;
+
+    *entry = NULL;
+    TRY(registry_load_all(planner->registry, err));
+    for (size_t k = 0; k < registry_count(planner->registry); k++) {
+        const struct registry_entry *candidate = registry_at(planner->registry, k);
+        if (candidate->stage.provides != NULL && strcmp(candidate->stage.provides, provider) == 0) {
+            *entry = candidate;
+            break;
+        }
+    }
+    if (*entry == NULL) {
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "no plugin provides the derived column '%s'; see `sluice plugins` for what is missing",
+            provider);
+    }
+    value_map_init(named);
+    status = options_split(options_text, named, err);
+    if (status == SLUICE_OK &&
+        (!value_string(&over, source, strlen(source)) || !value_map_set(named, "over", over))) {
+        status = error_nomem(err, "the plan");
+    }
+    if (status == SLUICE_OK) {
+        table = option_table_of(&(*entry)->stage);
+        status = options_parse(&table, &args, NULL, &options, err);
+    }
+    if (status == SLUICE_OK) {
+        options_canonical(options, &text);
+        *canonical = buf_take(&text);
+        status = *canonical == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+    }
+    options_destroy(options);
+    if (status != SLUICE_OK) {
+        value_deinit(named);
+    }
+    return status;
+}
+
+static sluice_status find_derived(void *ctx, const struct schema *schema, const char *provider,
+                                  const char *options_text, const char *source, int32_t *field,
+                                  struct sluice_error *err)
+{
+    struct planner *planner = ctx;
+    const struct registry_entry *entry;
+    struct value named = VALUE_INIT;
+    char *canonical = NULL;
+
+    TRY(provider_options(planner, provider, options_text, source, &entry, &canonical, &named, err));
+    *field = STAGE_FIELD_MISSING;
+    for (uint32_t k = 0; k < schema->n; k++) {
+        const struct field *f = &schema->fields[k];
+        if (f->derived_provider != NULL && strcmp(f->derived_provider, provider) == 0 &&
+            strcmp(f->derived_options, canonical) == 0 && strcmp(f->derived_source, source) == 0) {
+            *field = (int32_t)k;
+        }
+    }
+    value_deinit(&named);
+    free(canonical);
+    return SLUICE_OK;
+}
+
+struct derived_ctx {
+    struct planner *planner;
+    const struct schema *schemas[STAGE_PORTS];
+};
+
+static sluice_status find_derived_port(void *ctx, uint32_t port, const char *provider,
+                                       const char *options, const char *source, int32_t *field,
+                                       struct sluice_error *err)
+{
+    struct derived_ctx *derived = ctx;
+    return find_derived(derived->planner, derived->schemas[port], provider, options, source, field,
+                        err);
+}
+
+static sluice_status note_needs(struct op *op, const struct stage_prepared *prepared,
+                                const struct schema *const *schemas, struct sluice_error *err)
+{
+    for (uint32_t port = 0; port < STAGE_PORTS; port++) {
+        free(op->need[port]);
+        op->n_need[port] = prepared->n_needs[port];
+        op->need[port] = calloc(prepared->n_needs[port] + 1, sizeof *op->need[port]);
+        if (op->need[port] == NULL) {
+            return error_nomem(err, "the plan");
+        }
+        for (uint32_t k = 0; k < prepared->n_needs[port]; k++) {
+            const struct stage_need *need = &prepared->needs[port][k];
+            int32_t slot = need->field;
+            if (slot == STAGE_FIELD_ROW || slot == STAGE_FIELD_POS) {
+                slot = schema_find(schemas[port], slot == STAGE_FIELD_ROW ? "_row" : "_pos");
+                if (slot < 0) {
+                    return error_set(err, SLUICE_E_SCHEMA,
+                                     "stage '%s' needs %s, which the rows here do not have",
+                                     op->name, need->name);
+                }
+            }
+            op->need[port][k] = slot < 0 ? -1 : slot;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Replaced and added columns; what was derived from a replaced column goes. */
+static sluice_status annotated_schema(struct op *op, const struct schema *in,
+                                      const struct schema *added, struct sluice_error *err)
+{
+    uint32_t room = in->n + added->n;
+
+    op->from = calloc(room + 1, sizeof *op->from);
+    if (op->from == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    for (uint32_t k = 0; k < in->n; k++) {
+        const struct field *field = &in->fields[k];
+        struct field *copy;
+        int32_t replaced = schema_find(added, field->name);
+        if (field->derived_source != NULL && schema_find(added, field->derived_source) >= 0) {
+            continue;
+        }
+        op->from[op->out.n] = replaced >= 0 ? ~replaced : (int32_t)k;
+        field = replaced >= 0 ? &added->fields[replaced] : field;
+        TRY(schema_add(&op->out, field->name, field->type, field->metadata, err));
+        copy = &op->out.fields[op->out.n - 1];
+        field = &in->fields[k];
+        if (replaced < 0 && field->derived_provider != NULL) {
+            copy->derived_provider =
+                str_copy(field->derived_provider, strlen(field->derived_provider));
+            copy->derived_options =
+                str_copy(field->derived_options, strlen(field->derived_options));
+            copy->derived_source = str_copy(field->derived_source, strlen(field->derived_source));
+            if (copy->derived_provider == NULL || copy->derived_options == NULL ||
+                copy->derived_source == NULL) {
+                return error_nomem(err, "the plan");
+            }
+        }
+    }
+    for (uint32_t k = 0; k < added->n; k++) {
+        if (schema_find(in, added->fields[k].name) < 0) {
+            op->from[op->out.n] = ~(int32_t)k;
+            TRY(schema_add(&op->out, added->fields[k].name, added->fields[k].type,
+                           added->fields[k].metadata, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status output_schema(struct op *op, const struct schema *in,
+                                   const struct schema *added, struct sluice_error *err)
+{
+    static const struct schema none = { NULL, 0, 0 };
+
+    switch (op->kind_of->role) {
+    case SLUICE_ROLE_FILTER:
+    case SLUICE_ROLE_GATE:
+        return annotated_schema(op, in, &none, err);
+    case SLUICE_ROLE_ANNOTATOR:
+        return annotated_schema(op, in, added, err);
+    case SLUICE_ROLE_WRITER:
+        return SLUICE_OK;
+    default:
+        TRY(schema_copy(&op->out, added, err));
+        return schema_find(&op->out, "_row") >= 0
+                   ? SLUICE_OK
+                   : schema_add_text(&op->out, "_row", "uint64", NULL, err);
+    }
+}
+
+static sluice_status insert_provider(struct planner *planner, struct phase *phase, uint32_t input,
+                                     const struct stage_need *need, const char *where,
+                                     uint32_t *out, struct sluice_error *err);
+
+/* Prepares op's stage against its inputs, inserting providers behind them as long as derived columns are missing. */
+static sluice_status prepare_op(struct planner *planner, struct phase *phase, struct op *op,
+                                const char *where, uint32_t n_ports, uint32_t *inputs,
+                                struct sluice_error *err)
+{
+    for (int rounds = 0;; rounds++) {
+        struct derived_ctx derived = { .planner = planner };
+        struct stage_inputs ports = { .n_ports = n_ports,
+                                      .find_derived = find_derived_port,
+                                      .ctx = &derived };
+        struct stage_prepared prepared;
+        sluice_status status;
+        bool again = false;
+
+        for (uint32_t port = 0; port < n_ports; port++) {
+            ports.schemas[port] = &phase->ops[inputs[port]]->out;
+            derived.schemas[port] = ports.schemas[port];
+        }
+        status = stage_prepare(op->stage, &ports, &prepared, err);
+        if (status != SLUICE_OK) {
+            stage_prepared_deinit(&prepared);
+            return error_prefix(err, "%s", where);
+        }
+        for (uint32_t port = 0; port < n_ports && status == SLUICE_OK; port++) {
+            for (uint32_t k = 0; k < prepared.n_needs[port] && status == SLUICE_OK && !again; k++) {
+                const struct stage_need *need = &prepared.needs[port][k];
+                if (need->provider != NULL && need->field == STAGE_FIELD_MISSING) {
+                    status = rounds > 8 ? error_set(err, SLUICE_E_INTERNAL,
+                                                    "%s: the provider of '%s' does not deliver it",
+                                                    where, need->provider)
+                                        : insert_provider(planner, phase, inputs[port], need, where,
+                                                          &inputs[port], err);
+                    again = true;
+                }
+            }
+        }
+        if (status == SLUICE_OK && !again) {
+            status = note_needs(op, &prepared, ports.schemas, err);
+            if (status == SLUICE_OK) {
+                status =
+                    output_schema(op, n_ports > 0 ? ports.schemas[0] : NULL, &prepared.added, err);
+            }
+            if (status != SLUICE_OK) {
+                stage_prepared_deinit(&prepared);
+                return error_prefix(err, "%s", where);
+            }
+            op->outputs = prepared.outputs;
+            op->n_outputs = prepared.n_outputs;
+            prepared.outputs = NULL;
+            prepared.n_outputs = 0;
+            op->notes = prepared.notes;
+            op->n_notes = prepared.n_notes;
+            prepared.notes = NULL;
+            prepared.n_notes = 0;
+            find_row(op);
+        }
+        stage_prepared_deinit(&prepared);
+        if (status != SLUICE_OK || !again) {
+            return status;
+        }
+    }
+}
+
+static sluice_status insert_provider(struct planner *planner, struct phase *phase, uint32_t input,
+                                     const struct stage_need *need, const char *where,
+                                     uint32_t *out, struct sluice_error *err)
+{
+    const struct registry_entry *entry;
+    struct value named = VALUE_INIT;
+    char *canonical = NULL;
+    char *name = NULL;
+    struct op *op;
+    struct field *field;
+    sluice_status status;
+    struct option_args args = { .named = &named, .text = true };
+
+    TRY(provider_options(planner, need->provider, need->options, need->source, &entry, &canonical,
+                         &named, err));
+    name = str_printf("%s(%s) of %s", need->provider, need->options, phase->ops[input]->name);
+    status = name == NULL ? error_nomem(err, "the plan") : op_create(OP_STAGE, name, &op, err);
+    free(name);
+    if (status == SLUICE_OK) {
+        uint32_t from = input;
+        status = open_stage(planner, op, entry, &args, where, err);
+        if (status == SLUICE_OK) {
+            status = prepare_op(planner, phase, op, where, 1, &from, err);
+        }
+        if (status == SLUICE_OK) {
+            status = op_append(planner, phase, op, err);
+        } else {
+            op_destroy(op);
+        }
+        if (status == SLUICE_OK) {
+            status = planner_consume(phase, from, op->index, 0, err);
+        }
+    }
+    value_deinit(&named);
+    if (status == SLUICE_OK) {
+        int32_t slot = schema_find(&op->out, need->provider);
+        if (slot < 0) {
+            status =
+                error_set(err, SLUICE_E_INTERNAL, "%s: the provider '%s' declares no column '%s'",
+                          where, entry->stage.name, need->provider);
+        } else {
+            /* A hidden name of its own, so that several variants stand side by side. */
+            field = &op->out.fields[slot];
+            free(field->name);
+            field->name = str_printf("_%s@%u", need->provider, op->index);
+            field->hidden = true;
+            field->derived_provider = str_copy(need->provider, strlen(need->provider));
+            field->derived_options = canonical;
+            canonical = NULL;
+            field->derived_source = str_copy(need->source, strlen(need->source));
+            status = field->name == NULL || field->derived_provider == NULL ||
+                             field->derived_source == NULL
+                         ? error_nomem(err, "the plan")
+                         : SLUICE_OK;
+            planner->tails[phase->index][input] = op->index;
+            for (uint32_t k = 0; k < phase->n_ops; k++) {
+                if (planner->tails[phase->index][k] == input) {
+                    planner->tails[phase->index][k] = op->index;
+                }
+            }
+            *out = op->index;
+        }
+    }
+    free(canonical);
+    return status;
+}
+
+/* ---- nodes ---- */
+
+static sluice_status build_reader(struct planner *planner, const struct node *node,
+                                  struct phase *phase, struct sluice_error *err)
+{
+    struct option_args args;
+    struct op *op;
+
+    TRY(planner_op(planner, phase, OP_READ, node->name, &op, err));
+    op->node = node;
+    for (uint32_t k = 0; k < phase->n_lanes; k++) {
+        if (phase->lanes[k]->node == node) {
+            op->lane = k;
+        }
+    }
+    args = node_args(node);
+    TRY(open_stage(planner, op, node->entry, &args, node->where, err));
+    TRY(planner_reader(planner, phase, op, false, err));
+    find_row(op);
+    planner->places[node->id].op = (int32_t)op->index;
+    return SLUICE_OK;
+}
+
+static sluice_status build_stage(struct planner *planner, const struct node *node,
+                                 struct phase *phase, struct sluice_error *err)
+{
+    const struct sluice_stage *kind = &node->entry->stage;
+    uint32_t inputs[2];
+    enum edge_load load = kind->mode == SLUICE_MODE_KEYED    ? LOAD_KEYED
+                          : kind->mode == SLUICE_MODE_GLOBAL ? LOAD_GATHER
+                                                             : LOAD_SAME;
+    struct option_args args;
+    struct op *op;
+    sluice_status status;
+
+    if (kind->role == SLUICE_ROLE_READER) {
+        return build_reader(planner, node, phase, err);
+    }
+    for (uint32_t port = 0; port < node->n_inputs; port++) {
+        const struct node *input = planner->graph->nodes[node->inputs[port]];
+        enum edge_load how = load;
+        if (port == 1) {
+            how = kind->mode == SLUICE_MODE_GLOBAL                  ? LOAD_GATHER
+                  : (kind->flags & SLUICE_STAGE_SIDE_BY_SPLIT) != 0 ? LOAD_BY_SPLIT
+                                                                    : LOAD_BROADCAST;
+        }
+        TRY(planner_input(planner, input, phase, how, &inputs[port], err));
+        if (port == 1) {
+            phase->ops[inputs[port]]->side = true;
+        }
+    }
+    TRY(op_create(OP_STAGE, node->name, &op, err));
+    op->node = node;
+    args = node_args(node);
+    status = open_stage(planner, op, node->entry, &args, node->where, err);
+    if (status == SLUICE_OK) {
+        status = prepare_op(planner, phase, op, node->where, node->n_inputs, inputs, err);
+    }
+    if (status != SLUICE_OK) {
+        op_destroy(op);
+        return status;
+    }
+    TRY(op_append(planner, phase, op, err));
+    planner->places[node->id].op = (int32_t)op->index;
+    for (uint32_t port = 0; port < node->n_inputs; port++) {
+        TRY(planner_consume(phase, inputs[port], op->index, port, err));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status build_union(struct planner *planner, const struct node *node,
+                                 struct phase *phase, struct sluice_error *err)
+{
+    uint32_t inputs[8];
+    struct op *op;
+    const struct schema *first;
+
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        TRY(planner_input(planner, planner->graph->nodes[node->inputs[k]], phase, LOAD_SAME,
+                          &inputs[k], err));
+    }
+    TRY(planner_op(planner, phase, OP_UNION, node->name, &op, err));
+    op->node = node;
+    first = &phase->ops[inputs[0]]->out;
+    for (uint32_t k = 0; k < first->n; k++) {
+        if (first->fields[k].derived_provider == NULL) {
+            TRY(schema_add(&op->out, first->fields[k].name, first->fields[k].type,
+                           first->fields[k].metadata, err));
+        }
+    }
+    op->from = calloc((size_t)node->n_inputs * op->out.n + 1, sizeof *op->from);
+    op->union_inputs = calloc(node->n_inputs, sizeof *op->union_inputs);
+    if (op->from == NULL || op->union_inputs == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    op->n_union = node->n_inputs;
+    for (uint32_t i = 0; i < node->n_inputs; i++) {
+        const struct schema *in = &phase->ops[inputs[i]]->out;
+        op->union_inputs[i] = inputs[i];
+        for (uint32_t k = 0; k < op->out.n; k++) {
+            const struct field *field = &op->out.fields[k];
+            int32_t slot = schema_find(in, field->name);
+            if (slot < 0 || !type_equal(in->fields[slot].type, field->type, false)) {
+                char *one = schema_print(first, false);
+                char *two = schema_print(in, false);
+                sluice_status status = error_set(
+                    err, SLUICE_E_SCHEMA,
+                    "%s: the inputs of '%s' differ: '%s' has %s, '%s' has %s; add or drop columns "
+                    "so that they agree",
+                    node->where, node->name, phase->ops[inputs[0]]->name, one == NULL ? "?" : one,
+                    phase->ops[inputs[i]]->name, two == NULL ? "?" : two);
+                free(one);
+                free(two);
+                return status;
+            }
+            op->from[i * op->out.n + k] = slot;
+        }
+        TRY(planner_consume(phase, inputs[i], op->index, i, err));
+    }
+    find_row(op);
+    planner->places[node->id].op = (int32_t)op->index;
+    return SLUICE_OK;
+}
+
+sluice_status planner_build(struct planner *planner, struct sluice_error *err)
+{
+    planner->tails = calloc(planner->plan->n_phases + 1, sizeof *planner->tails);
+    if (planner->tails == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    for (uint32_t i = 0; i < planner->graph->n_nodes; i++) {
+        const struct node *node = planner->graph->nodes[i];
+        struct node_place *place = &planner->places[i];
+        struct phase *phase = place->phase < 0 ? NULL : planner->plan->phases[place->phase];
+        uint32_t op;
+
+        switch (node->kind) {
+        case NODE_FILES:
+        case NODE_DATASET:
+            break;
+        case NODE_STAGE:
+            TRY(build_stage(planner, node, phase, err));
+            break;
+        case NODE_UNION:
+            TRY(build_union(planner, node, phase, err));
+            break;
+        case NODE_DROPPED:
+            TRY(planner_dropped(planner, node, phase, &op, err));
+            place->op = (int32_t)op;
+            break;
+        }
+    }
+    return SLUICE_OK;
+}

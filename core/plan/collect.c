@@ -1,0 +1,206 @@
+/* `x.dropped`: which ops' dropped rows a collector gathers, and the schema that holds all of them.
+ *
+ * Gathered are the drops of every stage between x (included) and the last reader, union, transform or fork before it. Where they lie
+ * in several phases, each phase has a collector and hands its rows to the next one, which merges by row. */
+#include "plan/planInt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+#define MAX_CHAIN 256
+
+static bool is_fork(const struct graph *graph, uint32_t id)
+{
+    uint32_t n = 0;
+    uint32_t groups[64];
+    uint32_t n_groups = 0;
+
+    for (uint32_t i = id + 1; i < graph->n_nodes; i++) {
+        const struct node *node = graph->nodes[i];
+        bool uses = false;
+        bool known = false;
+        if (node->kind == NODE_DROPPED) {
+            continue;
+        }
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            uses = uses || node->inputs[k] == id;
+        }
+        if (!uses) {
+            continue;
+        }
+        for (uint32_t g = 0; node->group > 0 && g < n_groups; g++) {
+            known = known || groups[g] == node->group;
+        }
+        if (!known) {
+            n++;
+            if (node->group > 0 && n_groups < 64) {
+                groups[n_groups++] = node->group;
+            }
+        }
+    }
+    return n > 1;
+}
+
+static bool passes_rows(const struct node *node)
+{
+    if (node->kind != NODE_STAGE) {
+        return false;
+    }
+    switch (node->entry->stage.role) {
+    case SLUICE_ROLE_FILTER:
+    case SLUICE_ROLE_ANNOTATOR:
+    case SLUICE_ROLE_GATE:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Nodes from x back to the fork, in order from the first to x. */
+static uint32_t chain_of(const struct graph *graph, const struct node *x,
+                         const struct node *chain[MAX_CHAIN])
+{
+    uint32_t n = 0;
+    const struct node *node = x;
+
+    while (n < MAX_CHAIN && passes_rows(node) && (node == x || !is_fork(graph, node->id))) {
+        chain[n++] = node;
+        node = graph->nodes[node->inputs[0]];
+    }
+    for (uint32_t i = 0; i < n / 2; i++) {
+        const struct node *swap = chain[i];
+        chain[i] = chain[n - 1 - i];
+        chain[n - 1 - i] = swap;
+    }
+    return n;
+}
+
+/* Adds the visible columns of in to out; a column of two types is an error. */
+static sluice_status unify(struct schema *out, const struct schema *in, const struct node *node,
+                           struct sluice_error *err)
+{
+    for (uint32_t k = 0; k < in->n; k++) {
+        const struct field *field = &in->fields[k];
+        int32_t known = schema_find(out, field->name);
+        if (field->derived_provider != NULL || field->hidden) {
+            continue;
+        }
+        if (known < 0) {
+            TRY(schema_add(out, field->name, field->type, field->metadata, err));
+            out->fields[out->n - 1].type->nullable = true;
+        } else if (!type_equal(out->fields[known].type, field->type, false)) {
+            return error_set(err, SLUICE_E_SCHEMA,
+                             "%s: the dropped rows of '%s' have the column '%s' in two types, "
+                             "since a stage on the way changes it; "
+                             "take .dropped before and behind that stage",
+                             node->where, node->name, field->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status collector(struct planner *planner, const struct node *dropped,
+                               struct phase *phase, const struct node **chain, uint32_t n,
+                               const struct op *earlier, struct op **out, struct sluice_error *err)
+{
+    static const char *const extra[][2] = {
+        { "drop_stage", "utf8?" },    { "drop_reason", "utf8?" }, { "drop_value", "float64?" },
+        { "drop_limit", "float64?" }, { "dup_of", "utf8?" },      { "similarity", "float64?" },
+        { "_row", "uint64" }
+    };
+    struct op *op;
+
+    TRY(planner_op(planner, phase, OP_COLLECT, dropped->name, &op, err));
+    op->node = dropped;
+    op->drops_of = calloc(n + 1, sizeof *op->drops_of);
+    op->drop_from = calloc(n + 2, sizeof *op->drop_from);
+    if (op->drops_of == NULL || op->drop_from == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    if (earlier != NULL) {
+        op->drop_load = (int32_t)earlier->index;
+        for (uint32_t k = 0; k < earlier->out.n; k++) {
+            const char *name = earlier->out.fields[k].name;
+            bool special = name[0] == '_';
+            for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++) {
+                special = special || strcmp(name, extra[i][0]) == 0;
+            }
+            if (!special) {
+                TRY(schema_add(&op->out, name, earlier->out.fields[k].type,
+                               earlier->out.fields[k].metadata, err));
+            }
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct op *stage = phase->ops[planner->places[chain[i]->id].op];
+        TRY(unify(&op->out, &phase->ops[stage->inputs[0]]->out, dropped, err));
+        op->drops_of[op->n_drops_of++] = stage->index;
+    }
+    for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++) {
+        if (schema_find(&op->out, extra[i][0]) >= 0) {
+            return error_set(err, SLUICE_E_SCHEMA,
+                             "%s: the rows already have a column '%s', which .dropped adds; rename "
+                             "it in the reader",
+                             dropped->where, extra[i][0]);
+        }
+        TRY(schema_add_text(&op->out, extra[i][0], extra[i][1], NULL, err));
+    }
+    for (uint32_t i = 0; i <= n; i++) {
+        const struct schema *in;
+        if (i == n && earlier == NULL) {
+            break;
+        }
+        in = i < n ? &phase->ops[phase->ops[op->drops_of[i]]->inputs[0]]->out : &earlier->out;
+        op->drop_from[i] = calloc(op->out.n + 1, sizeof **op->drop_from);
+        if (op->drop_from[i] == NULL) {
+            return error_nomem(err, "the plan");
+        }
+        for (uint32_t k = 0; k < op->out.n; k++) {
+            op->drop_from[i][k] = schema_find(in, op->out.fields[k].name);
+        }
+    }
+    op->row_slot = schema_find(&op->out, "_row");
+    *out = op;
+    return SLUICE_OK;
+}
+
+sluice_status planner_dropped(struct planner *planner, const struct node *dropped,
+                              struct phase *phase, uint32_t *op_out, struct sluice_error *err)
+{
+    const struct node *chain[MAX_CHAIN];
+    const struct node *x = planner->graph->nodes[dropped->inputs[0]];
+    uint32_t n = chain_of(planner->graph, x, chain);
+    struct op *op = NULL;
+    uint32_t begin = 0;
+
+    if (n == 0) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: nothing is dropped between '%s' and its reader, union or fork; take "
+                         ".dropped behind a filter",
+                         dropped->where, x->name);
+    }
+    while (begin < n) {
+        uint32_t at = (uint32_t)planner->places[chain[begin]->id].phase;
+        struct phase *here = planner->plan->phases[at];
+        const struct op *earlier = NULL;
+        uint32_t end = begin;
+        while (end < n && planner->places[chain[end]->id].phase == (int32_t)at) {
+            end++;
+        }
+        if (op != NULL) {
+            uint32_t load;
+            TRY(planner_edge(
+                planner,
+                (uint32_t)planner->plan->phases[planner->places[chain[begin - 1]->id].phase]->index,
+                op->index, here, LOAD_SAME, dropped->where, &load, err));
+            earlier = here->ops[load];
+        }
+        TRY(collector(planner, dropped, here, chain + begin, end - begin, earlier, &op, err));
+        begin = end;
+    }
+    (void)phase;
+    *op_out = op->index;
+    return SLUICE_OK;
+}

@@ -1,0 +1,291 @@
+/* The pipeline as its script describes it: see graph.h. */
+#include "plan/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+struct graph *graph_create(void)
+{
+    struct graph *graph = calloc(1, sizeof *graph);
+
+    if (graph != NULL) {
+        graph->max_bad_share = 0.001;
+        graph->max_bad_count = -1;
+    }
+    return graph;
+}
+
+static void node_destroy(struct node *node)
+{
+    if (node == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < node->n_patterns; i++) {
+        free(node->patterns[i]);
+    }
+    free(node->patterns);
+    value_deinit(&node->named);
+    value_deinit(&node->positional);
+    free(node->name);
+    free(node->where);
+    free(node);
+}
+
+void graph_destroy(struct graph *graph)
+{
+    if (graph == NULL) {
+        return;
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        node_destroy(graph->nodes[i]);
+    }
+    for (uint32_t i = 0; i < graph->n_args; i++) {
+        struct graph_arg *arg = &graph->args[i];
+        free(arg->name);
+        free(arg->type);
+        free(arg->value);
+        free(arg->doc);
+        free(arg->def);
+    }
+    for (uint32_t i = 0; i < graph->n_policies; i++) {
+        free(graph->policies[i].name);
+    }
+    free(graph->policies);
+    free(graph->args);
+    free(graph->nodes);
+    free(graph->sinks);
+    free(graph->name);
+    free(graph);
+}
+
+struct option_args node_args(const struct node *node)
+{
+    struct option_args args = { .named = node->named.kind == VALUE_NIL ? NULL : &node->named,
+                                .positional =
+                                    node->positional.kind == VALUE_NIL ? NULL : &node->positional,
+                                .text = false };
+    return args;
+}
+
+struct node *graph_find(const struct graph *graph, const char *name)
+{
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        if (strcmp(graph->nodes[i]->name, name) == 0) {
+            return graph->nodes[i];
+        }
+    }
+    return NULL;
+}
+
+sluice_status graph_add(struct graph *graph, enum node_kind kind, const char *base_name,
+                        const char *where, struct node **out, struct sluice_error *err)
+{
+    struct node *node;
+
+    if (graph->n_nodes == graph->capacity) {
+        uint32_t capacity = graph->capacity == 0 ? 16 : graph->capacity * 2;
+        struct node **nodes = realloc(graph->nodes, capacity * sizeof *nodes);
+        if (nodes == NULL) {
+            return error_nomem(err, "the pipeline's graph");
+        }
+        graph->nodes = nodes;
+        graph->capacity = capacity;
+    }
+    node = calloc(1, sizeof *node);
+    if (node == NULL) {
+        return error_nomem(err, "a pipeline node");
+    }
+    node->id = graph->n_nodes;
+    node->kind = kind;
+    node->where = str_copy(where, strlen(where));
+    node->name = str_copy(base_name, strlen(base_name));
+    for (uint32_t k = 2; node->name != NULL && graph_find(graph, node->name) != NULL; k++) {
+        free(node->name);
+        node->name = str_printf("%s_%u", base_name, k);
+    }
+    if (node->where == NULL || node->name == NULL) {
+        node_destroy(node);
+        return error_nomem(err, "a pipeline node");
+    }
+    graph->nodes[graph->n_nodes++] = node;
+    *out = node;
+    return SLUICE_OK;
+}
+
+static uint32_t inputs_allowed(const struct node *node)
+{
+    switch (node->kind) {
+    case NODE_FILES:
+    case NODE_DATASET:
+        return 0;
+    case NODE_DROPPED:
+        return 1;
+    case NODE_UNION:
+        return (uint32_t)(sizeof node->inputs / sizeof node->inputs[0]);
+    case NODE_STAGE:
+        break;
+    }
+    return (node->entry->stage.flags & SLUICE_STAGE_SIDE_INPUT) != 0 ? 2 : 1;
+}
+
+sluice_status graph_connect(struct graph *graph, struct node *node, uint32_t input,
+                            struct sluice_error *err)
+{
+    uint32_t allowed = inputs_allowed(node);
+
+    if (input >= node->id) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: stage '%s' would read its own output; a pipeline has no cycles",
+                         node->where, node->name);
+    }
+    if (node->n_inputs >= allowed) {
+        return error_set(err, SLUICE_E_CONFIG, "%s: '%s' takes %u input%s, found one more ('%s')",
+                         node->where, node->name, allowed, allowed == 1 ? "" : "s",
+                         graph->nodes[input]->name);
+    }
+    node->inputs[node->n_inputs++] = input;
+    return SLUICE_OK;
+}
+
+sluice_status graph_rename(struct graph *graph, uint32_t id, const char *name,
+                           struct sluice_error *err)
+{
+    struct node *node = graph->nodes[id];
+    const struct node *other = graph_find(graph, name);
+    char *copy;
+
+    if (name[0] == '\0' ||
+        strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") !=
+            strlen(name)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: found the name '%s', expected letters, digits and _ . -", node->where,
+                         name);
+    }
+    if (other != NULL && other != node) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: the name '%s' is taken by the stage at %s; give another", node->where,
+                         name, other->where);
+    }
+    copy = str_copy(name, strlen(name));
+    if (copy == NULL) {
+        return error_nomem(err, "a name");
+    }
+    free(node->name);
+    node->name = copy;
+    node->has_name = true;
+    return SLUICE_OK;
+}
+
+sluice_status graph_sink(struct graph *graph, uint32_t id, struct sluice_error *err)
+{
+    uint32_t *sinks;
+
+    for (uint32_t i = 0; i < graph->n_sinks; i++) {
+        if (graph->sinks[i] == id) {
+            return error_set(err, SLUICE_E_CONFIG, "%s: '%s' is returned twice",
+                             graph->nodes[id]->where, graph->nodes[id]->name);
+        }
+    }
+    sinks = realloc(graph->sinks, (graph->n_sinks + 1) * sizeof *sinks);
+    if (sinks == NULL) {
+        return error_nomem(err, "the pipeline's sinks");
+    }
+    graph->sinks = sinks;
+    graph->sinks[graph->n_sinks++] = id;
+    return SLUICE_OK;
+}
+
+static bool is_role(const struct node *node, uint32_t role)
+{
+    return node->kind == NODE_STAGE && node->entry->stage.role == role;
+}
+
+static sluice_status validate_node(const struct graph *graph, const struct node *node,
+                                   struct sluice_error *err)
+{
+    bool reader = is_role(node, SLUICE_ROLE_READER);
+    uint32_t least = node->kind == NODE_FILES || node->kind == NODE_DATASET ? 0
+                     : node->kind == NODE_STAGE                             ? inputs_allowed(node)
+                                                                            : 1;
+
+    if (node->n_inputs < least) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: '%s' has %u of %u inputs; put a stream before it with |", node->where,
+                         node->name, node->n_inputs, least);
+    }
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        const struct node *input = graph->nodes[node->inputs[k]];
+        bool files = input->kind == NODE_FILES || input->kind == NODE_DATASET;
+        if (files && !reader) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s: '%s' reads rows, but gets files; put a reader between them: "
+                             "s.files(...) | s.read_jsonl {}",
+                             node->where, node->name);
+        }
+        if (!files && reader) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s: the reader '%s' reads files, but gets the rows of '%s'",
+                             node->where, node->name, input->name);
+        }
+        if (is_role(input, SLUICE_ROLE_WRITER)) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s: '%s' stands behind the writer '%s', which passes no rows on",
+                             node->where, node->name, input->name);
+        }
+        if (node->kind == NODE_DROPPED && (files || is_role(input, SLUICE_ROLE_READER))) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s: nothing is dropped before '%s'; take .dropped behind a filter "
+                             "(unreadable records are in the quarantine)",
+                             node->where, input->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status graph_validate(const struct graph *graph, struct sluice_error *err)
+{
+    bool *used;
+
+    if (graph->n_sinks == 0) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "the pipeline returns no writer: end it with s.write_jsonl { \"out\" } or "
+                         "another writer");
+    }
+    for (uint32_t i = 0; i < graph->n_sinks; i++) {
+        const struct node *node = graph->nodes[graph->sinks[i]];
+        if (!is_role(node, SLUICE_ROLE_WRITER) && !is_role(node, SLUICE_ROLE_GATE)) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s: the pipeline returns '%s', whose rows go nowhere; end it with a "
+                             "writer, such as s.write_jsonl { \"out\" }",
+                             node->where, node->name);
+        }
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        TRY(validate_node(graph, graph->nodes[i], err));
+    }
+    used = calloc(graph->n_nodes, sizeof *used);
+    if (used == NULL) {
+        return error_nomem(err, "the pipeline's graph");
+    }
+    for (uint32_t i = 0; i < graph->n_sinks; i++) {
+        used[graph->sinks[i]] = true;
+    }
+    for (uint32_t i = graph->n_nodes; i-- > 0;) {
+        const struct node *node = graph->nodes[i];
+        if (!used[i]) {
+            sluice_status status = error_set(err, SLUICE_E_CONFIG,
+                                             "%s: the rows of '%s' are not used; pipe them on or "
+                                             "return their writer from s.pipeline",
+                                             node->where, node->name);
+            free(used);
+            return status;
+        }
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            used[node->inputs[k]] = true;
+        }
+    }
+    free(used);
+    return SLUICE_OK;
+}

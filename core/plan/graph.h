@@ -1,0 +1,87 @@
+/* The pipeline as its script describes it: nodes and what flows between them. Built by core/lua, read by the planner. A graph owns
+ * everything it holds. Single-threaded. Depends on plugin.
+ *
+ * A *node* is a stream of rows: the output of a source or of a configured stage. Nodes are created inputs first, so ids are a topological
+ * order and are the same each time the script runs. */
+#ifndef SLUICE_PLAN_GRAPH_H
+#define SLUICE_PLAN_GRAPH_H
+
+#include "base/error.h"
+#include "plugin/options.h"
+#include "plugin/registry.h"
+
+enum node_kind {
+    NODE_FILES,   /* a set of input files; only a reader stage may follow */
+    NODE_STAGE,   /* a configured stage of a plugin or of the script */
+    NODE_UNION,   /* rows of all inputs, first input's first; equal schemas */
+    NODE_DROPPED, /* the rows dropped between the last reader, union or fork and inputs[0] */
+    NODE_DATASET  /* files of a snapshot; only a reader may follow (patterns[0] = PATH or PATH@N) */
+};
+
+struct node {
+    uint32_t id; /* index in graph->nodes */
+    enum node_kind kind;
+    char *
+        name; /* unique and stable: given by s.named or "kind", "kind_2", ... in order of creation */
+    bool has_name; /* given by the script */
+    char *where;   /* "web.lua:14" */
+    uint32_t inputs[8];
+    uint32_t n_inputs; /* union: up to 8; stage: port 0, port 1 */
+    char **patterns;   /* files */
+    uint32_t n_patterns;
+    uint64_t split_bytes;               /* files: target of an input split */
+    uint64_t max_record;                /* files */
+    const struct registry_entry *entry; /* stage */
+    struct value named, positional;     /* stage: options as the script gave them; owned */
+    uint32_t partitions;                /* input of a keyed stage: virtual partitions */
+    uint32_t
+        group; /* nodes of one composite share a group number > 0: inside it, using a node twice is no fork */
+};
+
+struct graph_arg {
+    char *name, *type, *value, *doc, *def;
+}; /* declared script arguments and their final values */
+
+/* A policy judges metrics at every barrier; see core/lua. */
+struct graph_policy {
+    char *name;
+    int32_t reference;
+};
+
+struct graph {
+    char *name; /* of the pipeline */
+    struct node **nodes;
+    uint32_t n_nodes, capacity;
+    uint32_t *sinks; /* writer and gate nodes that the pipeline returned */
+    uint32_t n_sinks;
+    struct graph_arg *args;
+    uint32_t n_args;
+    struct graph_policy *policies;
+    uint32_t n_policies;
+    double max_bad_share;  /* default 0.001; < 0 = unused */
+    int64_t max_bad_count; /* < 0 = unused */
+    uint64_t seed;
+};
+
+struct graph *graph_create(void);
+void graph_destroy(struct graph *);
+
+/* Adds a node and gives it a default name. where is copied. The node is owned by the graph. */
+sluice_status graph_add(struct graph *, enum node_kind, const char *base_name, const char *where,
+                        struct node **out, struct sluice_error *err) MUST_USE;
+/* Adds an input; refuses ids not below node->id (no cycles by construction) and more inputs than the kind takes. */
+sluice_status graph_connect(struct graph *, struct node *, uint32_t input,
+                            struct sluice_error *err) MUST_USE;
+/* Renames; SLUICE_E_CONFIG when taken or not [A-Za-z0-9_.-]+. */
+sluice_status graph_rename(struct graph *, uint32_t id, const char *name,
+                           struct sluice_error *err) MUST_USE;
+sluice_status graph_sink(struct graph *, uint32_t id, struct sluice_error *err) MUST_USE;
+/* The options of a stage node as option_args; borrows from the node. */
+struct option_args node_args(const struct node *);
+/* Node by name, or NULL. */
+struct node *graph_find(const struct graph *, const char *name);
+/* Checks what can be checked without schemas: every sink is a writer or gate, readers follow files, ports are connected, no node is left
+ * unused (a warning list is returned by graph_unused). */
+sluice_status graph_validate(const struct graph *, struct sluice_error *err) MUST_USE;
+
+#endif

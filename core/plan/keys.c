@@ -1,0 +1,128 @@
+/* Keys: everything static that shapes a phase's output, hashed with names so that `why` can say what changed. */
+#include "plan/planInt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <zstd.h>
+
+#include "base/buf.h"
+#include "store/outcodec.h"
+
+/* Raise when the core's own output changes for equal inputs. */
+#define OUTPUT_EPOCH 1u
+
+static sluice_status path_hashes(const struct options *options, struct buf *text,
+                                 struct sluice_error *err)
+{
+    const char *name;
+    const char *path;
+    uint32_t flags;
+
+    for (uint64_t k = 0; options_path(options, k, &name, &path, &flags); k++) {
+        struct hash128 hash;
+        uint64_t bytes;
+        char hex[33];
+        if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH)) != 0) {
+            continue;
+        }
+        TRY(disk_hash_file(path, &bytes, &hash, NULL, err));
+        hash_hex(hash, hex);
+        buf_printf(text, "%s content=%s\n", name, hex);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status op_key(const struct phase *phase, struct op *op, struct sluice_error *err)
+{
+    static const char *const kinds[] = { "read", "load", "stage", "union", "collect", "store" };
+    struct buf text = BUF_INIT;
+    char hex[33];
+    char *schema = schema_print(&op->out, true);
+    sluice_status status = SLUICE_OK;
+
+    buf_printf(&text, "%s %s\n", kinds[op->kind], op->name);
+    if (op->stage != NULL) {
+        const struct registry_entry *entry = stage_entry(op->stage);
+        hash_hex(entry->hash, hex);
+        buf_printf(&text, "stage %s.%s %s %s %s\n", entry->plugin_name, entry->stage.name,
+                   entry->stage.version == NULL ? "" : entry->stage.version, hex,
+                   entry->plugin == NULL ? "" : entry->plugin->libraries);
+        options_canonical(stage_options(op->stage), &text);
+        status = path_hashes(stage_options(op->stage), &text, err);
+    }
+    for (uint32_t k = 0; k < op->n_outputs; k++) {
+        enum outcodec_kind codec;
+        char version[32];
+        if (status == SLUICE_OK) {
+            status = outcodec_parse(op->outputs[k].codec, &codec, err);
+        }
+        if (status == SLUICE_OK) {
+            buf_printf(&text, "output %s %s %d %s\n", op->outputs[k].suffix, op->outputs[k].codec,
+                       op->outputs[k].level, outcodec_version(codec, version));
+        }
+    }
+    if (op->edge != NULL) {
+        char *stored = schema_print(&op->edge->schema, true);
+        buf_printf(&text, "edge %d %u %s\n", (int)op->edge->load,
+                   op->edge->load == LOAD_KEYED ? op->edge->n_partitions : 0,
+                   stored == NULL ? "" : stored);
+        free(stored);
+    }
+    for (uint32_t port = 0; port < 2; port++) {
+        if (op->inputs[port] >= 0) {
+            buf_printf(&text, "input %s\n", phase->ops[op->inputs[port]]->name);
+        }
+    }
+    for (uint32_t i = 0; i < op->n_union; i++) {
+        buf_printf(&text, "input %s\n", phase->ops[op->union_inputs[i]]->name);
+    }
+    for (uint32_t i = 0; i < op->n_drops_of; i++) {
+        buf_printf(&text, "drops of %s\n", phase->ops[op->drops_of[i]]->name);
+    }
+    buf_printf(&text, "columns %s\n", schema == NULL ? "" : schema);
+    free(schema);
+    if (status == SLUICE_OK) {
+        status = buf_status(&text, err);
+    }
+    if (status == SLUICE_OK) {
+        op->key = hash_bytes(text.data, text.size);
+        op->key_text = buf_take(&text);
+        status = op->key_text == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+    }
+    buf_deinit(&text);
+    return status;
+}
+
+sluice_status planner_keys(struct planner *planner, struct sluice_error *err)
+{
+    struct plan *plan = planner->plan;
+    struct hasher *all = hasher_create();
+    struct hasher *one = hasher_create();
+    sluice_status status = all == NULL || one == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+
+    for (uint32_t p = 0; status == SLUICE_OK && p < plan->n_phases; p++) {
+        struct phase *phase = plan->phases[p];
+        hasher_reset(one);
+        hasher_add_u64(one, OUTPUT_EPOCH);
+        hasher_add_string(one, ZSTD_versionString());
+        hasher_add_u64(one, planner->graph->seed);
+        for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
+            status = op_key(phase, phase->ops[i], err);
+            hasher_add_hash(one, phase->ops[i]->key);
+        }
+        phase->key = hasher_digest(one);
+        hasher_add_hash(all, phase->key);
+        for (uint32_t k = 0; k < phase->n_lanes; k++) {
+            for (size_t t = 0; phase->lanes[k]->planned && t < phase->lanes[k]->splits.n; t++) {
+                hasher_add_hash(all, phase->lanes[k]->splits.items[t].fingerprint);
+            }
+        }
+    }
+    if (status == SLUICE_OK) {
+        plan->key = hasher_digest(all);
+    }
+    hasher_destroy(all);
+    hasher_destroy(one);
+    return status;
+}

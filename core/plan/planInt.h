@@ -1,0 +1,71 @@
+/* Private to the planner: its working state. */
+#ifndef SLUICE_PLAN_PLANINT_H
+#define SLUICE_PLAN_PLANINT_H
+
+#include "plan/plan.h"
+
+struct domain {
+    uint32_t parent; /* union-find over domains */
+    uint32_t *lanes; /* plan lanes, in order; valid at the root */
+    uint32_t n_lanes;
+};
+
+struct node_place {
+    int32_t domain; /* -1: files */
+    uint32_t level;
+    int32_t phase;
+    int32_t op; /* in that phase; -1 = not built yet */
+};
+
+struct planner {
+    struct plan *plan;
+    const struct graph *graph;
+    struct registry *registry;
+    struct domain *domains;
+    uint32_t n_domains;
+    struct node_place *places; /* per node */
+    uint32_t **tails;          /* per phase, per op: the last provider behind it */
+    uint32_t *phase_domain;    /* per phase: root domain */
+};
+
+/* assign.c: lanes, domains, levels, phases. */
+sluice_status planner_assign(struct planner *, struct sluice_error *) MUST_USE;
+uint32_t planner_root(struct planner *, uint32_t domain);
+
+/* plan.c */
+void op_destroy(struct op *);
+
+/* build.c: ops, edges, schemas, providers. */
+sluice_status planner_build(struct planner *, struct sluice_error *) MUST_USE;
+/* Adds an empty op to a phase. */
+sluice_status planner_op(struct planner *, struct phase *, enum op_kind, const char *name,
+                         struct op **out, struct sluice_error *) MUST_USE;
+sluice_status planner_consume(struct phase *, uint32_t producer, uint32_t consumer, uint32_t port,
+                              struct sluice_error *) MUST_USE;
+/* The op of phase that delivers what node delivers: its own op, or an edge (made when needed). */
+sluice_status planner_input(struct planner *, const struct node *, struct phase *, enum edge_load,
+                            uint32_t *op, struct sluice_error *) MUST_USE;
+
+/* An edge from an op of an earlier phase, and the op that loads it. */
+sluice_status planner_edge(struct planner *, uint32_t from_phase, uint32_t from_op,
+                           struct phase *to, enum edge_load, const char *where, uint32_t *op,
+                           struct sluice_error *) MUST_USE;
+
+/* reader.c: prepares a reader and makes its schema; final: with what projection found to be wanted. */
+sluice_status planner_reader(struct planner *, struct phase *, struct op *, bool final,
+                             struct sluice_error *) MUST_USE;
+
+/* collect.c: .dropped */
+sluice_status planner_dropped(struct planner *, const struct node *, struct phase *, uint32_t *op,
+                              struct sluice_error *) MUST_USE;
+
+/* project.c: liveness, stored columns, the readers' final prepare. */
+sluice_status planner_project(struct planner *, struct sluice_error *) MUST_USE;
+
+/* inputs.c: listing, probing, splits. */
+sluice_status planner_inputs(struct planner *, struct sluice_error *) MUST_USE;
+
+/* keys.c */
+sluice_status planner_keys(struct planner *, struct sluice_error *) MUST_USE;
+
+#endif

@@ -1,0 +1,113 @@
+/* Readers in the plan: their columns, the {parts} of paths as columns, and what projection leaves of both. */
+#include "plan/planInt.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+static int32_t wanted(void *ctx, const char *name)
+{
+    const struct op *op = ctx;
+    int32_t slot = schema_find(&op->out, name);
+
+    return slot >= 0 && op->live != NULL ? op->live[slot] : 1;
+}
+
+/* Adds a utf8 column for every {name} in the patterns, in order of first appearance. */
+static sluice_status add_parts(struct op *op, const struct node *files, struct sluice_error *err)
+{
+    uint32_t first = op->out.n;
+
+    for (uint32_t p = 0; p < files->n_patterns; p++) {
+        const char *text = files->patterns[p];
+        for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{')) {
+            const char *end = strchr(at, '}');
+            char *name;
+            int32_t known;
+            if (end == NULL || (at > text && at[-1] == '\\')) {
+                continue;
+            }
+            name = str_copy(at + 1, (size_t)(end - at - 1));
+            if (name == NULL) {
+                return error_nomem(err, "the plan");
+            }
+            known = schema_find(&op->out, name);
+            if (known >= 0 && (uint32_t)known < first) {
+                sluice_status status = error_set(
+                    err, SLUICE_E_SCHEMA,
+                    "the part {%s} of '%s' has the name of a column of the reader; rename one",
+                    name, text);
+                free(name);
+                return status;
+            }
+            if (known < 0) {
+                sluice_status status = schema_add_text(&op->out, name, "utf8?", NULL, err);
+                if (status != SLUICE_OK) {
+                    free(name);
+                    return status;
+                }
+            }
+            free(name);
+        }
+    }
+    op->part_of = calloc(op->out.n + 8, sizeof *op->part_of);
+    if (op->part_of == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    for (uint32_t k = 0; k < op->out.n; k++) {
+        op->part_of[k] = k >= first ? (int32_t)(k - first) : -1;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status planner_reader(struct planner *planner, struct phase *phase, struct op *op,
+                             bool final, struct sluice_error *err)
+{
+    static const char *const hidden[] = { "_begin", "_end" };
+    const struct node *files = planner->graph->nodes[op->node->inputs[0]];
+    struct stage_inputs inputs = { .n_ports = 0 };
+    struct stage_prepared prepared;
+    sluice_status status;
+
+    (void)phase;
+    if (final) {
+        inputs.wanted = wanted;
+        inputs.ctx = op;
+    }
+    status = stage_prepare(op->stage, &inputs, &prepared, err);
+    for (size_t i = 0; status == SLUICE_OK && i < 2; i++) {
+        if (schema_find(&prepared.added, hidden[i]) < 0) {
+            status = error_set(
+                err, SLUICE_E_INTERNAL,
+                "the reader declares no column %s, where each record lies in its file", hidden[i]);
+        }
+    }
+    if (status == SLUICE_OK && !final) {
+        status = schema_copy(&op->out, &prepared.added, err);
+        if (status == SLUICE_OK) {
+            status = add_parts(op, files, err);
+        }
+        if (status == SLUICE_OK) {
+            status = schema_add_text(&op->out, "_file", "uint32", NULL, err);
+        }
+        if (status == SLUICE_OK) {
+            status = schema_add_text(&op->out, "_row", "uint64", NULL, err);
+        }
+        if (status == SLUICE_OK) {
+            op->part_of[op->out.n - 1] = -1;
+            op->part_of[op->out.n - 2] = -1;
+            op->from = calloc(op->out.n, sizeof *op->from);
+            status = op->from == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+        }
+    }
+    if (status == SLUICE_OK) {
+        for (uint32_t k = 0; k < op->out.n; k++) {
+            int32_t column = schema_find(&prepared.added, op->out.fields[k].name);
+            op->from[k] = column < 0 ? 0 : ~column;
+        }
+        op->n_emitted = prepared.added.n;
+    }
+    stage_prepared_deinit(&prepared);
+    return status == SLUICE_OK ? SLUICE_OK : error_prefix(err, "%s", op->node->where);
+}

@@ -1,0 +1,206 @@
+/* Drives the vtable of a stage: the only file that calls into plugins. Owns opened instances, their
+ * workers and their host services; checks what plugins give back. Depends on registry, options and
+ * data.
+ *
+ * Thread rule: open, prepare, close on one thread; a worker by one thread at a time, different
+ * workers in parallel. Order is asserted: open, prepare (again while no worker was opened),
+ * workers, close.
+ *
+ * What a stage leaves out (NULL) has a default: open gives a NULL shared; prepare needs nothing; a
+ * worker without worker_open is `shared` itself; flush gives nothing; save saves nothing; judge
+ * passes. */
+#ifndef SLUICE_PLUGIN_STAGE_H
+#define SLUICE_PLUGIN_STAGE_H
+
+#include "base/budget.h"
+#include "base/buf.h"
+#include "data/schema.h"
+#include "plugin/options.h"
+#include "plugin/registry.h"
+
+#define STAGE_PORTS 2u
+
+struct stage;
+struct stage_worker;
+
+/* What the core provides to one instance. Functions are called from any thread. Copied by
+ * stage_open; what it points to must live until stage_close. Zeroed = works, without budget, files
+ * and scratch. */
+struct stage_services {
+    void *ctx;
+    struct budget *budget; /* NULL = no limit */
+    /* NULL = dropped. */
+    void (*log)(void *ctx, int32_t level, const char *stage, const char *message);
+    /* A whole file, decompressed; valid until release_file is called with data (at stage_close;
+     * NULL = nothing to do). */
+    sluice_status (*read_file)(void *ctx, const char *path, const void **data, uint64_t *size,
+                               struct sluice_error *err);
+    void (*release_file)(void *ctx, const void *data);
+    /* Lives until stage_close; NULL on failure. */
+    const char *(*scratch_dir)(void *ctx, const char *stage);
+    uint64_t seed;                /* the pipeline's */
+    uint64_t memory_share;        /* bytes a worker may use; 0 = 64 MiB */
+    const _Atomic int *cancelled; /* NULL = never */
+    bool check; /* validate arrays in depth even from trusted plugins (SLUICE_CHECK=1, debug) */
+};
+
+/* Opens an instance called name (copied) of entry. Takes options, even on failure. Gives. */
+sluice_status stage_open(const struct registry_entry *entry, struct options *options,
+                         const char *name, const struct stage_services *services,
+                         struct stage **out, struct sluice_error *err) MUST_USE;
+void stage_close(struct stage *); /* NULL is fine; all workers are closed */
+
+const char *stage_name(const struct stage *);
+const struct registry_entry *stage_entry(const struct stage *);
+const struct sluice_stage *stage_kind(const struct stage *);
+const struct options *stage_options(const struct stage *);
+uint32_t stage_n_reasons(const struct stage *);
+const char *stage_reason(const struct stage *, uint32_t k); /* k from 1, as in verdicts */
+bool stage_can_save(const struct stage *);                  /* has save and load */
+bool stage_can_merge(const struct stage *);                 /* has save and merge */
+
+/* For adapters in the core: the user pointer of the entry that host belongs to (registry_add_user),
+ * inside open. */
+void *stage_user(struct sluice_host *host);
+
+/* ---- prepare ---- */
+
+/* Places of needed columns that are not in the port's schema. */
+#define STAGE_FIELD_MISSING (-1) /* a derived column: insert the provider, then prepare again */
+#define STAGE_FIELD_ROW (-2)     /* _row: uint64, the row's number in its split */
+#define STAGE_FIELD_POS (-3)     /* _pos: uint64, split << 40 | row */
+
+struct stage_need {
+    char *name; /* of the column in the schema; NULL for a derived one that is missing */
+    char *type; /* as asked: "" any, "a|b" */
+    char *provider, *options, *source; /* derived columns only, else NULL; options as asked */
+    int32_t field;                     /* place in the port's schema or STAGE_FIELD_* */
+    bool optional;
+};
+
+struct stage_output {
+    char *suffix; /* ".jsonl" */
+    char *codec;  /* none gzip zstd */
+    int32_t level;
+};
+
+struct stage_note {
+    char *key;
+    char *json;
+};
+
+struct stage_inputs {
+    uint32_t n_ports;
+    const struct schema *schemas[STAGE_PORTS]; /* borrowed */
+    /* Finds a derived column in the schema of port (by canonical options): *field or
+     * STAGE_FIELD_MISSING. NULL = the texts of the field's derived_* are compared as they are. */
+    sluice_status (*find_derived)(void *ctx, uint32_t port, const char *provider,
+                                  const char *options, const char *source, int32_t *field,
+                                  struct sluice_error *err);
+    /* Answers a reader's struct sluice_plan.wanted; NULL = everything is wanted. */
+    int32_t (*wanted)(void *ctx, const char *name);
+    void *ctx;
+};
+
+struct stage_prepared {
+    struct stage_need *needs[STAGE_PORTS]; /* process sees these columns, in this order */
+    uint32_t n_needs[STAGE_PORTS];
+    bool missing;        /* a derived column is missing: prepare again once it is there */
+    struct schema added; /* declared output columns */
+    struct stage_output *outputs;
+    uint32_t n_outputs;
+    struct stage_note *notes;
+    uint32_t n_notes;
+};
+
+/* Asks the stage what it needs and gives. Only records: call again with other schemas as often as
+ * needed (each call replaces what workers will be checked against). *out is the caller's to deinit,
+ * on failure as well. */
+sluice_status stage_prepare(struct stage *, const struct stage_inputs *, struct stage_prepared *out,
+                            struct sluice_error *err) MUST_USE;
+void stage_prepared_deinit(struct stage_prepared *);
+
+/* ---- what one call gave back ---- */
+
+struct stage_bad {
+    uint64_t begin, end;
+    const char *reason, *detail; /* owned by the result */
+};
+
+#define STAGE_MARK_ROLL UINT32_MAX
+struct stage_mark {        /* in order: bytes for an output, or a roll */
+    uint32_t output;       /* or STAGE_MARK_ROLL */
+    uint64_t offset, size; /* within bytes.data */
+    int64_t rows;          /* of a roll */
+};
+
+struct stage_measure {
+    char *name;    /* owned by the result, kept between calls */
+    int64_t delta; /* 0 = nothing was added in this call */
+};
+
+/* Caller's memory, reused from call to call (each call clears it first). Everything in it belongs
+ * to it, but batches may be moved out: copy the ArrowArray and set release to NULL. */
+struct stage_result {
+    struct sluice_verdict *verdicts; /* n_verdicts == batch->n where has_verdicts */
+    int64_t n_verdicts;
+    bool has_verdicts;
+    struct ArrowArray *batches; /* struct arrays of the declared columns, offset 0 */
+    uint32_t n_batches;
+    struct stage_bad *bad;
+    uint32_t n_bad;
+    struct buf bytes;
+    struct stage_mark *marks;
+    uint32_t n_marks;
+    struct stage_measure *measures; /* sorted by first use */
+    uint32_t n_measures;
+    /* private: capacities, text of dup_of, reasons and details */
+    int64_t verdicts_capacity;
+    uint32_t batches_capacity, bad_capacity, marks_capacity, measures_capacity;
+    struct buf text;
+};
+
+void stage_result_init(struct stage_result *);
+void stage_result_clear(struct stage_result *); /* releases batches, keeps memory */
+void stage_result_deinit(struct stage_result *);
+
+/* ---- workers ---- */
+
+sluice_status stage_worker_open(struct stage *, struct stage_worker **out,
+                                struct sluice_error *err) MUST_USE;
+void stage_worker_close(struct stage_worker *); /* NULL is fine */
+/* After any error but SLUICE_E_RETRY the worker may only be closed. */
+bool stage_worker_usable(const struct stage_worker *);
+
+/* On failure *out is empty. Filters always give verdicts; annotators one batch of n rows (and
+ * verdicts if they judge). */
+sluice_status stage_process(struct stage_worker *, const struct sluice_batch *,
+                            struct stage_result *out, struct sluice_error *err) MUST_USE;
+/* Readers. chunk->consumed is set by the call and is at most chunk->n. */
+sluice_status stage_read(struct stage_worker *, struct sluice_chunk *chunk,
+                         struct stage_result *out, struct sluice_error *err) MUST_USE;
+/* Once, after the last process or read. */
+sluice_status stage_flush(struct stage_worker *, struct stage_result *out,
+                          struct sluice_error *err) MUST_USE;
+
+/* State as a framed, checksummed text: "SLST" | u32 1 | u64 state_version | u64 size | u64 XXH3-128
+ * low half of the bytes | bytes. A stage without save writes nothing into the frame. */
+sluice_status stage_save(struct stage_worker *, struct buf *out, struct sluice_error *err) MUST_USE;
+/* SLUICE_E_DATA: damaged, or the stage did not read all of it; SLUICE_E_CONFIG: saved by a newer
+ * version of the stage. */
+sluice_status stage_load(struct stage_worker *, const void *data, size_t n,
+                         struct sluice_error *err) MUST_USE;
+sluice_status stage_merge(struct stage_worker *, const void *data, size_t n,
+                          struct sluice_error *err) MUST_USE;
+
+struct stage_judgement {
+    int32_t outcome; /* SLUICE_GATE_* */
+    char message[1000];
+};
+/* Gates, at the barrier. count may be NULL (every count is unknown). A stage without judge passes.
+ */
+sluice_status stage_judge(struct stage_worker *, int64_t (*count)(void *ctx, const char *node),
+                          void *ctx, struct stage_judgement *out,
+                          struct sluice_error *err) MUST_USE;
+
+#endif

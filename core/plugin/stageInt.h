@@ -1,0 +1,99 @@
+/* What the parts of the stage driver share: stage.c calls the plugin, stage_host.c serves it,
+ * stage_plan.c records what it asks for in prepare, stage_emit.c collects and checks what it gives
+ * back. See stage.h. */
+#ifndef SLUICE_PLUGIN_STAGEINT_H
+#define SLUICE_PLUGIN_STAGEINT_H
+
+#include <pthread.h>
+
+#include "data/column.h"
+#include "plugin/stage.h"
+
+/* ---- host services ---- */
+
+struct sluice_host { /* opaque to plugins */
+    const struct stage *stage;
+    struct stage_services services;
+    struct budget budget; /* of this instance, below services.budget */
+    struct hash128 name_hash;
+    pthread_mutex_t lock; /* over what follows */
+    const void **files;   /* given by read_file */
+    size_t n_files;
+    const char *scratch;
+};
+
+extern const struct sluice_host_api stage_host_api;
+
+sluice_status stage_host_init(struct sluice_host *, const struct stage *,
+                              const struct stage_services *, struct sluice_error *err) MUST_USE;
+void stage_host_deinit(struct sluice_host *);
+
+/* ---- instances ---- */
+
+struct stage {
+    const struct registry_entry *entry;
+    const struct sluice_stage *kind; /* of entry */
+    struct options *options;
+    char *name;
+    struct sluice_host host;
+    void *shared;
+    bool opened, prepared, deep; /* deep: arrays are validated to the last byte */
+    char *reason_text;           /* "a\0b\0c" */
+    const char **reasons;
+    uint32_t n_reasons;
+    struct type output; /* struct<...> of the declared columns; its parts are owned */
+    uint32_t n_outputs; /* writers */
+    _Atomic int32_t n_workers;
+};
+
+enum worker_state { WORKER_OPEN, WORKER_FLUSHED, WORKER_FAILED };
+
+struct stage_worker {
+    struct stage *stage;
+    void *state;
+    enum worker_state at;
+};
+
+/* ---- prepare ---- */
+
+struct stage_recorder {
+    struct sluice_plan plan; /* given to the plugin; ctx leads back here */
+    struct stage *stage;
+    const struct stage_inputs *inputs;
+    struct stage_prepared *out;
+    char **texts; /* lent to the plugin until prepare returns */
+    size_t n_texts;
+    sluice_status failed; /* the first refusal: prepare fails even if the plugin ignores it */
+    struct sluice_error error;
+};
+
+void stage_recorder_init(struct stage_recorder *, struct stage *, const struct stage_inputs *,
+                         struct stage_prepared *out);
+void stage_recorder_deinit(struct stage_recorder *);
+/* Does what was recorded fit the role? Fills stage->output and n_outputs. */
+sluice_status stage_recorder_finish(struct stage_recorder *, struct sluice_error *err) MUST_USE;
+void stage_output_deinit(struct stage *);
+
+/* ---- emit ---- */
+
+enum emit_call { EMIT_PROCESS, EMIT_SIDE, EMIT_READ, EMIT_FLUSH };
+
+struct stage_emitter {
+    struct sluice_emit emit; /* given to the plugin; ctx leads back here */
+    const struct stage *stage;
+    struct stage_result *out;
+    enum emit_call call;
+    int64_t n;            /* rows of the batch */
+    sluice_status failed; /* the first refusal, as above */
+    struct sluice_error error;
+};
+
+void stage_emitter_init(struct stage_emitter *, const struct stage *, struct stage_result *,
+                        enum emit_call, int64_t n);
+/* Is what was given back complete? Turns text offsets into pointers. */
+sluice_status stage_emitter_finish(struct stage_emitter *, struct sluice_error *err) MUST_USE;
+
+/* An error that is the plugin's fault, without the stage's name (stage.c adds it). */
+#define DEFECT(err, ...) error_set(err, SLUICE_E_INTERNAL, "(a defect of the plugin) " __VA_ARGS__)
+
+#endif

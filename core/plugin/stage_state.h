@@ -1,0 +1,32 @@
+/* Frames around saved states of workers, and the struct sluice_io over them. Private to the stage
+ * driver. */
+#ifndef SLUICE_PLUGIN_STAGE_STATE_H
+#define SLUICE_PLUGIN_STAGE_STATE_H
+
+#include "base/buf.h"
+
+#define STAGE_FRAME_HEADER 32u
+
+struct stage_frame {
+    size_t begin;
+    uint64_t version;
+};
+
+/* Appends a header to out; the state's bytes follow; end fills size and checksum in. */
+void stage_frame_begin(struct stage_frame *, struct buf *out, uint64_t version);
+void stage_frame_end(const struct stage_frame *, struct buf *out);
+/* Checks a whole frame; *bytes points into data. SLUICE_E_DATA. */
+sluice_status stage_frame_open(const void *data, size_t n, uint64_t *version, const void **bytes,
+                               size_t *size, struct sluice_error *err) MUST_USE;
+
+struct stage_state_io {
+    struct sluice_io io; /* given to the plugin; ctx leads back here */
+    struct buf *out;     /* save, else NULL */
+    const char *in;      /* load, merge */
+    size_t left;
+    bool short_read; /* asked for more than there is */
+};
+
+void stage_state_io_init(struct stage_state_io *, struct buf *out, const void *in, size_t n);
+
+#endif

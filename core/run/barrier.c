@@ -1,0 +1,235 @@
+/* What is judged when a phase is complete: the ledger's sum, the quarantine against max_bad, gates, and whoever asked to be called. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/ledger.h"
+#include "run/runInt.h"
+#include "run/table.h"
+
+sluice_status barrier_sum(struct run *run, uint32_t p, struct sluice_error *err)
+{
+    json_t *sum = json_object();
+
+    for (uint32_t t = 0; sum != NULL && t < run->plan->phases[p]->n_tasks; t++) {
+        if (!ledger_add_text(sum, run->tasks[p][t].ledger)) {
+            json_decref(sum);
+            sum = NULL;
+        }
+    }
+    if (sum == NULL) {
+        return error_set(
+            err, SLUICE_E_DATA,
+            "the ledgers of phase %s can't be summed: a commit record is damaged; run with --fresh",
+            run->plan->phases[p]->name);
+    }
+    json_decref(run->ledgers[p]);
+    run->ledgers[p] = sum;
+    return SLUICE_OK;
+}
+
+void run_quarantine_counts(const struct run *run, uint32_t p, uint64_t *bad, uint64_t *records)
+{
+    const struct phase *phase = run->plan->phases[p];
+
+    *bad = 0;
+    *records = 0;
+    for (uint32_t i = 0; run->ledgers[p] != NULL && i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        uint64_t quarantined = (uint64_t)ledger_get(run->ledgers[p], op->name, "quarantined");
+        *bad += quarantined;
+        if (op->kind == OP_READ) {
+            *records += quarantined + (uint64_t)ledger_get(run->ledgers[p], op->name, "emitted");
+        } else if (op->kind == OP_LOAD && op->edge->load == LOAD_SAME) {
+            *records += (uint64_t)ledger_get(run->ledgers[p], op->name, "emitted");
+        }
+    }
+}
+
+/* The most frequent quarantine reason of the phase, for the message. */
+static void first_bad(const struct run *run, uint32_t p, char *text, size_t size)
+{
+    const struct phase *phase = run->plan->phases[p];
+
+    text[0] = '\0';
+    for (uint32_t t = 0; t < phase->n_tasks && text[0] == '\0'; t++) {
+        struct schema schema;
+        struct edge_directory directory;
+        struct edge_reader *reader = NULL;
+        struct batch *batch = NULL;
+        struct sluice_error err = ERROR_INIT;
+        if (run_table(run, p, t, "bad", &schema, &directory, &reader, &err) != SLUICE_OK ||
+            reader == NULL) {
+            continue;
+        }
+        if (edge_reader_next(reader, &batch, &err) == SLUICE_OK && batch != NULL &&
+            batch->length > 0) {
+            size_t n_reason;
+            size_t n_detail;
+            const char *reason = array_bytes(&batch->columns[1]->array, 0, &n_reason);
+            const char *detail = array_bytes(&batch->columns[2]->array, 0, &n_detail);
+            char buffer[64];
+            snprintf(text, size, "; the first is %.*s in %s: %.*s", (int)n_reason, reason,
+                     phase_task_name(phase, t, buffer), n_detail > 200 ? 200 : (int)n_detail,
+                     detail);
+        }
+        batch_unref(batch);
+        edge_reader_close(reader);
+        edge_directory_deinit(&directory);
+        schema_deinit(&schema);
+    }
+}
+
+static sluice_status judge_quarantine(struct run *run, uint32_t p, struct sluice_error *err)
+{
+    const struct graph *graph = run->plan->graph;
+    uint64_t bad;
+    uint64_t records;
+    bool over;
+    char example[512];
+
+    run_quarantine_counts(run, p, &bad, &records);
+    over = bad > 0 && ((graph->max_bad_count >= 0 && bad > (uint64_t)graph->max_bad_count) ||
+                       (graph->max_bad_count < 0 && graph->max_bad_share >= 0 &&
+                        (double)bad > graph->max_bad_share * (double)records));
+    if (!over) {
+        return SLUICE_OK;
+    }
+    first_bad(run, p, example, sizeof example);
+    if (graph->max_bad_count >= 0) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%llu of %llu records are quarantined, max_bad = %lld%s. See `sluice why "
+                         "RUN --quarantine`; mend the input or raise max_bad",
+                         (unsigned long long)bad, (unsigned long long)records,
+                         (long long)graph->max_bad_count, example);
+    }
+    return error_set(err, SLUICE_E_DATA,
+                     "%llu of %llu records (%.3g %%) are quarantined, max_bad = %.3g %%%s. See "
+                     "`sluice why RUN --quarantine`; mend the input or raise max_bad",
+                     (unsigned long long)bad, (unsigned long long)records,
+                     100.0 * (double)bad / (double)(records > 0 ? records : 1),
+                     100.0 * graph->max_bad_share, example);
+}
+
+struct count_ctx {
+    struct run *run;
+};
+
+/* Rows that left a node, or -1 while its phase is not complete. */
+static int64_t count_node(void *ctx, const char *node)
+{
+    struct count_ctx *count = ctx;
+    const struct phase *phase = NULL;
+    const struct op *op = plan_find_op(count->run->plan, node, &phase);
+
+    if (op == NULL || count->run->ledgers[phase->index] == NULL) {
+        return -1;
+    }
+    return ledger_get(count->run->ledgers[phase->index], op->name,
+                      op->writes ? "written" : "emitted");
+}
+
+static sluice_status judge_gate(struct run *run, uint32_t p, const struct op *op,
+                                struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct count_ctx count = { run };
+    struct stage_worker *worker = NULL;
+    struct stage_judgement judgement;
+    char name[512];
+    sluice_status status = stage_worker_open(op->stage, &worker, err);
+
+    snprintf(name, sizeof name, "gate %s", op->name);
+    for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
+        const struct commit_state *state = commit_find_state(run->tasks[p][t].commit, name);
+        if (state != NULL) {
+            status = stage_merge(worker, state->data, state->size, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = stage_judge(worker, count_node, &count, &judgement, err);
+    }
+    stage_worker_close(worker);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (judgement.outcome == SLUICE_GATE_HALT) {
+        return error_set(err, SLUICE_E_HALT, "gate '%s' halts the run: %.800s", op->name,
+                         judgement.message);
+    }
+    if (judgement.outcome == SLUICE_GATE_WARN && run->options.events.warn != NULL) {
+        char warning[1200];
+        snprintf(warning, sizeof warning, "gate '%s': %s", op->name, judgement.message);
+        run->options.events.warn(run->options.events.ctx, warning);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status run_barrier(struct run *run, uint32_t p, struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+
+    TRY(barrier_sum(run, p, err));
+    TRY(judge_quarantine(run, p, err));
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_GATE) {
+            TRY(judge_gate(run, p, op, err));
+        }
+    }
+    return run->options.events.barrier == NULL
+               ? SLUICE_OK
+               : run->options.events.barrier(run->options.events.ctx, run, p, err);
+}
+
+sluice_status run_table(const struct run *run, uint32_t p, uint32_t task, const char *table,
+                        struct schema *schema, struct edge_directory *directory,
+                        struct edge_reader **out, struct sluice_error *err)
+{
+    static const struct {
+        const char *name;
+        const char *const (*columns)[2];
+        uint32_t n;
+    } tables[] = { { "origin", table_origin, 5 },
+                   { "drops", table_drops, 7 },
+                   { "bad", table_bad, 8 },
+                   { "trace", table_trace, 4 } };
+    const struct commit *commit = run->tasks[p][task].commit;
+    const struct commit_output *output;
+    const struct commit_state *blob;
+    char port[64];
+    char *path;
+    struct edge_input input;
+    sluice_status status = SLUICE_OK;
+
+    *out = NULL;
+    memset(directory, 0, sizeof *directory);
+    schema_init(schema);
+    snprintf(port, sizeof port, "table %s", table);
+    output = commit == NULL ? NULL : commit_find_output(commit, port);
+    blob = commit == NULL ? NULL : commit_find_state(commit, port);
+    if (output == NULL || blob == NULL) {
+        return SLUICE_OK;
+    }
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
+        for (uint32_t k = 0;
+             status == SLUICE_OK && strcmp(tables[i].name, table) == 0 && k < tables[i].n; k++) {
+            status = schema_add_text(schema, tables[i].columns[k][0], tables[i].columns[k][1], NULL,
+                                     err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = edge_directory_decode(blob->data, blob->size, directory, err);
+    }
+    path = disk_join(run->spill_dir, output->file);
+    if (status == SLUICE_OK) {
+        input = (struct edge_input){ .path = path, .directory = directory, .partition = 0 };
+        status = path == NULL ? error_nomem(err, "a path")
+                              : edge_reader_open(schema, &input, 1, out, err);
+    }
+    free(path);
+    if (status != SLUICE_OK) {
+        edge_directory_deinit(directory);
+        schema_deinit(schema);
+    }
+    return status;
+}

@@ -1,0 +1,74 @@
+/* Private to chain.c, push.c and collect.c. */
+#ifndef SLUICE_RUN_CHAININT_H
+#define SLUICE_RUN_CHAININT_H
+
+#include "run/chain.h"
+#include "run/notes.h"
+
+/* Rows that one stage dropped from one batch, waiting for the collector to put them in order. */
+struct drop_slice {
+    uint32_t source;     /* index in op->drops_of, or n_drops_of for rows of an earlier phase */
+    struct batch *batch; /* the stage's input; owned */
+    uint32_t *rows;      /* row numbers in batch; owned */
+    struct sluice_verdict *verdicts; /* one per row; owned, dup_of points into text */
+    char *text;                      /* owned */
+    int64_t n, at;
+    const struct op *stage;
+};
+
+struct op_state {
+    struct stage_worker *worker;
+    struct port *port; /* OP_STORE */
+    struct edge_directory directory;
+    uint64_t port_rows;
+    struct shards *shards; /* writers */
+    struct buf traced;     /* writers: shard, row, count, origins as uint64, until the task ends */
+    uint64_t next_row;     /* transforms: number of the next emitted row */
+    bool flushed;
+    /* OP_COLLECT */
+    struct drop_slice *slices;
+    uint32_t n_slices, slices_capacity;
+    struct edge_reader *earlier;
+    struct batch *earlier_batch;
+    int64_t earlier_at;
+    bool earlier_done;
+};
+
+struct chain {
+    struct chain_options options;
+    const struct phase *phase;
+    struct op_state *states;
+    struct ledger ledger;
+    struct stage_result result;
+    uint32_t *verdict_rows; /* scratch for selections */
+    int64_t verdict_capacity;
+    struct table *tables[CHAIN_TABLES];
+    struct port *table_ports[CHAIN_TABLES];
+    struct edge_directory table_directories[CHAIN_TABLES];
+    uint64_t table_rows[CHAIN_TABLES];
+    bool
+        by_rows; /* the task's rows come in order of _row, and chain_drain is called behind each batch */
+    struct notes drops, bad; /* of rows, waiting to be put in order */
+    bool failed;
+    int32_t data_error_op; /* the op whose stage reported the last data error, or -1 */
+};
+
+void chain_drop_worker(struct chain *, uint32_t op);
+sluice_status chain_open_table(struct chain *, enum chain_table, struct sluice_error *) MUST_USE;
+
+/* push.c: writes what writers traced to the table, writer by writer. */
+sluice_status chain_write_traces(struct chain *, struct sluice_error *) MUST_USE;
+/* push.c: the end of an op's input. Ops end in topological order. */
+sluice_status chain_flush_op(struct chain *, uint32_t op, struct sluice_error *) MUST_USE;
+
+/* collect.c: hands dropped rows (n row numbers of batch with their verdicts) to every collector that wants them, and to the table. */
+sluice_status collect_drops(struct chain *, const struct op *stage, struct batch *batch,
+                            const uint32_t *rows, const struct sluice_verdict *verdicts, int64_t n,
+                            struct sluice_error *) MUST_USE;
+/* Writes the drops noted so far to the table, by row. */
+sluice_status collect_note_drops(struct chain *, struct sluice_error *) MUST_USE;
+sluice_status collector_drain(struct chain *, uint32_t op, uint64_t row,
+                              struct sluice_error *) MUST_USE;
+void collector_deinit(struct chain *, uint32_t op);
+
+#endif

@@ -1,0 +1,233 @@
+/* The least --memory of a plan: see floor.h. Constants are rounded up from what processes were seen to hold. */
+#include "run/floor.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MIB ((uint64_t)1 << 20)
+#define PROCESS (12 * MIB)             /* code, Lua, libraries */
+#define TASK_BYTES ((uint64_t)6 << 10) /* records and directories of a task's commit */
+#define FILE_BYTES ((uint64_t)512)     /* a listed and probed file, its name twice */
+#define FRAME_BYTES ((uint64_t)24)     /* a place where decoding can begin */
+#define DECODER (11 * MIB)             /* input buffer, decoder and a window of 8 MiB */
+#define FEED_MORE (4 * MIB)  /* of a range: the line that crosses its end, rounding to huge pages */
+#define EDGE (6 * MIB)       /* an edge file being written or read: frame, its encoding, codec */
+#define TABLE (2 * MIB)      /* origin, drops, quarantine, trace */
+#define SORTER (8 * MIB)     /* the least of a sorter */
+#define COMPRESSOR (6 * MIB) /* of output files, up to level 9 */
+#define BATCHES 6u           /* copies of a batch, its words and columns at once */
+
+uint64_t floor_base(const struct plan *plan)
+{
+    uint64_t bytes = PROCESS + plan->n_tasks * TASK_BYTES;
+
+    for (uint32_t k = 0; k < plan->n_lanes; k++) {
+        const struct lane *lane = plan->lanes[k];
+        bytes += lane->files.n * FILE_BYTES;
+        for (size_t i = 0; lane->infos != NULL && i < lane->files.n; i++) {
+            bytes += lane->infos[i].n_frames * FRAME_BYTES;
+        }
+    }
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
+            const struct op *op = plan->phases[p]->ops[i];
+            bytes += op->kind_of == NULL ? 0 : op->kind_of->bytes_shared;
+        }
+    }
+    return bytes;
+}
+
+/* The largest range that is decoded before it is read. */
+static uint64_t largest_feed(const struct lane *lane)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; lane->planned && i < lane->splits.n; i++) {
+        const struct split *split = &lane->splits.items[i];
+        for (size_t k = 0; k < split->n_ranges; k++) {
+            const struct split_range *range = &split->ranges[k];
+            if (lane->infos[range->file].codec != CODEC_PLAIN && !range->last &&
+                range->end - range->begin > most) {
+                most = range->end - range->begin;
+            }
+        }
+    }
+    return most > 0 ? most + FEED_MORE : 0;
+}
+
+static uint64_t largest_split(const struct phase *phase)
+{
+    uint64_t most = 0;
+
+    for (uint32_t k = 0; k < phase->n_lanes; k++) {
+        for (size_t i = 0; phase->lanes[k]->planned && i < phase->lanes[k]->splits.n; i++) {
+            uint64_t weight = phase->lanes[k]->splits.items[i].weight;
+            most = weight > most ? weight : most;
+        }
+    }
+    return most;
+}
+
+static bool compressed(const struct lane *lane)
+{
+    for (size_t i = 0; lane->infos != NULL && i < lane->files.n; i++) {
+        if (lane->infos[i].codec != CODEC_PLAIN) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* zstd's tables and windows by level: 1.3 to 5 MiB up to level 9, about 90 at 19 and 750 at 22. */
+static uint64_t compressor(const struct stage_output *output)
+{
+    if (output->codec == NULL || strcmp(output->codec, "zstd") != 0 || output->level <= 9) {
+        return COMPRESSOR;
+    }
+    return output->level <= 12   ? 32 * MIB
+           : output->level <= 15 ? 64 * MIB
+           : output->level <= 19 ? 100 * MIB
+                                 : 768 * MIB;
+}
+
+static void add_stage(const struct phase *phase, const struct op *op, struct floor_phase *out)
+{
+    const struct sluice_stage *stage = op->kind_of;
+
+    out->per_worker += stage->bytes_worker;
+    if (stage->mode != SLUICE_MODE_STATELESS && stage->bytes_per_input > 0) {
+        double bytes = stage->bytes_per_input * (double)largest_split(phase);
+        out->per_worker += bytes < 1e18 ? (uint64_t)bytes : UINT64_C(1000000000000000000);
+    }
+    for (uint32_t k = 0; k < op->n_outputs; k++) {
+        out->per_worker += compressor(&op->outputs[k]);
+    }
+}
+
+void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t workers,
+                    uint64_t batch_bytes, struct floor_phase *out)
+{
+    (void)plan;
+    memset(out, 0, sizeof *out);
+    out->workers = phase->n_tasks < workers ? phase->n_tasks : workers;
+    out->per_worker = BATCHES * batch_bytes + TABLE;
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        bool sorts =
+            op->edge != NULL && (op->edge->load == LOAD_KEYED || op->edge->load == LOAD_BY_SPLIT);
+        switch (op->kind) {
+        case OP_READ: {
+            const struct lane *lane = phase->lanes[op->lane];
+            uint64_t feed = largest_feed(lane);
+            out->feed = feed > out->feed ? feed : out->feed;
+            out->per_worker += 2 * batch_bytes + TABLE + (compressed(lane) ? DECODER : 0);
+            add_stage(phase, op, out);
+            break;
+        }
+        case OP_LOAD:
+        case OP_STORE:
+            out->n_sorters += sorts;
+            out->per_worker += sorts ? SORTER : EDGE;
+            break;
+        case OP_STAGE:
+            add_stage(phase, op, out);
+            break;
+        case OP_COLLECT:
+            out->per_worker += 2 * batch_bytes;
+            break;
+        case OP_UNION:
+            break;
+        }
+    }
+    out->per_worker += out->feed;
+}
+
+static uint64_t saturated(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX / 2 || b > UINT64_MAX / 2 ? UINT64_MAX : a + b;
+}
+
+/* Of the dearest phase with so many workers. */
+static uint64_t floor_of(const struct plan *plan, uint32_t workers, uint64_t batch_bytes,
+                         const struct phase **dearest, struct floor_phase *of)
+{
+    uint64_t most = 0;
+
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        struct floor_phase one;
+        uint64_t bytes;
+        floor_of_phase(plan, plan->phases[p], workers, batch_bytes, &one);
+        bytes = one.workers > 0 && one.per_worker > UINT64_MAX / 4 / one.workers
+                    ? UINT64_MAX / 4
+                    : one.workers * one.per_worker;
+        if (bytes >= most) {
+            most = bytes;
+            *dearest = plan->phases[p];
+            *of = one;
+        }
+    }
+    return saturated(most, floor_base(plan));
+}
+
+/* Test hook: SLUICE_TEST_FLOOR=off lets any memory pass, so that small inputs are sorted in runs. */
+static bool floor_off(void)
+{
+    const char *text = getenv("SLUICE_TEST_FLOOR");
+    return text != NULL && strcmp(text, "off") == 0;
+}
+
+static unsigned long long mib(uint64_t bytes)
+{
+    return (unsigned long long)(bytes / MIB + (bytes % MIB > 0));
+}
+
+sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t batch_bytes,
+                          uint64_t memory, struct sluice_error *err)
+{
+    const struct phase *dearest = NULL;
+    const struct phase *ignored = NULL;
+    struct floor_phase of;
+    struct floor_phase one;
+    uint64_t need = floor_of(plan, workers, batch_bytes, &dearest, &of);
+    char feed[200] = "";
+    char fewer[100] = "";
+
+    if (plan->n_phases == 0 || memory >= need || floor_off()) {
+        return SLUICE_OK;
+    }
+    if (of.feed > 0) {
+        snprintf(feed, sizeof feed,
+                 ", %llu MiB of that for a range of a compressed file: a smaller split needs less",
+                 mib(of.feed));
+    }
+    if (of.workers > 1) {
+        snprintf(fewer, sizeof fewer, " or --workers 1 (%llu MiB)",
+                 mib(floor_of(plan, 1, batch_bytes, &ignored, &one)));
+    }
+    return error_set(err, SLUICE_E_NOMEM,
+                     "found %llu MiB of memory, expected at least %llu MiB for %u worker%s: the "
+                     "process takes %llu MiB, and a worker in %s %llu MiB%s; give "
+                     "--memory %lluMiB%s",
+                     (unsigned long long)(memory / MIB), mib(need), of.workers,
+                     of.workers == 1 ? "" : "s", mib(floor_base(plan)), dearest->name,
+                     mib(of.per_worker), feed, mib(need), fewer);
+}
+
+uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32_t workers,
+                      uint64_t batch_bytes, uint64_t memory)
+{
+    struct floor_phase of;
+    uint64_t need;
+
+    if (floor_off()) {
+        return memory / 8 / workers;
+    }
+    floor_of_phase(plan, phase, workers, batch_bytes, &of);
+    need = saturated(floor_base(plan), of.workers * of.per_worker);
+    if (of.n_sorters == 0 || of.workers == 0 || memory <= need) {
+        return SORTER;
+    }
+    /* Half of what is left: a sorter's own reckoning leaves out what malloc adds, and its merge needs blocks. */
+    return SORTER + (memory - need) / 2 / of.workers / of.n_sorters;
+}

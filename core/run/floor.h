@@ -1,0 +1,30 @@
+/* The least --memory with which a plan can run, and what is above it shared out among sorters. Depends on plan, store.
+ *
+ * Reckoned before any row is read, from the plan, the number of workers and the size of batches; measured processes stay below. Not in
+ * it: records above the size of a batch, which cost up to six times their own size while they pass. */
+#ifndef SLUICE_RUN_FLOOR_H
+#define SLUICE_RUN_FLOOR_H
+
+#include "plan/plan.h"
+
+struct floor_phase {
+    uint32_t workers;    /* at work at once: no more than there are tasks */
+    uint32_t n_sorters;  /* of one worker */
+    uint64_t per_worker; /* bytes, with the least of each sorter */
+    uint64_t feed;       /* of those: a range of a file that can't be sought */
+};
+
+/* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of stages. */
+uint64_t floor_base(const struct plan *);
+void floor_of_phase(const struct plan *, const struct phase *, uint32_t workers,
+                    uint64_t batch_bytes, struct floor_phase *out);
+
+/* SLUICE_E_NOMEM, with the number, when memory is below the floor of any phase. */
+sluice_status floor_check(const struct plan *, uint32_t workers, uint64_t batch_bytes,
+                          uint64_t memory, struct sluice_error *) MUST_USE;
+
+/* What each sorter of each worker may use in a phase. Never decides what comes out. */
+uint64_t floor_sorter(const struct plan *, const struct phase *, uint32_t workers,
+                      uint64_t batch_bytes, uint64_t memory);
+
+#endif

@@ -1,0 +1,179 @@
+/* Publication: every writer's shards become a snapshot of its dataset, when all phases are complete and no gate halted. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/ledger.h"
+#include "run/runInt.h"
+
+/* "KEY24-0001.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx) share the part's number. */
+static sluice_status public_name(const char *file, uint32_t part, char out[300],
+                                 struct sluice_error *err)
+{
+    const char *dash = strchr(file, '-');
+    const char *suffix = dash == NULL ? NULL : strchr(dash, '.');
+
+    if (suffix == NULL || strlen(suffix) > 100) {
+        return error_set(err, SLUICE_E_INTERNAL, "a shard has the name '%s'", file);
+    }
+    snprintf(out, 300, "part-%05u-%.12s%s", part, file, suffix);
+    return SLUICE_OK;
+}
+
+static json_t *lineage_json(const struct run *run)
+{
+    json_t *lineage = json_object();
+    json_t *inputs = json_array();
+
+    for (uint32_t k = 0; inputs != NULL && k < run->plan->n_lanes; k++) {
+        const struct lane *lane = run->plan->lanes[k];
+        struct hasher *hasher = hasher_create();
+        char hex[33];
+        if (hasher == NULL) {
+            break;
+        }
+        for (size_t i = 0; i < lane->files.n; i++) {
+            hasher_add_string(hasher, lane->files.files[i].name);
+            hasher_add_hash(hasher, lane->infos[i].hash);
+        }
+        hash_hex(hasher_digest(hasher), hex);
+        hasher_destroy(hasher);
+        if (lane->kind == LANE_SPLITS) {
+            json_array_append_new(inputs,
+                                  json_pack("{s:s, s:I, s:s}", "reader", lane->node->name, "files",
+                                            (json_int_t)lane->files.n, "content", hex));
+        }
+    }
+    if (lineage != NULL) {
+        char hex[33];
+        hash_hex(run->plan->key, hex);
+        json_object_set_new(lineage, "inputs", inputs);
+        json_object_set_new(
+            lineage, "pipeline",
+            json_string(run->plan->graph->name == NULL ? "" : run->plan->graph->name));
+        json_object_set_new(lineage, "plan", json_string(hex));
+    }
+    return lineage;
+}
+
+/* Facts from every stage upstream of the writer (all stages of its phase and of those it depends on). */
+static sluice_status add_notes(const struct run *run, json_t *notes, struct sluice_error *err)
+{
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
+            const struct op *op = run->plan->phases[p]->ops[i];
+            for (uint32_t k = 0; k < op->n_notes; k++) {
+                json_t *value = json_loads(op->notes[k].json, JSON_DECODE_ANY, NULL);
+                char key[300];
+                snprintf(key, sizeof key, "%s.%s", op->name, op->notes[k].key);
+                if (value == NULL || json_object_set_new(notes, key, value) != 0) {
+                    return error_set(err, SLUICE_E_INTERNAL,
+                                     "stage '%s' notes '%s', which is not JSON", op->name,
+                                     op->notes[k].json);
+                }
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status whole_ledger(const struct run *run, json_t **out, struct sluice_error *err)
+{
+    *out = json_object();
+    for (uint32_t p = 0; *out != NULL && p < run->plan->n_phases; p++) {
+        if (!ledger_add(*out, run->ledgers[p])) {
+            json_decref(*out);
+            *out = NULL;
+        }
+    }
+    return *out == NULL ? error_nomem(err, "the ledger") : SLUICE_OK;
+}
+
+static sluice_status publish_writer(struct run *run, uint32_t p, const struct op *op,
+                                    struct run_published *published, struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct snapshot *snapshot = snapshot_create(op->name);
+    char port[512];
+    uint32_t part = 0;
+    sluice_status status = snapshot == NULL ? error_nomem(err, "a snapshot") : SLUICE_OK;
+
+    snprintf(port, sizeof port, "shard %s", op->name);
+    for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
+        const struct commit *commit = run->tasks[p][t].commit;
+        char last[64] = "";
+        for (uint32_t k = 0; status == SLUICE_OK && k < commit->n_outputs; k++) {
+            const struct commit_output *output = &commit->outputs[k];
+            char name[300];
+            size_t stem = strcspn(output->file, ".");
+            if (strcmp(output->port, port) != 0) {
+                continue;
+            }
+            if (last[0] != '\0' &&
+                (strlen(last) != stem || memcmp(last, output->file, stem) != 0)) {
+                part++;
+            }
+            snprintf(last, sizeof last, "%.*s", (int)stem, output->file);
+            status = public_name(output->file, part, name, err);
+            if (status == SLUICE_OK) {
+                status = snapshot_add_shard(snapshot, name, output->file, output->rows,
+                                            output->bytes, output->hash, NULL, err);
+            }
+            published->rows += output->rows;
+            published->bytes += output->bytes;
+            published->shards++;
+        }
+        part += last[0] != '\0';
+    }
+    if (status == SLUICE_OK) {
+        snapshot->lineage = lineage_json(run);
+        snapshot->notes = json_object();
+        status = snapshot->lineage == NULL || snapshot->notes == NULL
+                     ? error_nomem(err, "a snapshot")
+                     : add_notes(run, snapshot->notes, err);
+    }
+    if (status == SLUICE_OK) {
+        status = whole_ledger(run, &snapshot->ledger, err);
+    }
+    if (status == SLUICE_OK) {
+        status = snapshot_publish(op->dataset, snapshot, &published->fresh, err);
+        published->number = snapshot->number;
+    }
+    snapshot_destroy(snapshot);
+    if (status == SLUICE_OK) {
+        published->op = str_copy(op->name, strlen(op->name));
+        published->dataset = str_copy(op->dataset, strlen(op->dataset));
+        status = published->op == NULL || published->dataset == NULL
+                     ? error_nomem(err, "a snapshot")
+                     : SLUICE_OK;
+    }
+    return status;
+}
+
+sluice_status run_publish(struct run *run, struct run_published **list, size_t *n,
+                          struct sluice_error *err)
+{
+    *n = 0;
+    *list = calloc(run->plan->graph->n_sinks + 1u, sizeof **list);
+    if (*list == NULL) {
+        return error_nomem(err, "the datasets");
+    }
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
+            const struct op *op = run->plan->phases[p]->ops[i];
+            if (op->kind == OP_STAGE && op->writes) {
+                (*n)++;
+                TRY(publish_writer(run, p, op, &(*list)[*n - 1], err));
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+void run_published_free(struct run_published *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(list[i].op);
+        free(list[i].dataset);
+    }
+    free(list);
+}

@@ -1,0 +1,127 @@
+/* A run: a plan executed in a run directory. Owns the states of all tasks, the worker pool, barriers and publication. Depends on everything
+ * below core/lua.
+ *
+ * The run directory:
+ *   lock                    held by the coordinator
+ *   plan.json               how to build the plan again: script, arguments, options (for `work` and `task`)
+ *   script/                 copies of the script and its modules
+ *   tasks/PHASE/KEY.json    commit records
+ *   spill/KEY-*.slf         edges and tables
+ *   cache/                  what is known of input files
+ *   claims/                 tasks that `work` processes have in hand
+ *   history/N.json          one report a finished run
+ *   last.json               the newest report (also of a halted run) */
+#ifndef SLUICE_RUN_RUN_H
+#define SLUICE_RUN_RUN_H
+
+#include "run/edge.h"
+#include "run/feeder.h"
+#include "run/metrics.h"
+#include "run/source.h"
+#include "store/commit.h"
+#include "store/lock.h"
+#include "store/snapshot.h"
+#include "store/statcache.h"
+
+struct run;
+struct worker_cache;
+
+/* What the outside is told; all may be NULL. Called on the thread that called run_*. */
+struct run_events {
+    void *ctx;
+    /* About five times a second while a phase runs, and at its begin and end. */
+    void (*progress)(void *ctx, const struct run *, uint32_t phase, bool done);
+    void (*warn)(void *ctx, const char *message);
+    /* Policies and other judges at the barrier after a phase; may halt with SLUICE_E_HALT. */
+    sluice_status (*barrier)(void *ctx, struct run *, uint32_t phase, struct sluice_error *err);
+};
+
+struct run_options {
+    const char *run_dir; /* absolute */
+    const char *scratch; /* absolute; default RUN_DIR/scratch */
+    uint32_t workers;
+    uint64_t memory;              /* of the process tree, bytes */
+    uint64_t batch_bytes;         /* 0 = 1 MiB */
+    bool fresh;                   /* ignore commits that are there */
+    bool lock;                    /* coordinator */
+    const _Atomic int *drain;     /* != 0: take no more tasks */
+    const _Atomic int *cancelled; /* != 0: stop at once */
+    struct run_events events;
+};
+
+struct task_state {
+    struct hash128 key;
+    bool keyed;
+    bool done;
+    bool reused;           /* committed before this process */
+    struct commit *commit; /* when done; trimmed */
+    char *ledger;          /* of the commit, as JSON text: a tenth of the parsed form */
+    struct edge_directory *directories; /* per OP_STORE of the phase, in order of ops */
+};
+
+struct run {
+    const struct plan *plan;
+    struct run_options options;
+    struct metrics metrics;
+    struct feeder *feeder;
+    struct lock *lock;
+    struct task_state **tasks;       /* [phase][task] */
+    struct source_file **lane_files; /* [lane][file] */
+    uint32_t *n_stores;              /* per phase */
+    uint64_t *sorter_memory;         /* per phase: bytes of one sorter of one worker */
+    char *spill_dir, *tasks_dir, *claims_dir;
+    uint64_t started_ns;
+    json_t **ledgers; /* per phase: summed when complete */
+};
+
+/* Opens the run directory. SLUICE_E_IO with field "lock": another coordinator is at work. */
+sluice_status run_open(const struct plan *, const struct run_options *, struct run **out,
+                       struct sluice_error *) MUST_USE;
+void run_close(struct run *);
+
+/* SLUICE_E_NOMEM, with the number, when options.memory is less than the plan needs. run_all begins
+ * with it. */
+sluice_status run_check_memory(const struct run *, struct sluice_error *) MUST_USE;
+
+/* Computes the keys of a phase's tasks (its dependencies must be done) and finds those already committed. */
+sluice_status run_prepare_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
+/* Runs one prepared task on this thread and commits it. */
+sluice_status run_task(struct run *, uint32_t phase, uint32_t task, struct worker_cache *,
+                       struct sluice_error *) MUST_USE;
+/* Runs what is left of a prepared phase on the pool; claims: take only tasks that no other process has (work). */
+sluice_status run_phase(struct run *, uint32_t phase, bool claims, struct sluice_error *) MUST_USE;
+/* After a complete phase: sums the ledger, judges quarantine and gates, calls events.barrier. */
+sluice_status run_barrier(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
+
+struct run_published {
+    char *op; /* the writer */
+    char *dataset;
+    uint32_t number;
+    bool fresh; /* false: identical to the newest, no new number */
+    uint64_t rows, bytes, shards;
+};
+/* Publishes every dataset. *list is given, n items; free with run_published_free. */
+sluice_status run_publish(struct run *, struct run_published **list, size_t *n,
+                          struct sluice_error *) MUST_USE;
+void run_published_free(struct run_published *, size_t n);
+
+/* Everything: phases, barriers, publication. */
+sluice_status run_all(struct run *, bool claims, struct run_published **list, size_t *n,
+                      struct sluice_error *) MUST_USE;
+
+/* Key parts of a task for commit records and `why` (name, value in turn); needs prepared dependencies. */
+sluice_status run_task_parts(const struct run *, uint32_t phase, uint32_t task, struct commit *,
+                             struct sluice_error *) MUST_USE;
+/* Folder of a commit's output in this plan, or NULL. */
+const char *run_output_folder(const struct run *, uint32_t phase, const struct commit_output *,
+                              char *buffer, size_t size);
+/* Opens a table ("origin", "drops", "bad", "trace") of a done task for reading; *out = NULL when it has none. directory is the caller's
+ * to deinit after the reader is closed. */
+sluice_status run_table(const struct run *, uint32_t phase, uint32_t task, const char *table,
+                        struct schema *schema, struct edge_directory *directory,
+                        struct edge_reader **out, struct sluice_error *) MUST_USE;
+
+/* Sum of a phase's quarantined rows and of its readers' records. */
+void run_quarantine_counts(const struct run *, uint32_t phase, uint64_t *bad, uint64_t *records);
+
+#endif

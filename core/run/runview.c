@@ -1,0 +1,404 @@
+/* A run opened for looking: see runview.h. */
+#include "run/runview.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "run/ledger.h"
+#include "run/runInt.h"
+
+static sluice_status make_states(struct run *run, struct sluice_error *err)
+{
+    const struct plan *plan = run->plan;
+
+    run->tasks = calloc(plan->n_phases + 1u, sizeof *run->tasks);
+    run->n_stores = calloc(plan->n_phases + 1u, sizeof *run->n_stores);
+    run->ledgers = calloc(plan->n_phases + 1u, sizeof *run->ledgers);
+    if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL) {
+        return error_nomem(err, "the run");
+    }
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        run->tasks[p] = calloc(plan->phases[p]->n_tasks + 1u, sizeof **run->tasks);
+        if (run->tasks[p] == NULL) {
+            return error_nomem(err, "the run");
+        }
+        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
+            run->n_stores[p] += plan->phases[p]->ops[i]->kind == OP_STORE;
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fresh,
+                           const struct run_events *events, struct run **out,
+                           struct sluice_error *err)
+{
+    struct run *run = calloc(1, sizeof *run);
+    sluice_status status;
+
+    *out = NULL;
+    if (run == NULL) {
+        return error_nomem(err, "the run");
+    }
+    run->plan = plan;
+    run->options = (struct run_options){ .run_dir = run_dir, .workers = 1, .fresh = fresh };
+    if (events != NULL) {
+        run->options.events = *events;
+    }
+    run->started_ns = clock_ns();
+    run->tasks_dir = disk_join(run_dir, "tasks");
+    run->spill_dir = disk_join(run_dir, "spill");
+    run->claims_dir = disk_join(run_dir, "claims");
+    status = run->tasks_dir == NULL || run->spill_dir == NULL || run->claims_dir == NULL
+                 ? error_nomem(err, "a path")
+                 : make_states(run, err);
+    if (status == SLUICE_OK) {
+        status = metrics_init(&run->metrics, plan, err);
+    }
+    if (status != SLUICE_OK) {
+        run_close(run);
+        return status;
+    }
+    *out = run;
+    return SLUICE_OK;
+}
+
+static bool phase_done(const struct run *run, uint32_t p)
+{
+    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+        if (!run->tasks[p][t].done) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool runview_ready(const struct run *run, uint32_t p, uint32_t task)
+{
+    const struct phase *phase = run->plan->phases[p];
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, task, &index);
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        if (op->kind != OP_LOAD) {
+            continue;
+        }
+        if ((op->edge->load == LOAD_KEYED || op->edge->load == LOAD_GATHER) &&
+            phase_load_lane(phase, op) != lane) {
+            continue;
+        }
+        if (op->edge->load == LOAD_SAME ? !run->tasks[op->edge->producer_phase][task].done
+                                        : !phase_done(run, op->edge->producer_phase)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+sluice_status runview_phase(struct run *run, uint32_t p, struct sluice_error *err)
+{
+    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+        struct task_state *state = &run->tasks[p][t];
+        if (!state->keyed && runview_ready(run, p, t)) {
+            TRY(task_key(run, p, t, &state->key, err));
+            state->keyed = true;
+            if (!run->options.fresh) {
+                TRY(task_find(run, p, t, err));
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status runview_all(struct run *run, struct sluice_error *err)
+{
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        TRY(runview_phase(run, p, err));
+    }
+    return SLUICE_OK;
+}
+
+/* ---- records of before a change ---- */
+
+struct old_record {
+    char *task;
+    struct commit *commit; /* NULL once a task has it */
+    int64_t time_ns;       /* of its file: records hold no times */
+    bool preferred;
+};
+
+/* By task name, what is preferred first, then the newest; equal ones in order of keys, so that the choice is the same every time. */
+static int compare_old(const void *a, const void *b)
+{
+    const struct old_record *x = a;
+    const struct old_record *y = b;
+    int order = strcmp(x->task, y->task);
+
+    if (order == 0 && x->preferred != y->preferred) {
+        order = x->preferred ? -1 : 1;
+    }
+    if (order == 0 && x->time_ns != y->time_ns) {
+        order = x->time_ns > y->time_ns ? -1 : 1;
+    }
+    if (order == 0) {
+        order =
+            x->commit->key.hi != y->commit->key.hi
+                ? (x->commit->key.hi < y->commit->key.hi ? -1 : 1)
+                : (x->commit->key.lo > y->commit->key.lo) - (x->commit->key.lo < y->commit->key.lo);
+    }
+    return order;
+}
+
+static sluice_status read_old(const char *dir, const char *prefer, struct old_record **out,
+                              size_t *n_out, struct sluice_error *err)
+{
+    struct hash128 *keys = NULL;
+    struct old_record *records;
+    size_t n = 0;
+    sluice_status status;
+
+    *n_out = 0;
+    TRY(commit_list(dir, &keys, &n, err));
+    records = calloc(n + 1, sizeof *records);
+    *out = records;
+    status = records == NULL ? error_nomem(err, "commit records") : SLUICE_OK;
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
+        struct commit *commit = NULL;
+        char hex[33];
+        char *path;
+        struct stat info;
+        status = commit_read(dir, keys[i], &commit, NULL, err);
+        if (status != SLUICE_OK || commit == NULL) {
+            continue;
+        }
+        hash_hex(keys[i], hex);
+        path = str_printf("%s/%s.json", dir, hex);
+        records[*n_out] =
+            (struct old_record){ .task = str_copy(commit->task, strlen(commit->task)),
+                                 .commit = commit,
+                                 .preferred =
+                                     prefer != NULL && strncmp(hex, prefer, strlen(prefer)) == 0 };
+        if (records[*n_out].task == NULL) {
+            status = error_nomem(err, "commit records");
+        } else if (path != NULL && stat(path, &info) == 0) {
+            records[*n_out].time_ns =
+                (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+        }
+        ++*n_out;
+        free(path);
+    }
+    free(keys);
+    if (status == SLUICE_OK) {
+        qsort(records, *n_out, sizeof *records, compare_old);
+    }
+    return status;
+}
+
+/* Whether a record read what the task reads now: every part but the stages is the same. */
+static bool same_input(const struct commit *old, const struct commit *now)
+{
+    for (uint32_t i = 0; i < now->n_parts; i++) {
+        bool equal = strncmp(now->parts[i].name, "stage ", 6) == 0;
+        for (uint32_t k = 0; !equal && k < old->n_parts; k++) {
+            equal = strcmp(now->parts[i].name, old->parts[k].name) == 0 &&
+                    strcmp(now->parts[i].value, old->parts[k].value) == 0;
+        }
+        if (!equal) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Puts a record into a task's state; takes it. Where its edges are not those of the plan it is let go. */
+static sluice_status adopt_old(struct run *run, uint32_t p, uint32_t task, struct commit *commit,
+                               struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct task_state *state = &run->tasks[p][task];
+    struct edge_directory *directories = calloc(run->n_stores[p] + 1u, sizeof *directories);
+    char *ledger = json_dumps(commit->ledger, JSON_COMPACT | JSON_SORT_KEYS);
+    bool usable = directories != NULL && ledger != NULL;
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; usable && i < phase->n_ops; i++) {
+        char name[32];
+        const struct commit_state *blob;
+        const struct plan_edge *edge = phase->ops[i]->edge;
+        struct sluice_error how = ERROR_INIT;
+        if (phase->ops[i]->kind != OP_STORE) {
+            continue;
+        }
+        snprintf(name, sizeof name, "edge %u", i);
+        blob = commit_find_state(commit, name);
+        usable =
+            blob != NULL &&
+            edge_directory_decode(blob->data, blob->size, &directories[n], &how) == SLUICE_OK &&
+            directories[n].n_partitions ==
+                (edge->load == LOAD_KEYED || edge->load == LOAD_BY_SPLIT ? edge->n_partitions : 1);
+        n++;
+    }
+    if (!usable) {
+        bool memory = directories == NULL || ledger == NULL;
+        for (uint32_t k = 0; directories != NULL && k < n; k++) {
+            edge_directory_deinit(&directories[k]);
+        }
+        free(directories);
+        free(ledger);
+        commit_destroy(commit);
+        return memory ? error_nomem(err, "a task") : SLUICE_OK;
+    }
+    for (uint32_t k = 0; state->directories != NULL && k < run->n_stores[p]; k++) {
+        edge_directory_deinit(&state->directories[k]);
+    }
+    free(state->directories);
+    free(state->ledger);
+    commit_destroy(state->commit);
+    state->directories = directories;
+    state->ledger = ledger;
+    state->commit = commit;
+    state->key = commit->key;
+    state->reused = false;
+    state->done = true;
+    return SLUICE_OK;
+}
+
+static sluice_status find_old(struct run *run, uint32_t p, uint32_t task,
+                              struct old_record *records, size_t n, uint32_t *old,
+                              struct sluice_error *err)
+{
+    struct task_state *state = &run->tasks[p][task];
+    char buffer[64];
+    const char *name = phase_task_name(run->plan->phases[p], task, buffer);
+    struct commit *now = commit_create(state->key, run->plan->phases[p]->name, name);
+    sluice_status status =
+        now == NULL ? error_nomem(err, "a commit record") : run_task_parts(run, p, task, now, err);
+    size_t first = 0;
+    size_t last = n;
+
+    while (first < last) {
+        size_t middle = first + (last - first) / 2;
+        if (strcmp(records[middle].task, name) < 0) {
+            first = middle + 1;
+        } else {
+            last = middle;
+        }
+    }
+    for (size_t i = first; status == SLUICE_OK && i < n && strcmp(records[i].task, name) == 0;
+         i++) {
+        struct commit *commit = records[i].commit;
+        if (commit == NULL || (state->done && !records[i].preferred) || !same_input(commit, now)) {
+            continue;
+        }
+        if (state->done && hash_equal(commit->key, state->key)) {
+            break; /* what is preferred is what it is now */
+        }
+        records[i].commit = NULL;
+        status = adopt_old(run, p, task, commit, err);
+        if (state->done) {
+            ++*old;
+            break;
+        }
+    }
+    commit_destroy(now);
+    return status;
+}
+
+static sluice_status phase_old(struct run *run, uint32_t p, const char *prefer, uint32_t *old,
+                               struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct old_record *records = NULL;
+    size_t n = 0;
+    char *dir;
+    bool wanted = prefer != NULL;
+    sluice_status status;
+
+    for (uint32_t t = 0; !wanted && t < phase->n_tasks; t++) {
+        wanted = run->tasks[p][t].keyed && !run->tasks[p][t].done;
+    }
+    if (!wanted) {
+        return SLUICE_OK;
+    }
+    dir = disk_join(run->tasks_dir, phase->name);
+    status = dir == NULL ? error_nomem(err, "a path") : read_old(dir, prefer, &records, &n, err);
+    for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
+        if (run->tasks[p][t].keyed) {
+            status = find_old(run, p, t, records, n, old, err);
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        commit_destroy(records[i].commit);
+        free(records[i].task);
+    }
+    free(records);
+    free(dir);
+    return status;
+}
+
+sluice_status runview_all_old(struct run *run, const char *prefer, uint32_t *old,
+                              struct sluice_error *err)
+{
+    *old = 0;
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        TRY(runview_phase(run, p, err));
+        TRY(phase_old(run, p, prefer, old, err));
+    }
+    return SLUICE_OK;
+}
+
+/* ---- reading ---- */
+
+sluice_status runview_sum(struct run *run, uint32_t p, struct sluice_error *err)
+{
+    json_t *sum = json_object();
+    bool ok = sum != NULL;
+
+    for (uint32_t t = 0; ok && t < run->plan->phases[p]->n_tasks; t++) {
+        const struct task_state *state = &run->tasks[p][t];
+        ok = !state->done || ledger_add_text(sum, state->ledger);
+    }
+    if (!ok) {
+        json_decref(sum);
+        return error_set(
+            err, SLUICE_E_DATA,
+            "the ledgers of phase %s can't be summed: a commit record is damaged; run with --fresh",
+            run->plan->phases[p]->name);
+    }
+    json_decref(run->ledgers[p]);
+    run->ledgers[p] = sum;
+    return SLUICE_OK;
+}
+
+sluice_status runview_table(const struct run *run, uint32_t p, uint32_t task, const char *table,
+                            runview_row *fn, void *ctx, struct sluice_error *err)
+{
+    struct schema schema;
+    struct edge_directory directory;
+    struct edge_reader *reader = NULL;
+    bool stop = false;
+    sluice_status status;
+
+    TRY(run_table(run, p, task, table, &schema, &directory, &reader, err));
+    if (reader == NULL) {
+        return SLUICE_OK;
+    }
+    do {
+        struct batch *batch = NULL;
+        status = edge_reader_next(reader, &batch, err);
+        if (status != SLUICE_OK || batch == NULL) {
+            break;
+        }
+        for (int64_t k = 0; status == SLUICE_OK && !stop && k < batch->length; k++) {
+            status = fn(ctx, batch, k, &stop, err);
+        }
+        batch_unref(batch);
+    } while (status == SLUICE_OK && !stop);
+    edge_reader_close(reader);
+    edge_directory_deinit(&directory);
+    schema_deinit(&schema);
+    return status;
+}

@@ -1,0 +1,537 @@
+/* One task: its key, what it loads, running it and committing it. The order of a commit: edge files, tables and shards get their names
+ * and their folders are synced, then the record is put. A kill anywhere leaves nothing or a valid commit. */
+#include "run/runInt.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "run/sources.h"
+
+/* ---- keys ---- */
+
+static uint32_t store_ordinal(const struct phase *phase, uint32_t op)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < op; i++) {
+        n += phase->ops[i]->kind == OP_STORE;
+    }
+    return n;
+}
+
+static const struct edge_directory *directory_of(const struct run *run,
+                                                 const struct plan_edge *edge, uint32_t task)
+{
+    const struct phase *producer = run->plan->phases[edge->producer_phase];
+    return &run->tasks[edge->producer_phase][task]
+                .directories[store_ordinal(producer, edge->store_op)];
+}
+
+struct slice_range {
+    uint32_t first_task, n_tasks, partition;
+    bool active;
+};
+
+/* Which slices an OP_LOAD reads for a task. */
+static struct slice_range slices_of(const struct run *run, const struct phase *phase,
+                                    const struct op *load, uint32_t task)
+{
+    const struct plan_edge *edge = load->edge;
+    uint32_t producers = run->plan->phases[edge->producer_phase]->n_tasks;
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, task, &index);
+    const struct lane *only = phase_load_lane(phase, load);
+    struct slice_range range = { 0, producers, 0, true };
+
+    switch (edge->load) {
+    case LOAD_SAME:
+        range.first_task = task;
+        range.n_tasks = 1;
+        break;
+    case LOAD_KEYED:
+        range.partition = index;
+        range.active = lane == only;
+        break;
+    case LOAD_GATHER:
+        range.active = lane == only;
+        break;
+    case LOAD_BY_SPLIT:
+        range.partition = task;
+        break;
+    case LOAD_BROADCAST:
+        break;
+    }
+    return range;
+}
+
+static struct hash128 load_hash(const struct run *run, const struct phase *phase,
+                                const struct op *load, uint32_t task, struct hasher *hasher)
+{
+    struct slice_range range = slices_of(run, phase, load, task);
+
+    hasher_reset(hasher);
+    for (uint32_t t = 0; range.active && t < range.n_tasks; t++) {
+        const struct edge_directory *directory =
+            directory_of(run, load->edge, range.first_task + t);
+        const struct edge_slice *slice = &directory->slices[range.partition];
+        if (load->edge->load == LOAD_BY_SPLIT && slice->rows == 0) {
+            continue; /* rows are merged: producers without any don't matter */
+        }
+        hasher_add_u64(hasher, slice->rows);
+        hasher_add_hash(hasher, slice->hash);
+    }
+    return hasher_digest(hasher);
+}
+
+static void hex_part(char text[33], struct hash128 hash)
+{
+    hash_hex(hash, text);
+}
+
+/* Visits the parts of a task's key in order. */
+static sluice_status key_parts(const struct run *run, uint32_t p, uint32_t task,
+                               struct commit *commit, struct hash128 *key, struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, task, &index);
+    struct hasher *all = hasher_create();
+    struct hasher *one = hasher_create();
+    char hex[33];
+    sluice_status status = all == NULL || one == NULL ? error_nomem(err, "task keys") : SLUICE_OK;
+
+    if (status == SLUICE_OK) {
+        hasher_add_hash(all, phase->key);
+        for (uint32_t i = 0; commit != NULL && status == SLUICE_OK && i < phase->n_ops; i++) {
+            char name[256];
+            snprintf(name, sizeof name, "stage %s", phase->ops[i]->name);
+            hex_part(hex, phase->ops[i]->key);
+            status = commit_add_part(commit, name, hex, err);
+        }
+        for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
+            const struct op *op = phase->ops[i];
+            struct hash128 hash;
+            char name[256];
+            if (op->kind == OP_READ && lane->kind == LANE_SPLITS &&
+                phase->lanes[op->lane] == lane) {
+                hash = lane->splits.items[index].fingerprint;
+                snprintf(name, sizeof name, "input of %s", op->name);
+            } else if (op->kind == OP_LOAD) {
+                hash = load_hash(run, phase, op, task, one);
+                snprintf(name, sizeof name, "rows of %s", op->name);
+            } else {
+                continue;
+            }
+            hasher_add_u64(all, i);
+            hasher_add_hash(all, hash);
+            if (commit != NULL) {
+                hex_part(hex, hash);
+                status = commit_add_part(commit, name, hex, err);
+            }
+        }
+    }
+    if (status == SLUICE_OK && key != NULL) {
+        *key = hasher_digest(all);
+    }
+    hasher_destroy(all);
+    hasher_destroy(one);
+    return status;
+}
+
+sluice_status run_task_parts(const struct run *run, uint32_t phase, uint32_t task,
+                             struct commit *commit, struct sluice_error *err)
+{
+    return key_parts(run, phase, task, commit, NULL, err);
+}
+
+sluice_status task_key(const struct run *run, uint32_t phase, uint32_t task, struct hash128 *key,
+                       struct sluice_error *err)
+{
+    return key_parts(run, phase, task, NULL, key, err);
+}
+
+/* ---- commits ---- */
+
+const char *run_output_folder(const struct run *run, uint32_t p, const struct commit_output *output,
+                              char *buffer, size_t size)
+{
+    const struct phase *phase = run->plan->phases[p];
+
+    if (strncmp(output->port, "shard ", 6) != 0) {
+        return run->spill_dir;
+    }
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        if (phase->ops[i]->writes && strcmp(output->port + 6, phase->ops[i]->name) == 0) {
+            snprintf(buffer, size, "%s/data", phase->ops[i]->dataset);
+            return buffer;
+        }
+    }
+    return NULL;
+}
+
+struct folder_ctx {
+    const struct run *run;
+    uint32_t phase;
+    char buffer[4096];
+};
+
+static const char *folder_of(void *ctx, const struct commit_output *output)
+{
+    struct folder_ctx *folder = ctx;
+    return run_output_folder(folder->run, folder->phase, output, folder->buffer,
+                             sizeof folder->buffer);
+}
+
+static sluice_status phase_folder(const struct run *run, uint32_t p, char **out,
+                                  struct sluice_error *err)
+{
+    *out = str_printf("%s/%s", run->tasks_dir, run->plan->phases[p]->name);
+    return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+}
+
+/* Takes commit; makes the task done. */
+static sluice_status adopt(struct run *run, uint32_t p, uint32_t task, struct commit *commit,
+                           bool reused, struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct task_state *state = &run->tasks[p][task];
+    uint32_t n = 0;
+    sluice_status status = SLUICE_OK;
+
+    state->directories = calloc(run->n_stores[p] + 1u, sizeof *state->directories);
+    if (state->directories == NULL) {
+        commit_destroy(commit);
+        return error_nomem(err, "a task");
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
+        char name[32];
+        const struct commit_state *blob;
+        if (phase->ops[i]->kind != OP_STORE) {
+            continue;
+        }
+        snprintf(name, sizeof name, "edge %u", i);
+        blob = commit_find_state(commit, name);
+        if (blob == NULL) {
+            status = error_set(err, SLUICE_E_DATA,
+                               "a commit record of phase %s has no directory of '%s'", phase->name,
+                               phase->ops[i]->name);
+        } else {
+            status = edge_directory_decode(blob->data, blob->size, &state->directories[n], err);
+        }
+        if (status == SLUICE_OK && state->directories[n].n_partitions !=
+                                       (phase->ops[i]->edge->load == LOAD_KEYED ||
+                                                phase->ops[i]->edge->load == LOAD_BY_SPLIT
+                                            ? phase->ops[i]->edge->n_partitions
+                                            : 1)) {
+            /* By split: the number of splits may have changed since; what was stored then is no longer what is asked for. */
+            status = error_set(err, SLUICE_E_DATA,
+                               "a commit record of phase %s has another number of partitions",
+                               phase->name);
+        }
+        n++;
+    }
+    if (status != SLUICE_OK) {
+        for (uint32_t k = 0; k < n; k++) {
+            edge_directory_deinit(&state->directories[k]);
+        }
+        free(state->directories);
+        state->directories = NULL;
+        commit_destroy(commit);
+        return status;
+    }
+    state->ledger = json_dumps(commit->ledger, JSON_COMPACT | JSON_SORT_KEYS);
+    commit_trim(commit, "edge ");
+    state->commit = commit;
+    state->reused = reused;
+    state->done = true;
+    return SLUICE_OK;
+}
+
+/* Looks for a valid commit of a keyed task. */
+sluice_status task_find(struct run *run, uint32_t p, uint32_t task, struct sluice_error *err)
+{
+    struct folder_ctx folder = { .run = run, .phase = p };
+    struct commit *commit = NULL;
+    struct sluice_error reason = ERROR_INIT;
+    char *dir;
+    bool damaged = false;
+    bool valid = false;
+    sluice_status status;
+
+    TRY(phase_folder(run, p, &dir, err));
+    status = commit_read(dir, run->tasks[p][task].key, &commit, &damaged, &reason);
+    free(dir);
+    if (status != SLUICE_OK) {
+        if (err != NULL) {
+            *err = reason;
+        }
+        return status;
+    }
+    if (damaged && run->options.events.warn != NULL) {
+        run->options.events.warn(run->options.events.ctx, reason.message);
+    }
+    if (commit == NULL) {
+        return SLUICE_OK;
+    }
+    status = commit_outputs_valid(commit, folder_of, &folder, false, &valid, err);
+    if (status != SLUICE_OK || !valid) {
+        if (status == SLUICE_OK && run->options.events.warn != NULL) {
+            run->options.events.warn(run->options.events.ctx, err->message);
+        }
+        commit_destroy(commit);
+        return status;
+    }
+    if (adopt(run, p, task, commit, true, &reason) == SLUICE_E_NOMEM) {
+        return error_nomem(err, "a task");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status add_output(struct commit *commit, const char *port, const char *file,
+                                uint64_t rows, const struct published *published,
+                                struct sluice_error *err)
+{
+    struct commit_output output = { .port = (char *)port,
+                                    .file = (char *)file,
+                                    .bytes = published->bytes,
+                                    .rows = rows,
+                                    .hash = published->hash };
+    return commit_add_output(commit, &output, err);
+}
+
+static sluice_status publish_port(struct run *run, struct commit *commit, const char *key,
+                                  struct port *port, const char *name, const char *label,
+                                  const struct edge_directory *directory, uint64_t rows,
+                                  struct sluice_error *err)
+{
+    struct published published;
+    struct buf blob = BUF_INIT;
+    char file[128];
+    sluice_status status;
+
+    snprintf(file, sizeof file, "%s-%s.slf", key, name);
+    status = port_publish(port, file, &published, err);
+    if (status == SLUICE_OK) {
+        status = add_output(commit, label, file, rows, &published, err);
+    }
+    if (status == SLUICE_OK) {
+        status = edge_directory_encode(directory, &blob, err);
+    }
+    if (status == SLUICE_OK) {
+        status = commit_add_state(commit, label, blob.data, blob.size, err);
+    }
+    buf_deinit(&blob);
+    (void)run;
+    return status;
+}
+
+static sluice_status publish_files(struct run *run, struct chain *chain, const struct phase *phase,
+                                   struct commit *commit, const char *key, struct sluice_error *err)
+{
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        struct edge_directory *directory;
+        uint64_t rows;
+        char name[64];
+        char label[512];
+        if (op->kind == OP_STORE) {
+            struct port *port = chain_port(chain, i, &directory, &rows);
+            snprintf(name, sizeof name, "e%u", i);
+            snprintf(label, sizeof label, "edge %u", i);
+            TRY(publish_port(run, commit, key, port, name, label, directory, rows, err));
+        } else if (op->kind == OP_STAGE && op->writes) {
+            struct shards *shards = chain_shards(chain, i);
+            const struct shard *items;
+            uint32_t n;
+            TRY(shards_publish(shards, err));
+            items = shards_items(shards, &n);
+            snprintf(label, sizeof label, "shard %s", op->name);
+            for (uint32_t k = 0; k < n; k++) {
+                TRY(add_output(commit, label, items[k].file,
+                               items[k].output == 0 ? items[k].rows : 0, &items[k].published, err));
+            }
+        } else if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_GATE) {
+            struct buf state = BUF_INIT;
+            sluice_status status = chain_state(chain, i, &state, err);
+            if (status == SLUICE_OK) {
+                snprintf(label, sizeof label, "gate %s", op->name);
+                status = commit_add_state(commit, label, state.data, state.size, err);
+            }
+            buf_deinit(&state);
+            TRY(status);
+        }
+    }
+    for (int k = 0; k < CHAIN_TABLES; k++) {
+        struct edge_directory *directory;
+        uint64_t rows;
+        char label[64];
+        struct port *port = chain_table_port(chain, (enum chain_table)k, &directory, &rows);
+        if (port != NULL) {
+            snprintf(label, sizeof label, "table %s", chain_table_name((enum chain_table)k));
+            TRY(publish_port(run, commit, key, port, chain_table_name((enum chain_table)k), label,
+                             directory, rows, err));
+        }
+    }
+    return disk_sync_dir(run->spill_dir, err);
+}
+
+static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t p, uint32_t task,
+                                 struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct task_state *state = &run->tasks[p][task];
+    char buffer[64];
+    char key[33];
+    struct commit *commit =
+        commit_create(state->key, phase->name, phase_task_name(phase, task, buffer));
+    char *dir = NULL;
+    sluice_status status = commit == NULL ? error_nomem(err, "a commit") : SLUICE_OK;
+
+    hash_hex(state->key, key);
+    if (status == SLUICE_OK) {
+        status = run_task_parts(run, p, task, commit, err);
+    }
+    if (status == SLUICE_OK) {
+        status = publish_files(run, chain, phase, commit, key, err);
+    }
+    if (status == SLUICE_OK) {
+        commit->ledger = ledger_json(chain_books(chain));
+        status = commit->ledger == NULL ? error_nomem(err, "the ledger")
+                                        : phase_folder(run, p, &dir, err);
+    }
+    if (status == SLUICE_OK) {
+        status = commit_write(commit, dir, NULL, err);
+    }
+    free(dir);
+    if (status != SLUICE_OK) {
+        commit_destroy(commit);
+        return status;
+    }
+    return adopt(run, p, task, commit, false, err);
+}
+
+/* ---- running ---- */
+
+static void loads_free(struct load_inputs *loads, uint32_t n)
+{
+    for (uint32_t i = 0; loads != NULL && i < n; i++) {
+        for (size_t k = 0; k < loads[i].n; k++) {
+            free((char *)loads[i].inputs[k].path);
+        }
+        free(loads[i].inputs);
+    }
+    free(loads);
+}
+
+static sluice_status make_loads(const struct run *run, const struct phase *phase, uint32_t task,
+                                struct load_inputs **out, struct sluice_error *err)
+{
+    struct load_inputs *loads = calloc(phase->n_ops + 1u, sizeof *loads);
+
+    *out = loads;
+    if (loads == NULL) {
+        return error_nomem(err, "a task's inputs");
+    }
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        struct slice_range range;
+        char port[32];
+        if (op->kind != OP_LOAD) {
+            continue;
+        }
+        range = slices_of(run, phase, op, task);
+        loads[i].active = range.active;
+        if (!range.active) {
+            continue;
+        }
+        snprintf(port, sizeof port, "edge %u", op->edge->store_op);
+        loads[i].inputs = calloc(range.n_tasks + 1u, sizeof *loads[i].inputs);
+        if (loads[i].inputs == NULL) {
+            return error_nomem(err, "a task's inputs");
+        }
+        for (uint32_t t = 0; t < range.n_tasks; t++) {
+            uint32_t producer = range.first_task + t;
+            const struct edge_directory *directory = directory_of(run, op->edge, producer);
+            const struct commit_output *output =
+                commit_find_output(run->tasks[op->edge->producer_phase][producer].commit, port);
+            char *path;
+            if (directory->slices[range.partition].rows == 0) {
+                continue;
+            }
+            path = output == NULL ? NULL : disk_join(run->spill_dir, output->file);
+            if (path == NULL) {
+                return error_set(err, SLUICE_E_INTERNAL, "a commit has no file of '%s'", op->name);
+            }
+            loads[i].inputs[loads[i].n++] = (struct edge_input){ .path = path,
+                                                                 .directory = directory,
+                                                                 .partition = range.partition,
+                                                                 .ordinal = producer };
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Test hook: SLUICE_TEST_DELAY=SEED makes tasks end in another order. */
+static void test_delay(uint32_t phase, uint32_t task)
+{
+    const char *text = getenv("SLUICE_TEST_DELAY");
+
+    if (text != NULL) {
+        uint64_t x = strtoull(text, NULL, 10) * UINT64_C(0x9e3779b97f4a7c15) +
+                     (((uint64_t)phase << 32) + task) * UINT64_C(0xbf58476d1ce4e5b9);
+        struct timespec pause = { 0, 0 };
+        x ^= x >> 29;
+        pause.tv_nsec = (long)(x % 60) * 1000000L;
+        nanosleep(&pause, NULL);
+    }
+}
+
+sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker_cache *cache,
+                       struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    struct task_state *state = &run->tasks[p][task];
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, task, &index);
+    struct chain_options options = { .plan = run->plan,
+                                     .phase = phase,
+                                     .task = task,
+                                     .key = state->key,
+                                     .spill_dir = run->spill_dir,
+                                     .scratch_dir = run->options.scratch,
+                                     .memory = run->sorter_memory[p],
+                                     .cache = cache,
+                                     .metrics = &run->metrics.phases[p],
+                                     .cancelled = run->options.cancelled };
+    struct source_inputs inputs = { .files = lane->kind == LANE_SPLITS
+                                                 ? run->lane_files[lane->index]
+                                                 : NULL,
+                                    .feeder = run->feeder,
+                                    .batch_bytes = run->options.batch_bytes };
+    struct chain *chain = NULL;
+    char buffer[64];
+    sluice_status status = make_loads(run, phase, task, &inputs.loads, err);
+
+    if (status == SLUICE_OK) {
+        status = chain_create(&options, &chain, err);
+    }
+    if (status == SLUICE_OK) {
+        status = sources_drive(chain, &inputs, err);
+    }
+    if (status == SLUICE_OK) {
+        status = chain_finish(chain, err);
+    }
+    if (status == SLUICE_OK) {
+        uint64_t start = clock_ns();
+        test_delay(p, task);
+        status = commit_task(run, chain, p, task, err);
+        METRIC_ADD(run->metrics.phases[p].commit_ns, clock_ns() - start);
+    }
+    if (status != SLUICE_OK && status != SLUICE_E_CANCELLED) {
+        status = error_prefix(err, "%s, %s", phase->name, phase_task_name(phase, task, buffer));
+    }
+    chain_destroy(chain);
+    loads_free(inputs.loads, phase->n_ops);
+    return status;
+}

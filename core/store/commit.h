@@ -1,0 +1,114 @@
+/* Task commit records: `tasks/PHASE/KEY.json`, put if absent, one a finished task. A record says
+ * what the task was (key and what went into it), what it made (files, sizes, rows, hashes,
+ * partition directories) and what it counted (ledger, gate states, notes).
+ *
+ * Records hold no times, hosts, absolute paths or worker counts, so that two runs of one task write
+ * equal ones. Each is a line of JSON with sorted keys (behind it a line for each partition
+ * directory, see commit_text.c) that begins with {"check":"…", the XXH3-128 of all bytes behind it:
+ * one that was damaged or edited is not believed. Depends on disk, pending, jansson. A record is
+ * not thread-safe; functions on different records are. */
+#ifndef SLUICE_STORE_COMMIT_H
+#define SLUICE_STORE_COMMIT_H
+
+#include <jansson.h>
+
+#include "store/disk.h"
+
+/* One entry of a partition directory: rows of one virtual partition within an output file. */
+struct commit_partition {
+    uint64_t offset; /* in the file */
+    uint64_t bytes;
+    uint64_t rows;
+    struct hash128 hash; /* of these bytes; may be zero when bytes is 0 */
+};
+
+struct commit_output {
+    char *port; /* which output of the phase: node or port name */
+    char *file; /* name in its folder; "" = no file was made */
+    uint64_t bytes;
+    uint64_t rows;
+    struct hash128 hash;                 /* of the stored bytes */
+    struct commit_partition *partitions; /* NULL when there are none */
+    uint32_t n_partitions;
+};
+
+struct commit_part {
+    char *name;  /* "stage 2 options", "input 0" … in the order given */
+    char *value; /* text or hash */
+};
+
+struct commit_state {
+    char *name; /* gate or stage */
+    unsigned char *data;
+    size_t size;
+};
+
+struct commit {
+    struct hash128 key;
+    char *phase;
+    char *task; /* the split's name */
+    struct commit_part *parts;
+    uint32_t n_parts;
+    struct commit_output *outputs;
+    uint32_t n_outputs;
+    struct commit_state *states;
+    uint32_t n_states;
+    json_t *ledger; /* owned reference or NULL */
+    json_t *notes;  /* owned reference or NULL */
+};
+
+/* An empty record; texts are copied. NULL = out of memory. Gives. */
+struct commit *commit_create(struct hash128 key, const char *phase, const char *task);
+void commit_destroy(struct commit *);
+
+/* Frees what a run in progress needs no more: parts, ledger, notes, and the data of states whose names
+ * begin with prefix. What is left can't be printed any more. */
+void commit_trim(struct commit *, const char *prefix);
+
+/* These copy what they are given. */
+sluice_status commit_add_part(struct commit *, const char *name, const char *value,
+                              struct sluice_error *) MUST_USE;
+sluice_status commit_add_output(struct commit *, const struct commit_output *,
+                                struct sluice_error *) MUST_USE;
+sluice_status commit_add_state(struct commit *, const char *name, const void *data, size_t size,
+                               struct sluice_error *) MUST_USE;
+
+/* NULL when there is no such state / the first output of that port. Borrowed. */
+const struct commit_state *commit_find_state(const struct commit *, const char *name);
+const struct commit_output *commit_find_output(const struct commit *, const char *port);
+
+/* Text form and back. commit_parse never believes a wrong check (SLUICE_E_DATA). commit_print
+ * appends. */
+sluice_status commit_print(const struct commit *, struct buf *out, struct sluice_error *) MUST_USE;
+sluice_status commit_parse(const char *data, size_t n, struct commit **out,
+                           struct sluice_error *) MUST_USE;
+
+/* Puts the record into dir (an existing folder, `tasks/PHASE`), durable on return. The outputs must
+ * be published and their folders synced before. If there is one with this key: equal is fine
+ * (*existed = true), a damaged one is replaced, a different one is SLUICE_E_INTERNAL: the task is
+ * not deterministic, and which part differs. existed may be NULL. */
+sluice_status commit_write(const struct commit *, const char *dir, bool *existed,
+                           struct sluice_error *) MUST_USE;
+
+/* Reads the record of key. Absent: OK and *out = NULL. Damaged: OK, *out = NULL, *damaged = true
+ * and the error struct says how, for a warning (or verify's error); a resume treats it as absent.
+ * damaged may be NULL. Gives *out. */
+sluice_status commit_read(const char *dir, struct hash128 key, struct commit **out, bool *damaged,
+                          struct sluice_error *) MUST_USE;
+
+/* Keys of all records in dir, in order of their text, damaged ones too. *keys is given (free()). An
+ * absent dir has none. */
+sluice_status commit_list(const char *dir, struct hash128 **keys, size_t *n,
+                          struct sluice_error *) MUST_USE;
+
+/* Where an output's file stands: its folder, or NULL for a port that this plan has not. Borrowed
+ * until the next call. */
+typedef const char *(*commit_folder_fn)(void *ctx, const struct commit_output *);
+
+/* Whether all outputs stand there with their sizes (deep: and hashes). *valid = false comes with OK
+ * and the reason in the error struct: found, expected. A status other than OK means that looking
+ * failed. */
+sluice_status commit_outputs_valid(const struct commit *, commit_folder_fn folder, void *ctx,
+                                   bool deep, bool *valid, struct sluice_error *) MUST_USE;
+
+#endif

@@ -1,0 +1,516 @@
+/* File-system operations of the store: see disk.h. The test hooks are in disk_hooks.c. */
+#include "store/disk.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/diskInt.h"
+
+#define READ_PIECE ((size_t)1 << 20)
+
+/* ---- single operations ---- */
+
+static int perform_write(struct disk_call *call)
+{
+    size_t n = call->n < ((size_t)1 << 30) ? call->n : (size_t)1 << 30;
+    ssize_t done;
+
+    do {
+        done = write(call->fd, call->data, n);
+    } while (done < 0 && errno == EINTR);
+    if (done <= 0) {
+        return done < 0 ? errno : EIO;
+    }
+    call->done = (size_t)done;
+    return 0;
+}
+
+static int perform_sync(int fd)
+{
+    int rc;
+
+    do {
+        rc = fsync(fd);
+    } while (rc != 0 && errno == EINTR);
+    return rc == 0 ? 0 : errno;
+}
+
+static int perform_sync_dir(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int errnum;
+
+    if (fd < 0) {
+        return errno;
+    }
+    errnum = perform_sync(fd);
+    close(fd);
+    /* Some network and FUSE file systems can't sync a folder: they make names durable at once or
+     * not at all. */
+    return errnum == EINVAL || errnum == ENOTSUP ? 0 : errnum;
+}
+
+int disk_perform(struct disk_call *call)
+{
+    int rc = -1;
+
+    switch (call->op) {
+    case DISK_OPEN:
+        do {
+            call->fd = open(call->path, call->flags | O_CLOEXEC, 0666);
+        } while (call->fd < 0 && errno == EINTR);
+        rc = call->fd < 0 ? -1 : 0;
+        break;
+    case DISK_WRITE:
+        return perform_write(call);
+    case DISK_SYNC:
+        return perform_sync(call->fd);
+    case DISK_SYNC_DIR:
+        return perform_sync_dir(call->path);
+    case DISK_LINK:
+        rc = link(call->path, call->path2);
+        break;
+    case DISK_UNLINK:
+        rc = unlink(call->path);
+        break;
+    case DISK_MKDIR:
+        rc = mkdir(call->path, 0777);
+        break;
+    case DISK_RMDIR:
+        rc = rmdir(call->path);
+        break;
+    case DISK_RENAME:
+        rc = rename(call->path, call->path2);
+        break;
+    case DISK_RENAME_NEW:
+        rc = renameat2(AT_FDCWD, call->path, AT_FDCWD, call->path2, RENAME_NOREPLACE);
+        break;
+    case DISK_SYMLINK:
+        rc = symlink(call->path, call->path2);
+        break;
+    }
+    return rc == 0 ? 0 : errno;
+}
+
+static int disk_run(struct disk_call *call)
+{
+    int mode = atomic_load_explicit(&disk_hooks_mode, memory_order_relaxed);
+
+    if (__builtin_expect(mode == 1, 1) || (mode == 0 && !disk_hooks_start())) {
+        return disk_perform(call);
+    }
+    return disk_perform_hooked(call);
+}
+
+static int disk_run_paths(enum disk_op op, const char *path, const char *path2)
+{
+    struct disk_call call = { .op = op, .fd = -1, .path = path, .path2 = path2 };
+
+    return disk_run(&call);
+}
+
+int disk_open(const char *path, int flags, int *fd)
+{
+    struct disk_call call = { .op = DISK_OPEN, .fd = -1, .flags = flags, .path = path };
+    int errnum = disk_run(&call);
+
+    *fd = errnum == 0 ? call.fd : -1;
+    return errnum;
+}
+
+int disk_sync(int fd, const char *path)
+{
+    struct disk_call call = { .op = DISK_SYNC, .fd = fd, .path = path };
+
+    return disk_run(&call);
+}
+
+int disk_link(const char *from, const char *to)
+{
+    return disk_run_paths(DISK_LINK, from, to);
+}
+
+int disk_unlink(const char *path)
+{
+    return disk_run_paths(DISK_UNLINK, path, NULL);
+}
+
+int disk_mkdir(const char *path)
+{
+    return disk_run_paths(DISK_MKDIR, path, NULL);
+}
+
+int disk_rmdir(const char *path)
+{
+    return disk_run_paths(DISK_RMDIR, path, NULL);
+}
+
+int disk_rename(const char *from, const char *to)
+{
+    return disk_run_paths(DISK_RENAME, from, to);
+}
+
+int disk_rename_new(const char *from, const char *to)
+{
+    return disk_run_paths(DISK_RENAME_NEW, from, to);
+}
+
+int disk_symlink(const char *target, const char *path)
+{
+    return disk_run_paths(DISK_SYMLINK, target, path);
+}
+
+/* ---- helpers ---- */
+
+sluice_status disk_write_all(int fd, const char *path, const void *data, size_t n,
+                             struct sluice_error *err)
+{
+    const char *bytes = data;
+
+    while (n > 0) {
+        struct disk_call call = { .op = DISK_WRITE, .fd = fd, .path = path, .data = bytes, .n = n };
+        int errnum = disk_run(&call);
+        if (errnum != 0) {
+            return error_errno(err, errnum, "can't write %s", path);
+        }
+        bytes += call.done;
+        n -= call.done;
+    }
+    return SLUICE_OK;
+}
+
+void disk_write_behind(int fd, uint64_t offset, uint64_t n)
+{
+    (void)sync_file_range(fd, (off64_t)offset, (off64_t)n, SYNC_FILE_RANGE_WRITE);
+}
+
+sluice_status disk_sync_dir(const char *dir, struct sluice_error *err)
+{
+    int errnum = disk_run_paths(DISK_SYNC_DIR, dir, NULL);
+
+    return errnum == 0 ? SLUICE_OK : error_errno(err, errnum, "can't sync folder %s", dir);
+}
+
+/* Makes the folder at path (its parents exist) and its name durable. `path` is changed for a moment
+ * to name the parent. */
+static sluice_status mkdir_durable(char *path, bool leaf, struct sluice_error *err)
+{
+    struct stat st;
+    bool made = false;
+    int errnum = 0;
+    char *slash;
+
+    if (stat(path, &st) != 0) {
+        errnum = disk_mkdir(path);
+        made = errnum == 0;
+        if (errnum != 0 && (errnum != EEXIST || stat(path, &st) != 0)) {
+            return error_errno(err, errnum, "can't make folder %s", path);
+        }
+    }
+    if (!made && !S_ISDIR(st.st_mode)) {
+        return error_errno(err, ENOTDIR, "can't make folder %s: something else has this name",
+                           path);
+    }
+    if (!made && !leaf) {
+        return SLUICE_OK;
+    }
+    slash = strrchr(path, '/');
+    if (slash == NULL) {
+        errnum = disk_run_paths(DISK_SYNC_DIR, ".", NULL);
+    } else {
+        char kept = slash == path ? slash[1] : slash[0];
+        char *cut = slash == path ? slash + 1 : slash;
+        *cut = '\0';
+        errnum = disk_run_paths(DISK_SYNC_DIR, path, NULL);
+        *cut = kept;
+    }
+    /* A folder that was there before may stand in one that we may not read: then others made it and
+     * answer for it. */
+    if (errnum != 0 && (made || (errnum != EACCES && errnum != EPERM && errnum != EROFS))) {
+        return error_errno(err, errnum, "can't sync the folder that holds %s", path);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status disk_mkdirs(const char *dir, struct sluice_error *err)
+{
+    size_t n = strlen(dir);
+    char *path = str_copy(dir, n);
+    sluice_status status = SLUICE_OK;
+
+    if (path == NULL) {
+        return error_nomem(err, "a path");
+    }
+    while (n > 1 && path[n - 1] == '/') {
+        path[--n] = '\0';
+    }
+    for (size_t i = 1; i < n && status == SLUICE_OK; i++) {
+        if (path[i] == '/' && path[i - 1] != '/') {
+            path[i] = '\0';
+            status = mkdir_durable(path, false, err);
+            path[i] = '/';
+        }
+    }
+    if (status == SLUICE_OK && strcmp(path, "/") != 0) {
+        status = mkdir_durable(path, true, err);
+    }
+    free(path);
+    return status;
+}
+
+/* Opens a regular file for reading. *fd = -1 when it is absent and `found` allows that. */
+static sluice_status open_read(const char *path, int *fd, struct stat *st, bool *found,
+                               struct sluice_error *err)
+{
+    int errnum;
+
+    do {
+        *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    } while (*fd < 0 && errno == EINTR);
+    if (*fd < 0) {
+        errnum = errno;
+        if (found != NULL && (errnum == ENOENT || errnum == ENOTDIR)) {
+            *found = false;
+            return SLUICE_OK;
+        }
+        return error_errno(err, errnum, "can't read %s", path);
+    }
+    if (fstat(*fd, st) != 0) {
+        errnum = errno;
+        close(*fd);
+        return error_errno(err, errnum, "can't read %s", path);
+    }
+    if (!S_ISREG(st->st_mode)) {
+        close(*fd);
+        return error_set(err, SLUICE_E_IO,
+                         "can't read %s: it is no regular file; remove it or give another folder",
+                         path);
+    }
+    if (found != NULL) {
+        *found = true;
+    }
+    return SLUICE_OK;
+}
+
+/* Reads up to n bytes; fewer only at the end of the file. */
+static sluice_status read_full(int fd, const char *path, char *data, size_t n, size_t *done,
+                               struct sluice_error *err)
+{
+    *done = 0;
+    while (*done < n) {
+        ssize_t got = read(fd, data + *done, n - *done);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got < 0) {
+            return error_errno(err, errno, "can't read %s", path);
+        }
+        if (got == 0) {
+            break;
+        }
+        *done += (size_t)got;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status disk_read_file(const char *path, uint64_t max, struct buf *out, bool *found,
+                             struct sluice_error *err)
+{
+    struct stat st;
+    int fd;
+    size_t got = 0;
+    size_t piece;
+    sluice_status status;
+
+    TRY(open_read(path, &fd, &st, found, err));
+    if (fd < 0) {
+        return SLUICE_OK;
+    }
+    /* The size is only a hint: the file may be growing. */
+    piece = (uint64_t)st.st_size <= max ? (size_t)st.st_size + 1 : 1;
+    for (uint64_t total = 0;;) {
+        if (!buf_reserve(out, piece)) {
+            status = error_nomem(err, path);
+            break;
+        }
+        status = read_full(fd, path, out->data + out->size, piece, &got, err);
+        if (status != SLUICE_OK) {
+            break;
+        }
+        out->size += got;
+        total += got;
+        if (total > max || (uint64_t)st.st_size > max) {
+            status =
+                error_set(err, SLUICE_E_DATA,
+                          "%s has more than %llu bytes, which no file of this kind should have",
+                          path, (unsigned long long)max);
+            break;
+        }
+        if (got < piece) {
+            break;
+        }
+        piece = READ_PIECE;
+    }
+    close(fd);
+    return status;
+}
+
+sluice_status disk_hash_file(const char *path, uint64_t *bytes, struct hash128 *hash, bool *found,
+                             struct sluice_error *err)
+{
+    struct stat st;
+    int fd;
+    size_t got = 0;
+    struct hasher *hasher;
+    char *piece;
+    sluice_status status = SLUICE_OK;
+
+    *bytes = 0;
+    memset(hash, 0, sizeof *hash);
+    TRY(open_read(path, &fd, &st, found, err));
+    if (fd < 0) {
+        return SLUICE_OK;
+    }
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    hasher = hasher_create();
+    piece = malloc(READ_PIECE);
+    if (hasher == NULL || piece == NULL) {
+        status = error_nomem(err, "hashing a file");
+    }
+    while (status == SLUICE_OK) {
+        status = read_full(fd, path, piece, READ_PIECE, &got, err);
+        if (status == SLUICE_OK && got > 0) {
+            hasher_add(hasher, piece, got);
+            *bytes += got;
+        }
+        if (got < READ_PIECE) {
+            break;
+        }
+    }
+    if (status == SLUICE_OK) {
+        *hash = hasher_digest(hasher);
+    }
+    free(piece);
+    hasher_destroy(hasher);
+    close(fd);
+    return status;
+}
+
+sluice_status disk_stat(const char *path, uint64_t *bytes, bool *found, struct sluice_error *err)
+{
+    struct stat st;
+
+    *bytes = 0;
+    *found = false;
+    if (stat(path, &st) != 0) {
+        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
+            return SLUICE_OK;
+        }
+        return error_errno(err, errno, "can't look at %s", path);
+    }
+    if (S_ISREG(st.st_mode)) {
+        *found = true;
+        *bytes = (uint64_t)st.st_size;
+    }
+    return SLUICE_OK;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+sluice_status disk_list(const char *dir, struct disk_names *out, struct sluice_error *err)
+{
+    DIR *stream = opendir(dir);
+    size_t capacity = 0;
+    sluice_status status = SLUICE_OK;
+
+    out->names = NULL;
+    out->n = 0;
+    if (stream == NULL) {
+        return errno == ENOENT ? SLUICE_OK : error_errno(err, errno, "can't list folder %s", dir);
+    }
+    for (;;) {
+        struct dirent *entry;
+        char *name;
+        errno = 0;
+        entry = readdir(stream);
+        if (entry == NULL) {
+            if (errno != 0) {
+                status = error_errno(err, errno, "can't list folder %s", dir);
+            }
+            break;
+        }
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        if (out->n == capacity) {
+            size_t larger = capacity == 0 ? 64 : capacity * 2;
+            char **names = realloc(out->names, larger * sizeof *names);
+            if (names == NULL) {
+                status = error_nomem(err, "a list of files");
+                break;
+            }
+            out->names = names;
+            capacity = larger;
+        }
+        name = str_copy(entry->d_name, strlen(entry->d_name));
+        if (name == NULL) {
+            status = error_nomem(err, "a list of files");
+            break;
+        }
+        out->names[out->n++] = name;
+    }
+    closedir(stream);
+    if (status != SLUICE_OK) {
+        disk_names_deinit(out);
+        return status;
+    }
+    if (out->n > 1) {
+        qsort(out->names, out->n, sizeof *out->names, compare_names);
+    }
+    return SLUICE_OK;
+}
+
+void disk_names_deinit(struct disk_names *names)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        free(names->names[i]);
+    }
+    free(names->names);
+    names->names = NULL;
+    names->n = 0;
+}
+
+bool disk_link_refused(int errnum)
+{
+    return errnum == EPERM || errnum == EMLINK || errnum == ENOSYS || errnum == EOPNOTSUPP ||
+           errnum == EXDEV || errnum == EINVAL;
+}
+
+char *disk_join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir);
+
+    return str_printf(n > 0 && dir[n - 1] == '/' ? "%s%s" : "%s/%s", dir, name);
+}
+
+bool disk_name_valid(const char *name)
+{
+    size_t n = 0;
+
+    for (; name[n] != '\0'; n++) {
+        unsigned char c = (unsigned char)name[n];
+        if (c < 0x20 || c == 0x7f || c == '/' || n >= 200) {
+            return false;
+        }
+    }
+    return n > 0 && name[0] != '.';
+}

@@ -1,0 +1,306 @@
+/* Streaming input files: see input.h. */
+#include "store/input.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define READ_SIZE ((size_t)1 << 20)   /* bytes of a compressed file read at once */
+#define SKIP_SIZE ((size_t)256 << 10) /* decoded and thrown away at once: stays in the cache */
+
+struct input {
+    int fd;
+    char *path;
+    enum codec codec;
+    uint64_t size;
+    int64_t mtime_ns;
+    uint64_t offset; /* of the next byte to be read from the file */
+    uint64_t decoded;
+    struct decoder *decoder; /* NULL for plain files */
+    unsigned char *buffer;   /* compressed bytes: [at, at + n) are still to be decoded */
+    size_t capacity, at, n;
+    unsigned char *discard;
+    bool at_end; /* the file has been read to its end */
+    void (*watch)(void *ctx, uint64_t raw, uint64_t decoded);
+    void *watch_ctx;
+};
+
+/* Reads up to n bytes at offset; less only at the end of the file. */
+static sluice_status file_read(const struct input *in, uint64_t offset, void *buffer, size_t n,
+                               size_t *got, struct sluice_error *err)
+{
+    size_t have = 0;
+
+    while (have < n) {
+        ssize_t r = pread(in->fd, (char *)buffer + have, n - have, (off_t)(offset + have));
+        if (r < 0 && errno == EINTR) {
+            continue;
+        }
+        if (r < 0) {
+            return error_errno(err, errno, "%s can't be read at byte %" PRIu64, in->path,
+                               offset + have);
+        }
+        if (r == 0) {
+            break;
+        }
+        have += (size_t)r;
+    }
+    *got = have;
+    return SLUICE_OK;
+}
+
+static sluice_status input_setup(struct input *in, struct sluice_error *err)
+{
+    unsigned char head[CODEC_HEAD];
+    struct stat st;
+    size_t n;
+
+    if (fstat(in->fd, &st) != 0) {
+        return error_errno(err, errno, "%s can't be examined", in->path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(
+            err, SLUICE_E_IO,
+            "%s is a %s, expected a file; give the files themselves or a folder of them", in->path,
+            S_ISDIR(st.st_mode) ? "folder" : "device, pipe or socket");
+    }
+    in->size = (uint64_t)st.st_size;
+    in->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    TRY(file_read(in, 0, head, sizeof head, &n, err));
+    TRY(codec_detect(head, n, in->path, &in->codec, err));
+    posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (in->codec == CODEC_PLAIN) {
+        return SLUICE_OK;
+    }
+    in->capacity = in->size < READ_SIZE ? (size_t)in->size + 1
+                                        : READ_SIZE; /* + 1: the end shows in the first read */
+    in->buffer = malloc(in->capacity);
+    if (in->buffer == NULL) {
+        return error_nomem(err, "an input buffer");
+    }
+    return decoder_create(in->codec, &in->decoder, err);
+}
+
+sluice_status input_open(const char *path, struct input **out, struct sluice_error *err)
+{
+    struct input *in = calloc(1, sizeof *in);
+    sluice_status status;
+
+    *out = NULL;
+    if (in == NULL) {
+        return error_nomem(err, "an input");
+    }
+    in->path = strdup(path);
+    if (in->path == NULL) {
+        free(in);
+        return error_nomem(err, "an input");
+    }
+    /* Not to hang on a pipe that took the file's place. */
+    in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (in->fd < 0) {
+        status = error_errno(err, errno, "%s can't be opened", path);
+    } else {
+        status = input_setup(in, err);
+    }
+    if (status != SLUICE_OK) {
+        input_close(in);
+        return status;
+    }
+    *out = in;
+    return SLUICE_OK;
+}
+
+void input_close(struct input *in)
+{
+    if (in == NULL) {
+        return;
+    }
+    if (in->fd >= 0) {
+        close(in->fd);
+    }
+    decoder_destroy(in->decoder);
+    free(in->buffer);
+    free(in->discard);
+    free(in->path);
+    free(in);
+}
+
+enum codec input_codec(const struct input *in)
+{
+    return in->codec;
+}
+
+const char *input_path(const struct input *in)
+{
+    return in->path;
+}
+
+uint64_t input_size(const struct input *in)
+{
+    return in->size;
+}
+
+int64_t input_mtime_ns(const struct input *in)
+{
+    return in->mtime_ns;
+}
+
+uint64_t input_position(const struct input *in)
+{
+    return in->decoded;
+}
+
+uint64_t input_position_raw(const struct input *in)
+{
+    return in->decoder == NULL ? in->decoded : in->offset - in->n;
+}
+
+void input_watch(struct input *in, void (*fn)(void *ctx, uint64_t raw, uint64_t decoded), void *ctx)
+{
+    in->watch = fn;
+    in->watch_ctx = ctx;
+}
+
+static sluice_status input_fill(struct input *in, struct sluice_error *err)
+{
+    size_t got;
+
+    TRY(file_read(in, in->offset, in->buffer, in->capacity, &got, err));
+    in->at = 0;
+    in->n = got;
+    in->offset += got;
+    in->at_end = got < in->capacity;
+    return SLUICE_OK;
+}
+
+/* Names the file and both places of a fault. */
+static sluice_status input_fault(const struct input *in, struct sluice_error *err)
+{
+    return error_prefix(err, "%s, near byte %" PRIu64 " of the file (%" PRIu64 " decoded)",
+                        in->path, input_position_raw(in), in->decoded);
+}
+
+static sluice_status input_truncated(const struct input *in, struct sluice_error *err)
+{
+    return error_set(err, SLUICE_E_DATA,
+                     "%s is truncated: it ends at byte %" PRIu64 " (%" PRIu64
+                     " decoded) inside a %s; copy it again "
+                     "or compress it again",
+                     in->path, in->offset, in->decoded,
+                     in->codec == CODEC_GZIP ? "gzip member" : "zstd frame");
+}
+
+/* One step of decoding into [out, out + n); *got may be 0. *end: nothing comes any more. */
+static sluice_status input_decode(struct input *in, unsigned char *out, size_t n, size_t *got,
+                                  bool *end, struct sluice_error *err)
+{
+    struct decoder_step step;
+    sluice_status status;
+    bool inside;
+
+    if (in->n == 0 && !in->at_end) {
+        TRY(input_fill(in, err));
+    }
+    step = (struct decoder_step){ in->buffer + in->at, in->n, out, n };
+    inside = !decoder_at_boundary(in->decoder);
+    status = decoder_run(in->decoder, &step, err);
+    *got = n - step.out_n;
+    in->decoded += *got;
+    if (status != SLUICE_OK) {
+        in->at += in->n - step.in_n;
+        in->n = step.in_n;
+        return status == SLUICE_E_NOMEM ? status : input_fault(in, err);
+    }
+    *end = false;
+    if (*got == 0 && in->n == 0 && in->at_end) {
+        if (!decoder_at_boundary(in->decoder)) {
+            return input_truncated(in, err);
+        }
+        *end = !inside;
+    }
+    inside = inside || step.in_n < in->n;
+    in->at += in->n - step.in_n;
+    in->n = step.in_n;
+    if (in->watch != NULL && inside && decoder_at_boundary(in->decoder)) {
+        in->watch(in->watch_ctx, input_position_raw(in), in->decoded);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status input_read(struct input *in, void *buffer, size_t n, size_t *got,
+                         struct sluice_error *err)
+{
+    unsigned char *out = buffer;
+    size_t have = 0;
+    bool end = false;
+
+    *got = 0;
+    if (in->decoder == NULL) {
+        TRY(file_read(in, in->decoded, buffer, n, got, err));
+        in->decoded += *got;
+        return SLUICE_OK;
+    }
+    while (have < n && !end) {
+        size_t step;
+        TRY(input_decode(in, out + have, n - have, &step, &end, err));
+        have += step;
+    }
+    *got = have;
+    return SLUICE_OK;
+}
+
+sluice_status input_skip(struct input *in, uint64_t n, uint64_t *skipped, struct sluice_error *err)
+{
+    *skipped = 0;
+    if (in->decoder == NULL) {
+        struct stat st;
+        uint64_t size;
+        if (fstat(in->fd, &st) != 0) {
+            return error_errno(err, errno, "%s can't be examined", in->path);
+        }
+        size = (uint64_t)st.st_size;
+        *skipped = in->decoded >= size ? 0 : size - in->decoded < n ? size - in->decoded : n;
+        in->decoded += *skipped;
+        return SLUICE_OK;
+    }
+    if (in->discard == NULL) {
+        in->discard = malloc(SKIP_SIZE);
+        if (in->discard == NULL) {
+            return error_nomem(err, "an input buffer");
+        }
+    }
+    while (*skipped < n) {
+        size_t want = n - *skipped < SKIP_SIZE ? (size_t)(n - *skipped) : SKIP_SIZE;
+        size_t got;
+        TRY(input_read(in, in->discard, want, &got, err));
+        *skipped += got;
+        if (got < want) {
+            break;
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status input_seek(struct input *in, uint64_t raw, uint64_t decoded, struct sluice_error *err)
+{
+    if (raw > in->size || (in->decoder == NULL && raw != decoded)) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%s has %" PRIu64 " bytes, expected a place to read from at byte %" PRIu64
+                         "; it changed "
+                         "since it was examined: run again",
+                         in->path, in->size, raw);
+    }
+    in->decoded = decoded;
+    if (in->decoder != NULL) {
+        decoder_reset(in->decoder);
+        in->offset = raw;
+        in->at = 0;
+        in->n = 0;
+        in->at_end = false;
+    }
+    return SLUICE_OK;
+}

@@ -1,0 +1,43 @@
+/* One input file as a stream of decoded bytes. Owns the file descriptor, the decoder and both
+ * positions. Depends on store/codec.h. One thread at a time. Errors name the file, the
+ * compressed and the decoded offset. */
+#ifndef SLUICE_STORE_INPUT_H
+#define SLUICE_STORE_INPUT_H
+
+#include "base/error.h"
+#include "store/codec.h"
+
+struct input;
+
+/* Opens a file and tells its codec. SLUICE_E_IO, or SLUICE_E_DATA for a format that can't be
+ * read. */
+sluice_status input_open(const char *path, struct input **out, struct sluice_error *err) MUST_USE;
+void input_close(struct input *);
+
+enum codec input_codec(const struct input *);
+const char *input_path(const struct input *);
+uint64_t input_size(const struct input *); /* of the file as it was when opened */
+int64_t input_mtime_ns(const struct input *);
+uint64_t input_position(const struct input *);     /* decoded bytes delivered or skipped so far */
+uint64_t input_position_raw(const struct input *); /* bytes of the file eaten so far */
+
+/* Reads n decoded bytes; *got < n only at the end of the file (then 0 for ever). The end of a
+ * compressed file is an error unless it is the end of a member or frame. */
+sluice_status input_read(struct input *, void *buffer, size_t n, size_t *got,
+                         struct sluice_error *err) MUST_USE;
+
+/* Moves forward by n decoded bytes (plain: seeks; else decodes and discards). *skipped < n only
+ * at the end of the file. */
+sluice_status input_skip(struct input *, uint64_t n, uint64_t *skipped,
+                         struct sluice_error *err) MUST_USE;
+
+/* Goes to a place where decoding can begin: any offset of a plain file (raw == decoded), the
+ * start of a zstd frame, or 0, 0. */
+sluice_status input_seek(struct input *, uint64_t raw, uint64_t decoded,
+                         struct sluice_error *err) MUST_USE;
+
+/* Has fn called at each end of a gzip member or zstd frame that reading passes, with both
+ * positions. NULL stops it. */
+void input_watch(struct input *, void (*fn)(void *ctx, uint64_t raw, uint64_t decoded), void *ctx);
+
+#endif

@@ -1,0 +1,498 @@
+/* Listing input files: see listing.h. A pattern is walked once, top down, with the set of its
+ * segments that may come next, so that several `**` cost no more than one. What was found is
+ * then sorted, and files that are the same are found by device and inode. */
+#include "store/listing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "store/listingInt.h"
+
+#define BLOCK_SIZE ((size_t)64 << 10)
+#define DEPTH_MAX 256 /* folders in folders: also ends loops that device and inode do not show */
+
+struct listing_memory {
+    struct listing_memory *next;
+    size_t used, size;
+    char bytes[];
+};
+
+void *listing_alloc(struct builder *b, size_t n)
+{
+    struct listing_memory *block = b->memory;
+
+    n = (n + 7) & ~(size_t)7;
+    if (block == NULL || block->size - block->used < n) {
+        size_t size = n > BLOCK_SIZE ? n : BLOCK_SIZE;
+        block = malloc(sizeof *block + size);
+        if (block == NULL) {
+            return NULL;
+        }
+        block->next = b->memory;
+        block->used = 0;
+        block->size = size;
+        b->memory = block;
+    }
+    block->used += n;
+    return block->bytes + block->used - n;
+}
+
+static void memory_free(struct listing_memory *block)
+{
+    while (block != NULL) {
+        struct listing_memory *next = block->next;
+        free(block);
+        block = next;
+    }
+}
+
+bool listing_is_pattern(const char *text)
+{
+    return glob_has_magic(text) || text[0] == '@';
+}
+
+/* ---- adding files ---- */
+
+static int64_t stat_ns(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* path is absolute and name a part of it or its own string; both are copied. values has
+ * b->n_parts entries or is NULL. */
+sluice_status listing_add(struct builder *b, const char *path, const char *name,
+                          const struct stat *st, const char *const *values,
+                          struct sluice_error *err)
+{
+    struct listing_file *file;
+    size_t n = strlen(path);
+    size_t name_n = strlen(name);
+    bool inside = name_n <= n && strcmp(path + n - name_n, name) == 0;
+    char *text;
+
+    if (!utf8_valid(name, name_n)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "the name of the file %s is not UTF-8; rename the file", path);
+    }
+    if (b->n == b->capacity) {
+        size_t capacity = b->capacity == 0 ? 64 : b->capacity * 2;
+        struct listing_file *files = realloc(b->files, capacity * sizeof *files);
+        if (files == NULL) {
+            return error_nomem(err, "a list of files");
+        }
+        b->files = files;
+        b->capacity = capacity;
+    }
+    text = listing_alloc(b, n + 1 + (inside ? 0 : name_n + 1));
+    if (text == NULL) {
+        return error_nomem(err, "a list of files");
+    }
+    memcpy(text, path, n + 1);
+    file = &b->files[b->n];
+    memset(file, 0, sizeof *file);
+    file->path = text;
+    file->name = inside ? text + n - name_n : memcpy(text + n + 1, name, name_n + 1);
+    file->size = (uint64_t)st->st_size;
+    file->mtime_ns = stat_ns(st->st_mtim);
+    file->ctime_ns = stat_ns(st->st_ctim);
+    file->inode = (uint64_t)st->st_ino;
+    file->dev = (uint64_t)st->st_dev;
+    if (b->n_parts > 0) {
+        const char **copy = listing_alloc(b, b->n_parts * sizeof *copy);
+        if (copy == NULL) {
+            return error_nomem(err, "a list of files");
+        }
+        for (size_t i = 0; i < b->n_parts; i++) {
+            copy[i] = values != NULL ? values[i] : NULL;
+        }
+        file->values = copy;
+    }
+    b->n++;
+    return SLUICE_OK;
+}
+
+const char *listing_kind(mode_t mode)
+{
+    return S_ISDIR(mode)    ? "folder"
+           : S_ISFIFO(mode) ? "pipe"
+           : S_ISSOCK(mode) ? "socket"
+           : S_ISREG(mode)  ? "file"
+                            : "device";
+}
+
+static sluice_status stat_failed(const char *path, struct sluice_error *err)
+{
+    int cause = errno;
+    struct stat st;
+
+    if (cause == ENOENT && lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+        return error_set(err, SLUICE_E_IO,
+                         "%s is a link to something that does not exist; repair or remove the link",
+                         path);
+    }
+    if (cause == ENOENT) {
+        return error_set(
+            err, SLUICE_E_IO,
+            "%s vanished while the files were listed; run again when nobody changes that folder",
+            path);
+    }
+    return error_errno(err, cause, "%s can't be examined", path);
+}
+
+/* ---- walking ---- */
+
+/* The next segment to match and the parts taken so far. */
+struct cursor {
+    size_t segment;
+    const char **values; /* b->n_parts entries, or NULL when there are none */
+};
+
+struct walk {
+    struct builder *b;
+    const struct glob *glob;
+    const size_t *part_of; /* number in b->parts of each part of the glob */
+    size_t prefix;         /* bytes of path before the name */
+    struct buf path;
+    struct {
+        dev_t dev;
+        ino_t ino;
+    } above[DEPTH_MAX];
+    size_t depth;
+    size_t folders_matched;
+};
+
+/* Takes a segment that matches name into the cursor behind it. */
+static sluice_status cursor_take(struct walk *w, const struct cursor *from, const char *name,
+                                 struct cursor *to, bool *matched, struct sluice_error *err)
+{
+    struct glob_capture captures[GLOB_PARTS];
+    const struct glob_segment *segment = &w->glob->segments[from->segment];
+    struct builder *b = w->b;
+
+    *matched = glob_match(segment, name, captures);
+    if (!*matched) {
+        return SLUICE_OK;
+    }
+    *to = (struct cursor){ from->segment + 1, from->values };
+    for (size_t i = 0; i < segment->n; i++) {
+        const struct glob_token *token = &segment->tokens[i];
+        char *value;
+        if (token->kind != GLOB_PART) {
+            continue;
+        }
+        if (to->values == from->values) {
+            to->values = listing_alloc(b, b->n_parts * sizeof *to->values);
+            if (to->values == NULL) {
+                return error_nomem(err, "a list of files");
+            }
+            memcpy(to->values, from->values, b->n_parts * sizeof *to->values);
+        }
+        value = listing_alloc(b, captures[token->part].n + 1);
+        if (value == NULL) {
+            return error_nomem(err, "a list of files");
+        }
+        memcpy(value, name + captures[token->part].begin, captures[token->part].n);
+        value[captures[token->part].n] = '\0';
+        to->values[w->part_of[token->part]] = value;
+    }
+    return SLUICE_OK;
+}
+
+/* Adds a cursor unless one for its segment is there; `**` also stands for no folder at all. */
+static void cursors_add(const struct walk *w, struct cursor *set, size_t *n, struct cursor cursor)
+{
+    for (;;) {
+        for (size_t i = 0; i < *n; i++) {
+            if (set[i].segment == cursor.segment) {
+                return;
+            }
+        }
+        set[(*n)++] = cursor;
+        if (cursor.segment >= w->glob->n || !w->glob->segments[cursor.segment].deep) {
+            return;
+        }
+        cursor.segment++;
+    }
+}
+
+static sluice_status walk_folder(struct walk *, const struct cursor *set, size_t n,
+                                 struct sluice_error *err);
+
+/* One entry of the folder; w->path names it. */
+static sluice_status walk_entry(struct walk *w, const char *name, unsigned char type,
+                                const struct cursor *set, size_t n, struct cursor *next,
+                                struct sluice_error *err)
+{
+    const size_t last = w->glob->n - 1;
+    const struct cursor *hit = NULL;
+    struct cursor taken;
+    size_t next_n = 0;
+    struct stat st;
+    bool is_folder;
+
+    for (size_t i = 0; i < n; i++) {
+        struct cursor to;
+        bool matched;
+        if (set[i].segment > last) {
+            continue;
+        }
+        if (w->glob->segments[set[i].segment].deep) {
+            if (name[0] != '.') {
+                cursors_add(w, next, &next_n, set[i]);
+                hit = hit == NULL && set[i].segment == last ? &set[i] : hit;
+            }
+            continue;
+        }
+        if (set[i].segment < last && type == DT_REG) {
+            continue;
+        }
+        if (set[i].segment == last && hit != NULL) {
+            continue;
+        }
+        TRY(cursor_take(w, &set[i], name, &to, &matched, err));
+        if (matched && set[i].segment < last) {
+            cursors_add(w, next, &next_n, to);
+        } else if (matched) {
+            taken = to;
+            hit = &taken;
+        }
+    }
+    if (next_n == 0 && hit == NULL) {
+        return SLUICE_OK;
+    }
+    if (type == DT_DIR) {
+        is_folder = true;
+    } else {
+        if (hit == NULL && type != DT_LNK && type != DT_UNKNOWN) {
+            return SLUICE_OK;
+        }
+        if (stat(w->path.data, &st) != 0) {
+            return hit == NULL && errno == ENOENT ? SLUICE_OK : stat_failed(w->path.data, err);
+        }
+        is_folder = S_ISDIR(st.st_mode);
+    }
+    if (is_folder) {
+        w->folders_matched += hit != NULL;
+        return next_n > 0 ? walk_folder(w, next, next_n, err) : SLUICE_OK;
+    }
+    if (hit == NULL) {
+        return SLUICE_OK;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(err, SLUICE_E_IO,
+                         "%s is a %s, expected a file; leave it out of the pattern", w->path.data,
+                         listing_kind(st.st_mode));
+    }
+    return listing_add(w->b, w->path.data, w->path.data + w->prefix, &st, hit->values, err);
+}
+
+static sluice_status walk_entries(struct walk *w, DIR *dir, const struct cursor *set, size_t n,
+                                  struct sluice_error *err)
+{
+    size_t length = w->path.size;
+    struct cursor *next = malloc((w->glob->n + 1) * sizeof *next);
+    sluice_status status = SLUICE_OK;
+
+    if (next == NULL) {
+        return error_nomem(err, "a list of files");
+    }
+    while (status == SLUICE_OK) {
+        struct dirent *entry;
+        errno = 0;
+        entry = readdir(dir);
+        if (entry == NULL) {
+            if (errno != 0) {
+                status = error_errno(err, errno, "the folder %s can't be read", buf_str(&w->path));
+            }
+            break;
+        }
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        w->path.size = length;
+        buf_putc(&w->path, '/');
+        buf_puts(&w->path, entry->d_name);
+        buf_str(&w->path);
+        if (w->path.failed) {
+            status = error_nomem(err, "a list of files");
+            break;
+        }
+        status = walk_entry(w, entry->d_name, entry->d_type, set, n, next, err);
+    }
+    w->path.size = length;
+    buf_str(&w->path);
+    free(next);
+    return status;
+}
+
+static sluice_status walk_folder(struct walk *w, const struct cursor *set, size_t n,
+                                 struct sluice_error *err)
+{
+    const char *path = w->path.size == 0 ? "/" : buf_str(&w->path);
+    struct stat st;
+    DIR *dir;
+    sluice_status status;
+
+    dir = opendir(path);
+    if (dir == NULL) {
+        return error_errno(err, errno, "the folder %s can't be read", path);
+    }
+    if (fstat(dirfd(dir), &st) != 0) {
+        status = error_errno(err, errno, "the folder %s can't be read", path);
+    } else if (w->depth == DEPTH_MAX) {
+        status = error_set(err, SLUICE_E_IO,
+                           "%s lies %d folders deep, expected less; is there a loop of links? "
+                           "Write the folder without "
+                           "**",
+                           path, DEPTH_MAX);
+    } else {
+        status = SLUICE_OK;
+        for (size_t i = 0; i < w->depth; i++) {
+            if (w->above[i].dev == st.st_dev && w->above[i].ino == st.st_ino) {
+                closedir(dir); /* a link to a folder that we are in */
+                return SLUICE_OK;
+            }
+        }
+        w->above[w->depth].dev = st.st_dev;
+        w->above[w->depth].ino = st.st_ino;
+        w->depth++;
+        status = walk_entries(w, dir, set, n, err);
+        w->depth--;
+    }
+    closedir(dir);
+    return status;
+}
+
+/* Walks a glob from its fixed folder, given as an absolute path. */
+static sluice_status walk_glob(struct builder *b, const struct glob *glob, const size_t *part_of,
+                               const char *folder, size_t *folders_matched,
+                               struct sluice_error *err)
+{
+    struct walk w = { .b = b, .glob = glob, .part_of = part_of };
+    struct cursor *set = malloc((glob->n + 1) * sizeof *set);
+    const char **values = NULL;
+    size_t n = 0;
+    sluice_status status;
+
+    buf_init(&w.path);
+    if (b->n_parts > 0) {
+        values = calloc(b->n_parts, sizeof *values);
+    }
+    buf_puts(&w.path, strcmp(folder, "/") == 0 ? "" : folder);
+    buf_str(&w.path);
+    if (set == NULL || w.path.failed || (b->n_parts > 0 && values == NULL)) {
+        status = error_nomem(err, "a list of files");
+    } else {
+        w.prefix = w.path.size + 1;
+        cursors_add(&w, set, &n, (struct cursor){ 0, values });
+        status = walk_folder(&w, set, n, err);
+    }
+    *folders_matched = w.folders_matched;
+    buf_deinit(&w.path);
+    free(values);
+    free(set);
+    return status;
+}
+
+/* ---- forms of a pattern ---- */
+
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash != NULL ? slash + 1 : path;
+}
+
+sluice_status listing_pattern(struct builder *b, const struct pattern *pattern,
+                              struct sluice_error *err)
+{
+    static const struct glob_segment everything = { .deep = true };
+    size_t before = b->n;
+    size_t folders = 0;
+    struct stat st;
+
+    if (pattern->list != NULL) {
+        return listing_list(b, pattern, err);
+    }
+    if (stat(pattern->literal, &st) == 0) {
+        if (S_ISREG(st.st_mode)) {
+            return listing_add(b, pattern->literal, base_name(pattern->literal), &st, NULL, err);
+        }
+        if (!S_ISDIR(st.st_mode)) {
+            return error_set(err, SLUICE_E_IO,
+                             "%s is a %s, expected a file or a folder; give the files themselves",
+                             pattern->literal, listing_kind(st.st_mode));
+        }
+        {
+            struct glob all = { .segments = (struct glob_segment *)(uintptr_t)&everything, .n = 1 };
+            TRY(walk_glob(b, &all, NULL, pattern->literal, &folders, err));
+        }
+    } else if (errno == EACCES || errno == ELOOP || errno == EIO) {
+        return error_errno(err, errno, "%s can't be examined", pattern->literal);
+    } else if (lstat(pattern->literal, &st) == 0) {
+        errno = ENOENT;
+        return stat_failed(pattern->literal, err);
+    } else if (pattern->glob.n > 0 && stat(pattern->folder, &st) == 0 && S_ISDIR(st.st_mode)) {
+        TRY(walk_glob(b, &pattern->glob, pattern->part_of, pattern->folder, &folders, err));
+    } else if (pattern->glob.n == 0 && stat(pattern->folder, &st) == 0 && S_ISREG(st.st_mode)) {
+        return listing_add(b, pattern->folder, base_name(pattern->folder), &st, NULL,
+                           err); /* written with \ */
+    }
+    return b->n > before ? SLUICE_OK : listing_nothing(pattern, folders, err);
+}
+
+sluice_status listing_expand(const char *const *patterns, size_t n, const char *base_dir,
+                             size_t max_files, struct listing *out, struct sluice_error *err)
+{
+    struct builder b = { 0 };
+    struct pattern *parsed = calloc(n + 1, sizeof *parsed);
+    sluice_status status = SLUICE_OK;
+
+    memset(out, 0, sizeof *out);
+    if (parsed == NULL) {
+        return error_nomem(err, "patterns");
+    }
+    if (n == 0) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "found no pattern of input files, expected at least one");
+    }
+    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
+        status = pattern_parse(&b, patterns[i], base_dir, &parsed[i], err);
+    }
+    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
+        status = listing_pattern(&b, &parsed[i], err);
+    }
+    if (status == SLUICE_OK) {
+        status = listing_merge(&b, err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        pattern_deinit(&parsed[i]);
+    }
+    free(parsed);
+    if (status != SLUICE_OK) {
+        free(b.files);
+        memory_free(b.memory);
+        return status;
+    }
+    out->files = b.files;
+    out->n = max_files > 0 && max_files < b.n ? max_files : b.n;
+    out->parts = b.parts;
+    out->n_parts = b.n_parts;
+    out->memory = b.memory;
+    return SLUICE_OK;
+}
+
+void listing_deinit(struct listing *listing)
+{
+    free(listing->files);
+    memory_free(listing->memory);
+    memset(listing, 0, sizeof *listing);
+}

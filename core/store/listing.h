@@ -1,0 +1,50 @@
+/* From what a user writes to a sorted list of files. Owns the rules of patterns and names;
+ * depends on base/ only.
+ *
+ * Forms of a pattern: a file; a directory (every regular file below it, hidden ones skipped); a
+ * glob with `*`, `?`, `[a-z]`, `[!x]` inside one path segment and `**` for any number of
+ * segments (hidden files and folders only match a segment that begins with a dot itself);
+ * `{name}`, which matches one or more bytes of one segment and becomes a column; `\x` for x
+ * itself; `@list.txt`, a file with one path a line (relative to the list's folder, no globs,
+ * empty lines skipped). A pattern that names an existing file or folder literally is that file
+ * or folder, whatever bytes its name holds.
+ *
+ * Promise: the result depends on the patterns and on what is below them only: never on the
+ * working directory, the locale or the order in which a directory is read. */
+#ifndef SLUICE_STORE_LISTING_H
+#define SLUICE_STORE_LISTING_H
+
+#include "base/error.h"
+
+struct listing_file {
+    const char *path; /* absolute, not resolved: what is opened */
+    const char *name; /* relative to the pattern's fixed folder; the same on every machine */
+    uint64_t size;
+    int64_t mtime_ns, ctime_ns;
+    uint64_t inode, dev;
+    /* listing.n_parts of them, in the order of parts; NULL where the pattern has none. */
+    const char *const *values;
+};
+
+struct listing {
+    struct listing_file *files; /* sorted bytewise by name */
+    size_t n;
+    const char *const *parts; /* names of the {parts}, in the order of first appearance */
+    size_t n_parts;
+    struct listing_memory *memory; /* owns all strings; private */
+};
+
+/* Expands n patterns; relative ones start at base_dir (absolute). max_files > 0 keeps the first
+ * max_files in order. Several ways to one file (links, overlapping patterns) count once, under
+ * the smallest name. out needs no initialisation; on an error there is nothing to free.
+ * SLUICE_E_CONFIG: a malformed pattern, no match, two files with one name. SLUICE_E_IO: a folder
+ * that can't be read, a dangling link, a device or socket. */
+sluice_status listing_expand(const char *const *patterns, size_t n, const char *base_dir,
+                             size_t max_files, struct listing *out,
+                             struct sluice_error *err) MUST_USE;
+void listing_deinit(struct listing *);
+
+/* Whether text has the magic characters of a pattern (so isn't a plain path). */
+bool listing_is_pattern(const char *text);
+
+#endif

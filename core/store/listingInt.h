@@ -1,0 +1,49 @@
+/* What the parts of listing share. Private to core/store/listing*.c. */
+#ifndef SLUICE_STORE_LISTINGINT_H
+#define SLUICE_STORE_LISTINGINT_H
+
+#include <sys/stat.h>
+
+#include "store/glob.h"
+#include "store/listing.h"
+
+struct builder {
+    struct listing_memory *memory;
+    struct listing_file *files;
+    size_t n, capacity;
+    const char **parts; /* in memory */
+    size_t n_parts;
+};
+
+struct pattern {
+    const char *text; /* as the user wrote it */
+    char *literal;    /* absolute path if the text is taken as it is */
+    char *folder;     /* absolute fixed folder of the glob */
+    char *list;       /* absolute path of the list of an @list, or NULL */
+    struct glob glob;
+    size_t part_of[GLOB_PARTS];
+};
+
+/* listing.c */
+void *listing_alloc(struct builder *,
+                    size_t n); /* lives as long as the listing; NULL = out of memory */
+sluice_status listing_add(struct builder *, const char *path, const char *name, const struct stat *,
+                          const char *const *values, struct sluice_error *err) MUST_USE;
+sluice_status listing_pattern(struct builder *, const struct pattern *,
+                              struct sluice_error *err) MUST_USE;
+const char *listing_kind(mode_t); /* "folder", "pipe" ... */
+
+/* listing_text.c */
+sluice_status
+pattern_parse(struct builder *, const char *text, const char *base_dir, struct pattern *out,
+              struct sluice_error *err) MUST_USE; /* pattern_deinit after errors too */
+void pattern_deinit(struct pattern *);
+sluice_status listing_list(struct builder *, const struct pattern *,
+                           struct sluice_error *err) MUST_USE;
+sluice_status listing_nothing(const struct pattern *, size_t folders_matched,
+                              struct sluice_error *err) MUST_USE;
+
+/* listing_merge.c: sorts by name, drops what is there twice, refuses two files of one name. */
+sluice_status listing_merge(struct builder *, struct sluice_error *err) MUST_USE;
+
+#endif

@@ -1,0 +1,261 @@
+/* The text side of listing: reading patterns and @lists, and saying helpfully that nothing was
+ * found. See listing.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/listingInt.h"
+
+/* Joins folder and path unless path is absolute; drops "." and empty segments. NULL = out of
+ * memory. */
+static char *path_join(const char *folder, const char *path)
+{
+    struct buf out = BUF_INIT;
+    const char *halves[2] = { path[0] == '/' ? "" : folder, path };
+
+    for (int i = 0; i < 2; i++) {
+        const char *p = halves[i];
+        while (*p != '\0') {
+            size_t n = strcspn(p, "/");
+            if (n > 0 && !(n == 1 && *p == '.')) {
+                buf_putc(&out, '/');
+                buf_append(&out, p, n);
+            }
+            p += n;
+            p += *p == '/';
+        }
+    }
+    if (out.size == 0) {
+        buf_putc(&out, '/');
+    }
+    return buf_take(&out);
+}
+
+void pattern_deinit(struct pattern *pattern)
+{
+    glob_deinit(&pattern->glob);
+    free(pattern->literal);
+    free(pattern->folder);
+    free(pattern->list);
+}
+
+/* The number of a part among those of all patterns. */
+static sluice_status part_number(struct builder *b, const char *name, size_t *out,
+                                 struct sluice_error *err)
+{
+    const char **parts;
+    char *copy;
+
+    for (*out = 0; *out < b->n_parts; ++*out) {
+        if (strcmp(b->parts[*out], name) == 0) {
+            return SLUICE_OK;
+        }
+    }
+    parts = listing_alloc(b, (b->n_parts + 1) * sizeof *parts);
+    copy = listing_alloc(b, strlen(name) + 1);
+    if (parts == NULL || copy == NULL) {
+        return error_nomem(err, "patterns");
+    }
+    if (b->n_parts > 0) {
+        memcpy(parts, b->parts, b->n_parts * sizeof *parts);
+    }
+    memcpy(copy, name, strlen(name) + 1);
+    parts[b->n_parts++] = copy;
+    b->parts = parts;
+    return SLUICE_OK;
+}
+
+sluice_status pattern_parse(struct builder *b, const char *text, const char *base_dir,
+                            struct pattern *out, struct sluice_error *err)
+{
+    out->text = text;
+    if (base_dir[0] != '/') {
+        return error_set(err, SLUICE_E_INTERNAL, "listing: the base folder '%s' is not absolute",
+                         base_dir);
+    }
+    if (text[0] == '\0' || (text[0] == '@' && text[1] == '\0')) {
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "found an empty pattern '%s', expected a file, a folder, a pattern or @list.txt", text);
+    }
+    out->literal = path_join(base_dir, text);
+    if (text[0] == '@') {
+        out->list = path_join(base_dir, text + 1);
+        return out->literal == NULL || out->list == NULL ? error_nomem(err, "patterns") : SLUICE_OK;
+    }
+    TRY(glob_parse(text, &out->glob, err));
+    out->folder = path_join(base_dir, out->glob.prefix);
+    if (out->literal == NULL || out->folder == NULL) {
+        return error_nomem(err, "patterns");
+    }
+    for (size_t i = 0; i < out->glob.n_parts; i++) {
+        TRY(part_number(b, out->glob.parts[i], &out->part_of[i], err));
+    }
+    return SLUICE_OK;
+}
+
+/* ---- @list.txt ---- */
+
+static sluice_status list_line(struct builder *b, const char *list, const char *folder,
+                               const char *line, size_t number, struct sluice_error *err)
+{
+    char *path = path_join(folder, line);
+    struct stat st;
+    sluice_status status;
+
+    if (path == NULL) {
+        return error_nomem(err, "a list of files");
+    }
+    if (stat(path, &st) != 0) {
+        status = error_errno(
+            err, errno,
+            "%s:%zu: %s can't be examined (paths in a list are relative to the list's folder)",
+            list, number, path);
+    } else if (!S_ISREG(st.st_mode)) {
+        status = error_set(err, SLUICE_E_IO,
+                           "%s:%zu: %s is a %s, expected a file; a list holds files only", list,
+                           number, path, listing_kind(st.st_mode));
+    } else {
+        status = listing_add(b, path, line, &st, NULL, err);
+    }
+    free(path);
+    return status;
+}
+
+sluice_status listing_list(struct builder *b, const struct pattern *pattern,
+                           struct sluice_error *err)
+{
+    size_t before = b->n;
+    size_t capacity = 0;
+    size_t number = 0;
+    char *folder;
+    char *line = NULL;
+    ssize_t n;
+    FILE *file = fopen(pattern->list, "re");
+    sluice_status status = SLUICE_OK;
+
+    if (file == NULL) {
+        return error_errno(err, errno, "the list of files %s can't be opened", pattern->list);
+    }
+    folder = strndup(pattern->list, (size_t)(strrchr(pattern->list, '/') - pattern->list));
+    if (folder == NULL) {
+        status = error_nomem(err, "a list of files");
+    }
+    while (status == SLUICE_OK && (errno = 0, n = getline(&line, &capacity, file)) >= 0) {
+        number++;
+        if (n > 0 && line[n - 1] == '\n') {
+            line[--n] = '\0';
+        }
+        if (n > 0 && line[n - 1] == '\r') {
+            line[--n] = '\0';
+        }
+        if (strlen(line) != (size_t)n) {
+            status = error_set(err, SLUICE_E_CONFIG,
+                               "%s:%zu: found a zero byte, expected one path a line", pattern->list,
+                               number);
+        } else if (n > 0) {
+            status = list_line(b, pattern->list, folder, line, number, err);
+        }
+    }
+    if (status == SLUICE_OK && ferror(file)) {
+        status = error_errno(err, errno, "the list of files %s can't be read", pattern->list);
+    }
+    free(line);
+    free(folder);
+    fclose(file);
+    if (status == SLUICE_OK && b->n == before) {
+        status =
+            error_set(err, SLUICE_E_CONFIG,
+                      "the list of files %s is empty, expected one path a line", pattern->list);
+    }
+    return status;
+}
+
+/* ---- nothing found ---- */
+
+#define SEEN_MAX 1000 /* names of a folder that are looked at for an error message */
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Up to SEEN_MAX names of a folder, sorted, hidden ones left out; returns how many. */
+static size_t folder_names(const char *folder, char *names[SEEN_MAX])
+{
+    DIR *dir = opendir(folder);
+    struct dirent *entry;
+    size_t n = 0;
+
+    if (dir == NULL) {
+        return 0;
+    }
+    while (n < SEEN_MAX && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] != '.' && (names[n] = strdup(entry->d_name)) != NULL) {
+            n++;
+        }
+    }
+    closedir(dir);
+    qsort(names, n, sizeof *names, compare_names);
+    return n;
+}
+
+sluice_status listing_nothing(const struct pattern *pattern, size_t folders_matched,
+                              struct sluice_error *err)
+{
+    char **names = malloc(SEEN_MAX * sizeof *names);
+    char *folder = strdup(pattern->folder);
+    const char *missing = NULL; /* the first segment that does not exist */
+    const char *nearest = NULL;
+    struct buf seen = BUF_INIT;
+    struct stat st;
+    size_t n;
+
+    if (names == NULL || folder == NULL) {
+        free(names);
+        free(folder);
+        return error_nomem(err, "patterns");
+    }
+    while (strcmp(folder, "/") != 0 && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        char *slash = strrchr(folder, '/');
+        missing = pattern->folder + (slash - folder) + 1;
+        slash[slash == folder] = '\0';
+    }
+    n = folder_names(folder, names);
+    if (missing != NULL) {
+        char *word = strndup(missing, strcspn(missing, "/"));
+        nearest = word != NULL ? error_suggest(word, (const char *const *)names, n) : NULL;
+        free(word);
+    }
+    if (nearest != NULL) {
+        buf_printf(&seen, "did you mean '%s'", nearest);
+    } else {
+        buf_puts(&seen, n == 0 ? "it is empty" : "it holds ");
+        for (size_t i = 0; i < n && i < 5; i++) {
+            buf_printf(&seen, "%s%s", i > 0 ? ", " : "", names[i]);
+        }
+        buf_puts(&seen, n > 5 ? ", ..." : "");
+    }
+    if (folders_matched > 0) {
+        error_set(err, SLUICE_E_CONFIG,
+                  "no file matches '%s' (%zu folders do); add '/**' to take the files inside",
+                  pattern->text, folders_matched);
+    } else if (missing != NULL) {
+        error_set(err, SLUICE_E_CONFIG,
+                  "no file matches '%s': '%.*s' does not exist in the folder %s; %s", pattern->text,
+                  (int)strcspn(missing, "/"), missing, folder, buf_str(&seen));
+    } else {
+        error_set(err, SLUICE_E_CONFIG, "no file matches '%s' below the folder %s; %s",
+                  pattern->text, folder, buf_str(&seen));
+    }
+    for (size_t i = 0; i < n; i++) {
+        free(names[i]);
+    }
+    buf_deinit(&seen);
+    free(names);
+    free(folder);
+    return SLUICE_E_CONFIG;
+}

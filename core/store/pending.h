@@ -1,0 +1,59 @@
+/* A pending file: append-only output in the making. It lives under a temporary name in the folder
+ * of its final one, is published complete and synced or not at all, and knows the size and hash of
+ * what it stores.
+ *
+ * Depends on disk. One thread a pending file; different ones may be used at once, in one folder
+ * too. A process that dies leaves
+ * `.tmp-…` files only, which pending_sweep() removes. */
+#ifndef SLUICE_STORE_PENDING_H
+#define SLUICE_STORE_PENDING_H
+
+#include "store/disk.h"
+
+struct pending;
+
+struct published {
+    uint64_t bytes;      /* as stored, after compression */
+    struct hash128 hash; /* XXH3-128 of them */
+    bool existed;        /* an equal file stood there already */
+    bool replaced;       /* a different, not vouched file stood there and was replaced */
+};
+
+/* Begins a file in dir, which must exist. Gives. */
+sluice_status pending_open(const char *dir, struct pending **out, struct sluice_error *) MUST_USE;
+
+/* Appends. After an error (disk full) only pending_abort() is allowed. */
+sluice_status pending_write(struct pending *, const void *data, size_t n,
+                            struct sluice_error *) MUST_USE;
+
+/* Bytes written so far. */
+uint64_t pending_bytes(const struct pending *);
+
+/* Flushes, syncs and gives the file its final name in dir if that is free. Takes the pending file,
+ * also on errors (the temporary file is removed then). The name is durable only after
+ * disk_sync_dir(dir), which several files may share. Where the name is taken, bytes are compared:
+ * equal is fine (existed). Different: with `vouched` (a commit record or manifest refers to the
+ * file there) SLUICE_E_INTERNAL, not deterministic; else the file there is a leftover or damaged,
+ * and is replaced atomically. */
+sluice_status pending_publish(struct pending *, const char *name, bool vouched, struct published *,
+                              struct sluice_error *) MUST_USE;
+
+/* Closes and removes. NULL is fine. */
+void pending_abort(struct pending *);
+
+/* All at once: a small file with these bytes under this name, durable on return (the folder is
+ * synced). */
+sluice_status pending_put(const char *dir, const char *name, const void *data, size_t n,
+                          bool vouched, struct published *, struct sluice_error *) MUST_USE;
+
+/* A fresh temporary name for dir ("dir/.tmp-…"), unique while this thread has not made n such names
+ * at once: try n = 0, 1, … until creating succeeds. For folders and symlinks in the making. NULL =
+ * out of memory. Gives. */
+char *pending_temp_path(const char *dir, uint32_t n);
+
+/* Removes the `.tmp-…` files and folders in dir that no living process owns: those of dead
+ * processes of this host, and those of other hosts after 7 days without a change. *removed may be
+ * NULL. An absent dir is fine. */
+sluice_status pending_sweep(const char *dir, uint32_t *removed, struct sluice_error *) MUST_USE;
+
+#endif

@@ -1,0 +1,397 @@
+/* Probing input files: see probe.h. */
+#include "store/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "store/input.h"
+#include "store/statcache.h"
+#include "store/zstdwalk.h"
+
+#define READ_SIZE ((size_t)1 << 20)
+#define FRAME_SPACING (UINT64_C(1) << 20) /* decoded bytes between two places worth remembering */
+
+struct frames {
+    struct input_frame *items;
+    size_t n, capacity;
+    uint64_t decoded; /* of all frames so far; INPUT_UNKNOWN once one does not state its size */
+    bool failed;
+};
+
+void input_info_deinit(struct input_info *info)
+{
+    free(info->frames);
+    info->frames = NULL;
+    info->n_frames = 0;
+}
+
+/* A frame ended at these positions; another may begin there. */
+static void frames_add(struct frames *frames, uint64_t raw, uint64_t decoded)
+{
+    uint64_t last = frames->n > 0 ? frames->items[frames->n - 1].decoded : 0;
+
+    if (frames->failed || decoded - last < FRAME_SPACING) {
+        return;
+    }
+    if (frames->n == frames->capacity) {
+        size_t capacity = frames->capacity == 0 ? 16 : frames->capacity * 2;
+        struct input_frame *items = realloc(frames->items, capacity * sizeof *items);
+        if (items == NULL) {
+            frames->failed = true;
+            return;
+        }
+        frames->items = items;
+        frames->capacity = capacity;
+    }
+    frames->items[frames->n++] = (struct input_frame){ raw, decoded };
+}
+
+static sluice_status frames_walked(void *ctx, uint64_t begin, uint64_t end, uint64_t decoded_size,
+                                   struct sluice_error *err)
+{
+    struct frames *frames = ctx;
+
+    (void)begin;
+    (void)err;
+    if (frames->decoded != INPUT_UNKNOWN) {
+        if (decoded_size == INPUT_UNKNOWN) {
+            frames->decoded = INPUT_UNKNOWN;
+        } else {
+            /* No overflow: the walk has seen that every size stated is at most 2^15 times the
+             * frame's bytes. */
+            frames->decoded += decoded_size;
+            frames_add(frames, end, frames->decoded);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static void frames_watched(void *ctx, uint64_t raw, uint64_t decoded)
+{
+    frames_add(ctx, raw, decoded);
+}
+
+static int64_t stat_ns(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static sluice_status probe_unchanged(int fd, const struct listing_file *file,
+                                     struct sluice_error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) != 0) {
+        return error_errno(err, errno, "%s can't be examined", file->path);
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(
+            err, SLUICE_E_IO,
+            "%s is no file any more, expected one; run again when its folder is left alone",
+            file->path);
+    }
+    if ((uint64_t)st.st_size != file->size || stat_ns(st.st_mtim) != file->mtime_ns) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%s changed while it was examined (%" PRIu64 " bytes, now %" PRIu64
+                         "); run again when nobody "
+                         "writes to it",
+                         file->path, file->size, (uint64_t)st.st_size);
+    }
+    return SLUICE_OK;
+}
+
+/* Reads the whole file once: codec, hash, frames. */
+static sluice_status probe_read(int fd, const struct listing_file *file, struct hasher *hasher,
+                                unsigned char *buffer, struct input_info *out,
+                                struct frames *frames, struct sluice_error *err)
+{
+    struct zstdwalk walk;
+    uint64_t offset = 0;
+
+    zstdwalk_init(&walk);
+    for (;;) {
+        ssize_t n = pread(fd, buffer, READ_SIZE, (off_t)offset);
+        if (n < 0 && errno == EINTR) {
+            continue;
+        }
+        if (n < 0) {
+            return error_errno(err, errno, "%s can't be read at byte %" PRIu64, file->path, offset);
+        }
+        if (offset == 0) {
+            TRY(codec_detect(buffer, (size_t)n, file->path, &out->codec, err));
+        }
+        if (n == 0) {
+            break;
+        }
+        hasher_add(hasher, buffer, (size_t)n);
+        if (out->codec == CODEC_ZSTD &&
+            zstdwalk_feed(&walk, buffer, (size_t)n, frames_walked, frames, err) != SLUICE_OK) {
+            return error_prefix(err, "%s", file->path);
+        }
+        offset += (uint64_t)n;
+    }
+    if (out->codec == CODEC_ZSTD && zstdwalk_end(&walk, err) != SLUICE_OK) {
+        return error_prefix(err, "%s", file->path);
+    }
+    out->size = offset;
+    out->hash = hasher_digest(hasher);
+    return SLUICE_OK;
+}
+
+static sluice_status probe_decode(const struct listing_file *file, struct frames *frames,
+                                  struct sluice_error *err)
+{
+    struct input *in;
+    uint64_t skipped;
+    sluice_status status;
+
+    TRY(input_open(file->path, &in, err));
+    frames->n = 0;
+    if (input_codec(in) == CODEC_ZSTD) {
+        input_watch(in, frames_watched, frames);
+    }
+    status = input_skip(in, UINT64_MAX, &skipped, err);
+    frames->decoded = skipped;
+    input_close(in);
+    return status;
+}
+
+static sluice_status probe_uncached(const struct listing_file *file, bool need_decoded_size,
+                                    struct hasher *hasher, unsigned char *buffer,
+                                    struct frames *frames, struct input_info *out, bool *decoded,
+                                    struct sluice_error *err)
+{
+    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    sluice_status status;
+
+    if (fd < 0) {
+        return error_errno(err, errno, "%s can't be opened", file->path);
+    }
+    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    status = probe_unchanged(fd, file, err);
+    if (status == SLUICE_OK) {
+        status = probe_read(fd, file, hasher, buffer, out, frames, err);
+    }
+    if (status == SLUICE_OK && out->codec == CODEC_PLAIN) {
+        frames->decoded = out->size;
+    } else if (status == SLUICE_OK && out->codec == CODEC_GZIP) {
+        frames->decoded = INPUT_UNKNOWN;
+    }
+    if (status == SLUICE_OK && frames->decoded == INPUT_UNKNOWN) {
+        frames->n = 0;
+        if (need_decoded_size) {
+            *decoded = true;
+            status = probe_decode(file, frames, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = probe_unchanged(fd, file, err);
+    }
+    close(fd);
+    return status;
+}
+
+sluice_status probe_file(const struct listing_file *file, struct statcache *cache,
+                         bool need_decoded_size, struct input_info *out, struct sluice_error *err)
+{
+    struct frames frames = { NULL, 0, 0, 0, false };
+    struct hasher *hasher;
+    unsigned char *buffer;
+    bool decoded = false;
+    sluice_status status;
+
+    memset(out, 0, sizeof *out);
+    if (cache != NULL && statcache_get(cache, file, need_decoded_size, out)) {
+        return SLUICE_OK;
+    }
+    hasher = hasher_create();
+    buffer = malloc(READ_SIZE);
+    if (hasher == NULL || buffer == NULL) {
+        status = error_nomem(err, "a buffer to examine files");
+    } else {
+        status =
+            probe_uncached(file, need_decoded_size, hasher, buffer, &frames, out, &decoded, err);
+    }
+    hasher_destroy(hasher);
+    free(buffer);
+    if (status == SLUICE_OK && frames.failed) {
+        status = error_nomem(err, "a list of zstd frames");
+    }
+    if (frames.n > 0 && frames.items[frames.n - 1].decoded == frames.decoded) {
+        frames.n--; /* nothing follows */
+    }
+    if (status == SLUICE_OK) {
+        out->decoded_size = frames.decoded;
+        out->n_frames = frames.n;
+        if (frames.n > 0) {
+            out->frames = frames.items;
+            frames.items = NULL;
+        }
+        if (cache != NULL) {
+            status = statcache_put(cache, file, decoded, out, err);
+        }
+    }
+    free(frames.items);
+    if (status != SLUICE_OK) {
+        input_info_deinit(out);
+    }
+    return status;
+}
+
+sluice_status probe_verify(const struct listing_file *file, const struct input_info *info,
+                           struct sluice_error *err)
+{
+    struct listing_file now = *file;
+    struct input_info found;
+    struct stat st;
+    bool equal;
+
+    if (stat(file->path, &st) != 0) {
+        return error_errno(err, errno, "%s can't be examined", file->path);
+    }
+    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == info->size &&
+        stat_ns(st.st_mtim) == file->mtime_ns) {
+        return SLUICE_OK;
+    }
+    equal = S_ISREG(st.st_mode) && (uint64_t)st.st_size == info->size;
+    if (equal) {
+        now.size = info->size;
+        now.mtime_ns = stat_ns(st.st_mtim);
+        TRY(probe_file(&now, NULL, false, &found, err));
+        equal = hash_equal(found.hash, info->hash);
+        input_info_deinit(&found);
+    }
+    if (!equal) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%s changed since the run was planned (%" PRIu64 " bytes then, %" PRIu64
+                         " now); run again to "
+                         "plan with what is there now",
+                         file->path, info->size, (uint64_t)st.st_size);
+    }
+    return SLUICE_OK;
+}
+
+/* ---- text form: codec,size,decoded or -,hash[,raw+decoded...] ---- */
+
+void input_info_format(const struct input_info *info, struct buf *out)
+{
+    char hex[33];
+
+    hash_hex(info->hash, hex);
+    buf_printf(out, "%s,%" PRIu64 ",", codec_name(info->codec), info->size);
+    if (info->decoded_size == INPUT_UNKNOWN) {
+        buf_puts(out, "-,");
+    } else {
+        buf_printf(out, "%" PRIu64 ",", info->decoded_size);
+    }
+    buf_puts(out, hex);
+    for (size_t i = 0; i < info->n_frames; i++) {
+        buf_printf(out, ",%" PRIu64 "+%" PRIu64, info->frames[i].raw, info->frames[i].decoded);
+    }
+}
+
+/* A decimal number at *p, which ends at end or the given byte; moves past that. */
+static bool parse_number(const char **p, const char *end, char stop, uint64_t *out)
+{
+    const char *at = *p;
+    uint64_t value = 0;
+
+    while (at < end && *at >= '0' && *at <= '9') {
+        uint64_t digit = (uint64_t)(*at - '0');
+        if (value > (UINT64_MAX - digit) / 10) {
+            return false;
+        }
+        value = value * 10 + digit;
+        at++;
+    }
+    if (at == *p || (at < end && *at != stop)) {
+        return false;
+    }
+    *p = at < end ? at + 1 : at;
+    *out = value;
+    return true;
+}
+
+static bool parse_head(const char **p, const char *end, struct input_info *out)
+{
+    const char *comma = memchr(*p, ',', (size_t)(end - *p));
+    char name[8];
+    char hex[33];
+
+    if (comma == NULL || (size_t)(comma - *p) >= sizeof name) {
+        return false;
+    }
+    memcpy(name, *p, (size_t)(comma - *p));
+    name[comma - *p] = '\0';
+    *p = comma + 1;
+    if (!codec_parse(name, &out->codec) || !parse_number(p, end, ',', &out->size)) {
+        return false;
+    }
+    if (end - *p >= 2 && (*p)[0] == '-' && (*p)[1] == ',') {
+        out->decoded_size = INPUT_UNKNOWN;
+        *p += 2;
+    } else if (!parse_number(p, end, ',', &out->decoded_size)) {
+        return false;
+    }
+    if (end - *p < 32 || (end - *p > 32 && (*p)[32] != ',')) {
+        return false;
+    }
+    memcpy(hex, *p, 32);
+    hex[32] = '\0';
+    *p += end - *p > 32 ? 33 : 32;
+    return hash_parse(hex, &out->hash);
+}
+
+static bool parse_frames(const char *p, const char *end, struct input_info *out)
+{
+    size_t n = 1;
+    uint64_t raw = 0;
+    uint64_t decoded = 0;
+
+    for (const char *q = p; q < end; q++) {
+        n += *q == ',';
+    }
+    out->frames = malloc(n * sizeof *out->frames);
+    if (out->frames == NULL) {
+        return false;
+    }
+    while (p < end) {
+        struct input_frame *frame = &out->frames[out->n_frames];
+        if (out->n_frames == n || !parse_number(&p, end, '+', &frame->raw) ||
+            !parse_number(&p, end, ',', &frame->decoded) || frame->raw <= raw ||
+            frame->decoded <= decoded || frame->raw >= out->size) {
+            return false;
+        }
+        raw = frame->raw;
+        decoded = frame->decoded;
+        out->n_frames++;
+    }
+    return decoded <= out->decoded_size;
+}
+
+sluice_status input_info_parse(const char *text, size_t n, struct input_info *out,
+                               struct sluice_error *err)
+{
+    const char *end = text + n;
+    const char *p = text;
+    bool good;
+
+    memset(out, 0, sizeof *out);
+    good = parse_head(&p, end, out) &&
+           (p == end || (out->codec == CODEC_ZSTD && parse_frames(p, end, out))) &&
+           (out->codec != CODEC_PLAIN || out->decoded_size == out->size);
+    if (!good) {
+        input_info_deinit(out);
+        return error_set(err, SLUICE_E_DATA,
+                         "found '%.*s', expected what was stored of an input file; remove the file "
+                         "that holds it and "
+                         "run again",
+                         n < 100 ? (int)n : 100, text);
+    }
+    return SLUICE_OK;
+}

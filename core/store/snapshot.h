@@ -1,0 +1,103 @@
+/* Datasets and their snapshots.
+ *
+ *   DATASET/data/FILE              shards under their stored names (from task keys)
+ *   DATASET/snapshots/000001.json  manifests: immutable, numbered from 1, put if absent
+ *   DATASET/v000001/part-00000-…   exactly that snapshot's shards under ordered public names (hard
+ *                                  links, or copies where those are refused)
+ *   DATASET/latest -> v000002      the newest
+ *
+ * A manifest is the truth; folders and `latest` are made after it and can be made again. Manifests
+ * hold no times, hosts or paths of the run, and `content` (XXH3-128 of all but number, parent,
+ * added, removed) names what is in them: publishing the newest content again gives no new number. A
+ * crash at any operation leaves the older state or a valid new snapshot; the next publish repairs
+ * the rest. Any number of processes may publish at once. Depends on disk, pending, jansson. */
+#ifndef SLUICE_STORE_SNAPSHOT_H
+#define SLUICE_STORE_SNAPSHOT_H
+
+#include <jansson.h>
+
+#include "store/disk.h"
+
+#define SNAPSHOT_FORMAT 1
+#define SNAPSHOT_MAX 999999999u
+
+struct snapshot_shard {
+    char *name; /* public: in vNNNNNN/ */
+    char *file; /* stored: in data/ */
+    uint64_t rows;
+    uint64_t bytes;
+    struct hash128 hash; /* of the stored bytes */
+    json_t *measures;    /* object of integers (tokens, documents) or NULL */
+};
+
+struct snapshot {
+    char *dataset;                 /* name, not path */
+    uint32_t number;               /* 0 until published */
+    uint32_t parent;               /* 0 = none */
+    struct snapshot_shard *shards; /* in order */
+    size_t n_shards;
+    char **added; /* stored names that the parent has not; set by publish and open */
+    size_t n_added;
+    char **removed; /* stored names of the parent that are gone */
+    size_t n_removed;
+    uint64_t rows; /* totals */
+    uint64_t bytes;
+    json_t *measures; /* totals of the shards' measures: an object */
+    json_t *ledger;   /* owned references or NULL */
+    json_t *lineage;  /* inputs: names and hashes */
+    json_t *notes;    /* facts: tokenizer, eos id … */
+    struct hash128 content;
+};
+
+/* An empty one; NULL = out of memory. Gives. */
+struct snapshot *snapshot_create(const char *dataset);
+void snapshot_destroy(struct snapshot *);
+
+/* Copies names; takes the reference to measures (may be NULL), on errors too. Names are checked
+ * (SLUICE_E_CONFIG) and must be unique at publish. */
+sluice_status snapshot_add_shard(struct snapshot *, const char *name, const char *file,
+                                 uint64_t rows, uint64_t bytes, struct hash128 hash,
+                                 json_t *measures, struct sluice_error *) MUST_USE;
+
+/* Publishes: the shards must stand in dataset_dir/data with their sizes (folder synced here). Fills
+ * number, parent, added, removed, totals, content. *published_new (may be NULL) = false when the
+ * newest snapshot has the same content; its folder and `latest` are repaired if needed. */
+sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, bool *published_new,
+                               struct sluice_error *) MUST_USE;
+
+/* Numbers of all manifests, ascending; *numbers is given (free()). An absent dataset has none. */
+sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
+                            struct sluice_error *) MUST_USE;
+
+/* Reads manifest `number` (0 = the newest). Absent or damaged is SLUICE_E_DATA. Gives. */
+sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct snapshot **out,
+                            struct sluice_error *) MUST_USE;
+
+/* Text form (indented JSON, sorted keys) and back; number and content are checked. */
+sluice_status snapshot_print(const struct snapshot *, struct buf *out,
+                             struct sluice_error *) MUST_USE;
+sluice_status snapshot_parse(const char *data, size_t n, struct snapshot **out,
+                             struct sluice_error *) MUST_USE;
+
+/* Path of a shard's stored file; NULL = out of memory. Gives. */
+char *snapshot_shard_path(const char *dataset_dir, const struct snapshot_shard *);
+
+/* "PATH@N" or "PATH" (number 0 = newest): *path is given (free()). "@latest" is the newest too. A
+ * part behind the last @ that is not a number belongs to the path. */
+sluice_status snapshot_reference(const char *reference, char **path, uint32_t *number,
+                                 struct sluice_error *) MUST_USE;
+
+/* Checks one snapshot: data files there with their sizes (deep: hashes), its folder holds exactly
+ * its shards, added/removed fit the parent. Each fault is told to `fault` (may be NULL) and
+ * counted; OK means that looking worked. */
+typedef void (*snapshot_fault_fn)(void *ctx, const char *message);
+sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *, bool deep,
+                              snapshot_fault_fn fault, void *ctx, uint64_t *n_faults,
+                              struct sluice_error *) MUST_USE;
+
+/* Files in data/ that no manifest refers to, in byte order (commits of unfinished runs may still
+ * need them: the caller knows). SLUICE_E_DATA if a manifest is damaged. */
+sluice_status snapshot_unreferenced(const char *dataset_dir, struct disk_names *out,
+                                    struct sluice_error *) MUST_USE;
+
+#endif

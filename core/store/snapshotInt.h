@@ -1,0 +1,36 @@
+/* Private to snapshot*.c: names of a dataset's parts, and the sums over a snapshot. */
+#ifndef SLUICE_STORE_SNAPSHOTINT_H
+#define SLUICE_STORE_SNAPSHOTINT_H
+
+#include "store/snapshot.h"
+
+#define SNAPSHOT_MAX_BYTES ((uint64_t)1 << 30) /* of a manifest's text */
+
+/* "000012.json" and "v000012". */
+void snapshot_manifest_name(uint32_t number, char name[24]);
+void snapshot_folder_name(uint32_t number, char name[24]);
+
+/* The number in a manifest's or folder's name, 0 if it is none. */
+uint32_t snapshot_manifest_number(const char *name);
+uint32_t snapshot_folder_number(const char *name);
+
+/* "dir/sub/name" (sub NULL: "dir/name"); NULL = out of memory. Gives. */
+char *snapshot_path(const char *dir, const char *sub, const char *name);
+
+/* Sets rows, bytes and measures from the shards. SLUICE_E_DATA on overflow. */
+sluice_status snapshot_add_up(struct snapshot *, struct sluice_error *) MUST_USE;
+
+/* Sets content from everything that it covers. */
+sluice_status snapshot_hash(struct snapshot *, struct sluice_error *) MUST_USE;
+
+/* Stored names of `of` that `without` (NULL = empty) has not: sorted, each once. *names is given
+ * (snapshot_names_free). */
+sluice_status snapshot_difference(const struct snapshot *of, const struct snapshot *without,
+                                  char ***names, size_t *n, struct sluice_error *) MUST_USE;
+void snapshot_names_free(char **names, size_t n);
+
+/* Stored (or public) names of all shards, sorted, borrowed. *names is given (free()). */
+sluice_status snapshot_sorted_names(const struct snapshot *, bool stored, const char ***names,
+                                    struct sluice_error *) MUST_USE;
+
+#endif

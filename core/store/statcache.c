@@ -1,0 +1,318 @@
+/* The cache of probed files: see statcache.h. A line is
+ *   CHECKSUM SIZE MTIME CTIME INODE DEVICE MODE INFO PATH
+ * with CHECKSUM = XXH3-128 of what follows it, MODE = "s" (sizes as stated in the file) or "d"
+ * (found by decoding), INFO as in input_info_format and PATH percent-encoded. A later line
+ * replaces an earlier one of the same path. */
+#include "store/statcache.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define FRESH_NS INT64_C(2000000000)
+
+struct entry {
+    uint64_t hash;    /* of the encoded path; 0 = free */
+    char *line;       /* "SIZE MTIME ... PATH", NUL-terminated; owned */
+    const char *path; /* in line */
+};
+
+struct statcache {
+    pthread_mutex_t mutex;
+    int fd;
+    char *path;
+    struct entry *entries; /* open addressing; capacity is a power of two */
+    size_t n, capacity;
+};
+
+static uint64_t path_hash(const char *path)
+{
+    uint64_t hash = hash_bytes(path, strlen(path)).lo;
+
+    return hash == 0 ? 1 : hash;
+}
+
+static struct entry *cache_find(const struct statcache *cache, const char *path)
+{
+    uint64_t hash = path_hash(path);
+    size_t at = (size_t)hash & (cache->capacity - 1);
+
+    while (cache->entries[at].hash != 0 &&
+           (cache->entries[at].hash != hash || strcmp(cache->entries[at].path, path) != 0)) {
+        at = (at + 1) & (cache->capacity - 1);
+    }
+    return &cache->entries[at];
+}
+
+static bool cache_grow(struct statcache *cache)
+{
+    size_t capacity = cache->capacity == 0 ? 64 : cache->capacity * 2;
+    struct entry *entries = calloc(capacity, sizeof *entries);
+
+    if (entries == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < cache->capacity; i++) {
+        if (cache->entries[i].hash != 0) {
+            size_t at = (size_t)cache->entries[i].hash & (capacity - 1);
+            while (entries[at].hash != 0) {
+                at = (at + 1) & (capacity - 1);
+            }
+            entries[at] = cache->entries[i];
+        }
+    }
+    free(cache->entries);
+    cache->entries = entries;
+    cache->capacity = capacity;
+    return true;
+}
+
+/* Takes line. */
+static bool cache_insert(struct statcache *cache, char *line)
+{
+    const char *space = strrchr(line, ' ');
+    struct entry *entry;
+
+    if (space == NULL || ((cache->n + 1) * 2 > cache->capacity && !cache_grow(cache))) {
+        free(line);
+        return space == NULL;
+    }
+    entry = cache_find(cache, space + 1);
+    if (entry->hash == 0) {
+        cache->n++;
+    }
+    free(entry->line);
+    *entry = (struct entry){ path_hash(space + 1), line, space + 1 };
+    return true;
+}
+
+/* Takes in the whole lines of the file; what is damaged is left out. */
+static bool cache_load(struct statcache *cache, const char *text, size_t n)
+{
+    const char *end = text + n;
+    const char *newline;
+
+    for (; text < end && (newline = memchr(text, '\n', (size_t)(end - text))) != NULL;
+         text = newline + 1) {
+        size_t length = (size_t)(newline - text);
+        struct hash128 checksum;
+        char hex[33];
+        if (length < 34 || text[32] != ' ' || memchr(text, '\0', length) != NULL) {
+            continue;
+        }
+        memcpy(hex, text, 32);
+        hex[32] = '\0';
+        if (hash_parse(hex, &checksum) &&
+            hash_equal(checksum, hash_bytes(text + 33, length - 33))) {
+            char *line = strndup(text + 33, length - 33);
+            if (line == NULL || !cache_insert(cache, line)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static sluice_status cache_read(struct statcache *cache, struct sluice_error *err)
+{
+    struct stat st;
+    char *text;
+    size_t have = 0;
+    bool good;
+
+    if (fstat(cache->fd, &st) != 0) {
+        return error_errno(err, errno, "%s can't be examined", cache->path);
+    }
+    text = malloc((size_t)st.st_size + 1);
+    if (text == NULL) {
+        return error_nomem(err, "the cache of examined files");
+    }
+    while (have < (size_t)st.st_size) {
+        ssize_t r = pread(cache->fd, text + have, (size_t)st.st_size - have, (off_t)have);
+        if (r < 0 && errno == EINTR) {
+            continue;
+        }
+        if (r <= 0) {
+            break;
+        }
+        have += (size_t)r;
+    }
+    /* A line cut short by a crash must not swallow the next one. */
+    if (have > 0 && text[have - 1] != '\n' && write(cache->fd, "\n", 1) != 1) {
+        free(text);
+        return error_errno(err, errno, "%s can't be written", cache->path);
+    }
+    good = cache_load(cache, text, have);
+    free(text);
+    return good ? SLUICE_OK : error_nomem(err, "the cache of examined files");
+}
+
+sluice_status statcache_open(const char *path, struct statcache **out, struct sluice_error *err)
+{
+    struct statcache *cache = calloc(1, sizeof *cache);
+    sluice_status status;
+
+    *out = NULL;
+    if (cache == NULL) {
+        return error_nomem(err, "the cache of examined files");
+    }
+    pthread_mutex_init(&cache->mutex, NULL);
+    cache->path = strdup(path);
+    cache->fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (cache->path == NULL || !cache_grow(cache)) {
+        status = error_nomem(err, "the cache of examined files");
+    } else if (cache->fd < 0) {
+        status = error_errno(err, errno, "%s can't be opened", path);
+    } else {
+        status = cache_read(cache, err);
+    }
+    if (status != SLUICE_OK) {
+        statcache_close(cache);
+        return status;
+    }
+    *out = cache;
+    return SLUICE_OK;
+}
+
+void statcache_close(struct statcache *cache)
+{
+    if (cache == NULL) {
+        return;
+    }
+    if (cache->fd >= 0) {
+        close(cache->fd);
+    }
+    for (size_t i = 0; i < cache->capacity; i++) {
+        free(cache->entries[i].line);
+    }
+    free(cache->entries);
+    free(cache->path);
+    pthread_mutex_destroy(&cache->mutex);
+    free(cache);
+}
+
+static void path_encode(const char *path, struct buf *out)
+{
+    for (const unsigned char *p = (const unsigned char *)path; *p != '\0'; p++) {
+        if (*p <= ' ' || *p == '%' || *p == 0x7f) {
+            buf_printf(out, "%%%02x", *p);
+        } else {
+            buf_putc(out, (char)*p);
+        }
+    }
+}
+
+/* What a line about this file begins with. */
+static void state_format(const struct listing_file *file, struct buf *out)
+{
+    buf_printf(out, "%" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " ", file->size,
+               file->mtime_ns, file->ctime_ns, file->inode, file->dev);
+}
+
+/* "MODE INFO PATH" to *out, as a probe with this wish would have found it. */
+static bool entry_answer(const char *text, uint64_t size, bool decoded, struct input_info *out)
+{
+    bool counted = text[0] == 'd';
+    const char *space;
+
+    if ((text[0] != 's' && !counted) || text[1] != ' ' || (space = strchr(text + 2, ' ')) == NULL ||
+        input_info_parse(text + 2, (size_t)(space - text) - 2, out, NULL) != SLUICE_OK) {
+        return false;
+    }
+    if (decoded && out->decoded_size == INPUT_UNKNOWN) {
+        input_info_deinit(out);
+        return false;
+    }
+    if (out->size != size) {
+        input_info_deinit(out);
+        return false;
+    }
+    if (!decoded && counted) {
+        input_info_deinit(out);
+        out->decoded_size = INPUT_UNKNOWN;
+    }
+    return true;
+}
+
+bool statcache_get(struct statcache *cache, const struct listing_file *file, bool decoded,
+                   struct input_info *out)
+{
+    struct buf path = BUF_INIT;
+    struct buf state = BUF_INIT;
+    bool found = false;
+
+    path_encode(file->path, &path);
+    state_format(file, &state);
+    buf_str(&path);
+    buf_str(&state);
+    if (!path.failed && !state.failed) {
+        struct entry *entry;
+        pthread_mutex_lock(&cache->mutex);
+        entry = cache_find(cache, path.data);
+        if (entry->hash != 0 && strncmp(entry->line, state.data, state.size) == 0) {
+            found = entry_answer(entry->line + state.size, file->size, decoded, out);
+        }
+        pthread_mutex_unlock(&cache->mutex);
+    }
+    buf_deinit(&path);
+    buf_deinit(&state);
+    return found;
+}
+
+static bool file_fresh(const struct listing_file *file)
+{
+    struct timespec now;
+    int64_t now_ns;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+    return file->mtime_ns > now_ns - FRESH_NS || file->ctime_ns > now_ns - FRESH_NS;
+}
+
+sluice_status statcache_put(struct statcache *cache, const struct listing_file *file, bool decoded,
+                            const struct input_info *info, struct sluice_error *err)
+{
+    struct buf line = BUF_INIT;
+    struct buf text = BUF_INIT;
+    char hex[33];
+    char *kept;
+    sluice_status status = SLUICE_OK;
+
+    if (file_fresh(file)) {
+        return SLUICE_OK;
+    }
+    state_format(file, &line);
+    buf_puts(&line, decoded ? "d " : "s ");
+    input_info_format(info, &line);
+    buf_putc(&line, ' ');
+    path_encode(file->path, &line);
+    hash_hex(hash_bytes(line.data, line.size), hex);
+    buf_printf(&text, "%s ", hex);
+    buf_append(&text, line.data, line.size);
+    buf_putc(&text, '\n');
+    kept = buf_take(&line);
+    if (kept == NULL || text.failed) {
+        free(kept);
+        status = error_nomem(err, "the cache of examined files");
+    } else {
+        pthread_mutex_lock(&cache->mutex);
+        /* One write: lines of several processes do not mix. A short one is a damaged line, which
+         * the next start leaves out. */
+        if (write(cache->fd, text.data, text.size) < 0) {
+            free(kept);
+            status = error_errno(err, errno, "%s can't be written", cache->path);
+        } else if (!cache_insert(cache, kept)) {
+            status = error_nomem(err, "the cache of examined files");
+        }
+        pthread_mutex_unlock(&cache->mutex);
+    }
+    buf_deinit(&line);
+    buf_deinit(&text);
+    return status;
+}

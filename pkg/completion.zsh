@@ -1,0 +1,43 @@
+#compdef sluice
+# zsh completion for sluice
+local -a commands script
+commands=(
+    'run:run a pipeline script; run it again to resume or to take in what changed'
+    'check:validate a script without reading data'
+    'plan:what would run, what is reused and why'
+    'work:take tasks of a run until none are left'
+    'task:run one task of a run'
+    'show:progress of a run and its datasets'
+    'report:what a run did'
+    'why:why a document was dropped, or why a task runs again'
+    'trace:from an output row back to its source bytes'
+    'head:first rows of a dataset'
+    'verify:re-hash a dataset or a run'
+    'inspect:stages and their options'
+    'plugins:plugins found, and what is missing'
+    'test:run the examples of the heuristics in a script'
+    'gc:remove files that no run or snapshot needs'
+)
+script=('--workers[threads]:number' '--memory[memory of the process]:size' '--run-dir[state of the run]:directory:_files -/'
+    '--scratch[where stages spill]:directory:_files -/' '--limit[first N files]:number' '--batch[bytes of a record batch]:size'
+    '--fresh[reuse nothing]' '--plugin[load a plugin]:file:_files' '--trust[allow plugins from outside]' '--json[for programs]'
+    '--quiet[no progress]' '--help[usage]')
+if (( CURRENT == 2 )); then
+    _describe command commands
+    return
+fi
+case ${words[2]} in
+run|check|test) _arguments '*:file:_files' $script ;;
+plan) _arguments '*:file:_files' $script '--tasks[every task]' '--files[every input file]' ;;
+work|task) _arguments '*:run:_files -/' '--workers[threads]:number' '--memory[memory]:size' '--trust' '--json' '--quiet' '--help' ;;
+show) _arguments '*:run:_files -/' '--json' '--plan[exact counts]' '--help' ;;
+report) _arguments '*:run:_files -/' '--md[Markdown]' '--json' '--all[every reason and phase]' '--price[of a core-hour]:dollars' '--help' ;;
+why) _arguments '*:run:_files -/' '--id[of a document]:id' '--reason[name]:reason' '--near' '--text' '--dropped' '--stage[name]:stage' \
+    '--quarantine' '--task[number]:task' '--row[number]:row' '-n[how many]:number' '--json' '--help' ;;
+trace) _arguments '*:dataset:_files -/' '--run[that wrote it]:run:_files -/' '--text' '--json' '--help' ;;
+head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[FIELD=VALUE]:condition' '--random' '--seed[number]:seed' '--tokens' \
+    '--tokenizer[file]:file:_files' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
+verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--json' '--help' ;;
+gc) _arguments '*:run:_files -/' '--dry-run' '--json' '--help' ;;
+*) _arguments '*:file:_files' '--help' ;;
+esac

@@ -1,0 +1,2 @@
+NEEDS  := jansson
+DEBIAN := libjansson-dev

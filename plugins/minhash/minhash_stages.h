@@ -1,0 +1,13 @@
+/* The stages of the minhash plugin. */
+#ifndef MINHASH_STAGES_H
+#define MINHASH_STAGES_H
+
+#include <sluice_arrays.h>
+#include <stddef.h>
+
+extern const struct sluice_stage minhash_sign_stage, minhash_keys_stage, minhash_edges_stage,
+    minhash_components_stage;
+
+sluice_status minhash_nomem(struct sluice_error *);
+
+#endif

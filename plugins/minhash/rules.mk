@@ -1,0 +1,2 @@
+NEEDS  := nettle libxxhash
+DEBIAN := nettle-dev libxxhash-dev

@@ -1,0 +1,545 @@
+/* pack - documents of tokens into rows of sequence_length tokens. What goes where is packer.h's plan; this file holds the tokens of a split,
+ * lays rows out and keeps the account: tokens in = tokens out, padding apart.
+ *
+ * Output: tokens, segments (the lengths of the pieces in a row), padding (how many tokens at the row's end are none), _origin (the input
+ * row of each piece). best_fit needs a split's tokens at once and emits when it ends; concat holds one row. */
+#include <sluice_arrays.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "packer.h"
+
+#define BATCH_BYTES (1u << 20) /* of tokens, in an emitted batch */
+
+struct config {
+    int64_t sequence_length, pad_id;
+    int32_t strategy;
+    uint8_t pad;
+};
+
+#define BEST_FIT 0
+
+static const struct sluice_option options[] = {
+    { .name = "sequence_length",
+      .doc = "Tokens of a row.",
+      .def = "2048",
+      .type = SLUICE_OPT_INT,
+      .flags = SLUICE_OPTF_POSITIONAL,
+      .min = 1,
+      .max = PACKER_LENGTH_MOST,
+      .offset = offsetof(struct config, sequence_length) },
+    { .name = "strategy",
+      .doc = "best_fit cuts only documents longer than a row; concat cuts wherever a row ends.",
+      .def = "best_fit",
+      .choices = "best_fit|concat",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, strategy) },
+    { .name = "pad",
+      .doc = "Fill rows up to sequence_length (false: rows may be shorter).",
+      .def = "true",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, pad) },
+    { .name = "pad_id",
+      .doc = "Token that fills rows; -1 is the vocabulary's eos, or 0 when the tokens don't say "
+             "which that is.",
+      .def = "-1",
+      .type = SLUICE_OPT_INT,
+      .min = -1,
+      .max = UINT32_MAX,
+      .offset = offsetof(struct config, pad_id) },
+};
+
+struct stage {
+    struct config config;
+    uint32_t pad_id;
+    int32_t tokens, row; /* places of the input columns */
+};
+
+/* Rows that are laid out and not yet emitted. */
+struct rows {
+    struct sluice_bytes tokens, token_ends, segments, segment_ends, origins, padding;
+    int64_t n, n_segments;
+    uint32_t filled; /* tokens of the open row */
+};
+
+struct worker {
+    const struct stage *stage;
+    struct sluice_bytes tokens;  /* best_fit: of all documents of the split, in order */
+    struct sluice_bytes lengths; /* uint32_t */
+    struct sluice_bytes numbers; /* uint64_t: _row */
+    struct packer_stream stream; /* concat */
+    struct rows rows;
+    int64_t out, pad, sequences, cut; /* measures not yet told */
+};
+
+static sluice_status nomem(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for packed rows");
+}
+
+/* ---- open and prepare ---- */
+
+static sluice_status pack_open(const struct sluice_host_api *api, struct sluice_host *host,
+                               const void *config, void **shared, struct sluice_error *err)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+
+    (void)api;
+    (void)host;
+    if (stage == NULL) {
+        return nomem(err);
+    }
+    stage->config = *(const struct config *)config;
+    *shared = stage;
+    return SLUICE_OK;
+}
+
+static void pack_close(void *shared)
+{
+    free(shared);
+}
+
+/* A number of the tokens' metadata, or -1. */
+static int64_t fact(struct sluice_plan *plan, int32_t index, const char *key)
+{
+    const char *text = plan->metadata(plan, 0, index, key);
+    int64_t value = 0;
+
+    if (text == NULL || text[0] == '\0') {
+        return -1;
+    }
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || value > UINT32_MAX) {
+            return -1;
+        }
+        value = value * 10 + (*text - '0');
+    }
+    return value;
+}
+
+static sluice_status choose_pad(struct stage *stage, struct sluice_plan *plan,
+                                struct sluice_error *err)
+{
+    int64_t vocabulary = fact(plan, stage->tokens, "vocab_size");
+    int64_t id = stage->config.pad_id;
+    char message[200];
+
+    if (id < 0) {
+        id = fact(plan, stage->tokens, "eos");
+        id = id < 0 || id > UINT32_MAX ? 0 : id;
+    } else if (vocabulary >= 0 && id >= vocabulary) {
+        snprintf(message, sizeof message,
+                 "found pad_id = %lld, expected an id below the vocabulary's size of %lld",
+                 (long long)id, (long long)vocabulary);
+        return sluice_fail(err, SLUICE_E_CONFIG, "pad_id", message);
+    }
+    stage->pad_id = (uint32_t)id;
+    return SLUICE_OK;
+}
+
+/* What the tokens say about their vocabulary, handed on. */
+static int copy_metadata(const struct stage *stage, struct sluice_plan *plan,
+                         struct sluice_bytes *out)
+{
+    static const char *const keys[] = { "vocab_size", "tokenizer", "eos", "bos" };
+    char text[80];
+    int n = snprintf(text, sizeof text, "sequence_length=%lld",
+                     (long long)stage->config.sequence_length);
+    int ok = sluice_bytes_add(out, text, (uint64_t)n);
+
+    if (ok && stage->config.pad != 0) {
+        n = snprintf(text, sizeof text, "\npad_id=%u", stage->pad_id);
+        ok = sluice_bytes_add(out, text, (uint64_t)n);
+    }
+    for (size_t k = 0; ok && k < sizeof keys / sizeof keys[0]; k++) {
+        const char *value = plan->metadata(plan, 0, stage->tokens, keys[k]);
+        if (value != NULL) {
+            ok = sluice_bytes_add(out, "\n", 1) &&
+                 sluice_bytes_add(out, keys[k], strlen(keys[k])) && sluice_bytes_add(out, "=", 1) &&
+                 sluice_bytes_add(out, value, strlen(value));
+        }
+    }
+    return ok && sluice_bytes_add(out, "", 1);
+}
+
+static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    struct stage *stage = shared;
+    struct sluice_bytes metadata = { 0 };
+    sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &stage->tokens, err);
+
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "_row", "uint64", 0, &stage->row, err);
+    }
+    if (status == SLUICE_OK) {
+        status = choose_pad(stage, plan, err);
+    }
+    if (status == SLUICE_OK && !copy_metadata(stage, plan, &metadata)) {
+        status = nomem(err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->add(plan, "tokens", "list<uint32>", metadata.data, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->add(plan, "segments", "list<int32>", NULL, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->add(plan, "padding", "int32", NULL, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->add(plan, "_origin", "list<uint64>", NULL, err);
+    }
+    sluice_bytes_free(&metadata);
+    return status;
+}
+
+/* ---- rows ---- */
+
+static void rows_deinit(struct rows *rows)
+{
+    sluice_bytes_free(&rows->tokens);
+    sluice_bytes_free(&rows->token_ends);
+    sluice_bytes_free(&rows->segments);
+    sluice_bytes_free(&rows->segment_ends);
+    sluice_bytes_free(&rows->origins);
+    sluice_bytes_free(&rows->padding);
+    memset(rows, 0, sizeof *rows);
+}
+
+/* Offsets begin with 0. */
+static int rows_begin(struct rows *rows)
+{
+    static const int32_t zero = 0;
+
+    return rows->token_ends.size > 0 || (sluice_bytes_add(&rows->token_ends, &zero, sizeof zero) &&
+                                         sluice_bytes_add(&rows->segment_ends, &zero, sizeof zero));
+}
+
+/* Adds a piece of document `origin` to the open row. */
+static int rows_piece(struct rows *rows, const uint32_t *tokens, uint32_t n, uint64_t origin)
+{
+    int32_t length = (int32_t)n;
+
+    rows->filled += n;
+    rows->n_segments++;
+    return rows_begin(rows) &&
+           sluice_bytes_add(&rows->tokens, tokens, (uint64_t)n * sizeof *tokens) &&
+           sluice_bytes_add(&rows->segments, &length, sizeof length) &&
+           sluice_bytes_add(&rows->origins, &origin, sizeof origin);
+}
+
+/* Gives all rows to the host. */
+static sluice_status rows_emit(struct rows *rows, struct sluice_emit *emit,
+                               struct sluice_error *err)
+{
+    struct ArrowArray columns[4] = { 0 };
+    struct ArrowArray out;
+    struct sluice_bytes ends = { 0 };
+    int64_t n = rows->n;
+    int64_t n_tokens = (int64_t)(rows->tokens.size / sizeof(uint32_t));
+    sluice_status status;
+
+    if (n == 0) {
+        return SLUICE_OK;
+    }
+    status = sluice_bytes_add(&ends, rows->segment_ends.data, rows->segment_ends.size)
+                 ? SLUICE_OK
+                 : SLUICE_E_NOMEM;
+    if (status == SLUICE_OK) {
+        status = sluice_make_list(&columns[0], n, &rows->token_ends, &rows->tokens, n_tokens);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_make_list(&columns[1], n, &rows->segment_ends, &rows->segments,
+                                  rows->n_segments);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_make_fixed(&columns[2], n, &rows->padding, NULL, 0);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_make_list(&columns[3], n, &ends, &rows->origins, rows->n_segments);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_make_struct(&out, n, 4, columns);
+    } else {
+        for (int k = 0; k < 4; k++) {
+            if (columns[k].release != NULL) {
+                columns[k].release(&columns[k]);
+            }
+        }
+    }
+    sluice_bytes_free(&ends);
+    rows_deinit(rows);
+    if (status != SLUICE_OK) {
+        return nomem(err);
+    }
+    status = emit->batch(emit, &out);
+    return status == SLUICE_OK ? SLUICE_OK
+                               : sluice_fail(err, status, "", "the host refused packed rows");
+}
+
+/* Ends the open row, padded if that is asked for; emits the rows when they are many. */
+static sluice_status row_end(struct worker *worker, struct sluice_emit *emit,
+                             struct sluice_error *err)
+{
+    const struct stage *stage = worker->stage;
+    struct rows *rows = &worker->rows;
+    uint32_t room = (uint32_t)stage->config.sequence_length - rows->filled;
+    int32_t padding = stage->config.pad != 0 ? (int32_t)room : 0;
+    int32_t token_end;
+    int32_t segment_end;
+
+    if (!sluice_bytes_reserve(&rows->tokens, (uint64_t)padding * sizeof(uint32_t))) {
+        return nomem(err);
+    }
+    for (int32_t i = 0; i < padding; i++) {
+        memcpy(rows->tokens.data + rows->tokens.size, &stage->pad_id, sizeof stage->pad_id);
+        rows->tokens.size += sizeof stage->pad_id;
+    }
+    token_end = (int32_t)(rows->tokens.size / sizeof(uint32_t));
+    segment_end = (int32_t)rows->n_segments;
+    if (!sluice_bytes_add(&rows->token_ends, &token_end, sizeof token_end) ||
+        !sluice_bytes_add(&rows->segment_ends, &segment_end, sizeof segment_end) ||
+        !sluice_bytes_add(&rows->padding, &padding, sizeof padding)) {
+        return nomem(err);
+    }
+    worker->out += rows->filled;
+    worker->pad += padding;
+    worker->sequences++;
+    rows->filled = 0;
+    rows->n++;
+    return rows->tokens.size >= BATCH_BYTES ? rows_emit(rows, emit, err) : SLUICE_OK;
+}
+
+/* Tells what was counted since the last time. */
+static sluice_status tell(struct worker *worker, int64_t documents, int64_t in,
+                          struct sluice_emit *emit, struct sluice_error *err)
+{
+    const struct {
+        const char *name;
+        int64_t delta;
+    } measures[] = {
+        { "documents", documents },         { "tokens.in", in },
+        { "tokens.out", worker->out },      { "padding", worker->pad },
+        { "sequences", worker->sequences }, { "documents_cut", worker->cut },
+    };
+
+    for (size_t k = 0; k < sizeof measures / sizeof measures[0]; k++) {
+        sluice_status status = measures[k].delta == 0
+                                   ? SLUICE_OK
+                                   : emit->measure(emit, measures[k].name, measures[k].delta);
+        if (status != SLUICE_OK) {
+            return sluice_fail(err, status, "", "the host refused a measure");
+        }
+    }
+    worker->out = worker->pad = worker->sequences = worker->cut = 0;
+    return SLUICE_OK;
+}
+
+/* ---- process and flush ---- */
+
+static sluice_status concat(struct worker *worker, const uint32_t *tokens, size_t n,
+                            uint64_t origin, struct sluice_emit *emit, struct sluice_error *err)
+{
+    size_t left = n;
+    int pieces = 0;
+
+    while (left > 0) {
+        bool full = false;
+        uint32_t take = packer_stream_take(&worker->stream, left, &full);
+        sluice_status status =
+            rows_piece(&worker->rows, tokens + (n - left), take, origin) ? SLUICE_OK : nomem(err);
+        if (status == SLUICE_OK && full) {
+            status = row_end(worker, emit, err);
+        }
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        left -= take;
+        pieces++;
+    }
+    worker->cut += pieces > 1;
+    return SLUICE_OK;
+}
+
+static int keep(struct worker *worker, const uint32_t *tokens, size_t n, uint64_t origin)
+{
+    uint32_t length = (uint32_t)n;
+
+    return sluice_bytes_add(&worker->tokens, tokens, n * sizeof *tokens) &&
+           sluice_bytes_add(&worker->lengths, &length, sizeof length) &&
+           sluice_bytes_add(&worker->numbers, &origin, sizeof origin);
+}
+
+static sluice_status pack_process(void *state, const struct sluice_batch *batch,
+                                  struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const struct stage *stage = worker->stage;
+    const struct ArrowArray *tokens = batch->array->children[stage->tokens];
+    const uint64_t *numbers = batch->array->children[stage->row]->buffers[1];
+    int64_t in = 0;
+    sluice_status status = SLUICE_OK;
+
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        size_t n;
+        const uint32_t *ids = sluice_list_u32(tokens, row, &n);
+        in += (int64_t)n;
+        if (n == 0) {
+            continue;
+        }
+        if (stage->config.strategy == BEST_FIT) {
+            status = keep(worker, ids, n, numbers[row]) ? SLUICE_OK : nomem(err);
+        } else {
+            status = concat(worker, ids, n, numbers[row], emit, err);
+        }
+    }
+    return status == SLUICE_OK ? tell(worker, batch->n, in, emit, err) : status;
+}
+
+static sluice_status lay_out(struct worker *worker, const struct packer_plan *plan,
+                             const uint64_t *begins, struct sluice_emit *emit,
+                             struct sluice_error *err)
+{
+    const uint32_t *tokens = (const uint32_t *)(const void *)worker->tokens.data;
+    const uint64_t *numbers = (const uint64_t *)(const void *)worker->numbers.data;
+
+    for (uint64_t row = 0; row < plan->n_rows; row++) {
+        sluice_status status;
+        for (uint64_t k = plan->row_begin[row]; k < plan->row_begin[row + 1]; k++) {
+            const struct packer_segment *segment = &plan->segments[k];
+            if (!rows_piece(&worker->rows, tokens + begins[segment->document] + segment->start,
+                            segment->length, numbers[segment->document])) {
+                return nomem(err);
+            }
+        }
+        status = row_end(worker, emit, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status best_fit(struct worker *worker, struct sluice_emit *emit,
+                              struct sluice_error *err)
+{
+    const struct packer_options how = { .sequence_length =
+                                            (uint32_t)worker->stage->config.sequence_length,
+                                        .pad = worker->stage->config.pad != 0 };
+    const uint32_t *lengths = (const uint32_t *)(const void *)worker->lengths.data;
+    size_t n = (size_t)(worker->lengths.size / sizeof *lengths);
+    struct packer_plan plan;
+    uint64_t *begins;
+    uint64_t at = 0;
+    sluice_status status;
+
+    if (n == 0) {
+        return SLUICE_OK;
+    }
+    begins = malloc(n * sizeof *begins);
+    if (begins == NULL) {
+        return nomem(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        begins[i] = at;
+        at += lengths[i];
+    }
+    status = packer_best_fit(&how, lengths, n, &plan, err);
+    if (status == SLUICE_OK) {
+        worker->cut += (int64_t)plan.stats.documents_cut;
+        status = lay_out(worker, &plan, begins, emit, err);
+    }
+    packer_plan_deinit(&plan);
+    free(begins);
+    return status;
+}
+
+static sluice_status pack_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    sluice_status status = SLUICE_OK;
+
+    if (worker->stage->config.strategy == BEST_FIT) {
+        status = best_fit(worker, emit, err);
+    } else if (worker->rows.filled > 0) {
+        status = row_end(worker, emit, err);
+    }
+    if (status == SLUICE_OK) {
+        status = rows_emit(&worker->rows, emit, err);
+    }
+    return status == SLUICE_OK ? tell(worker, 0, 0, emit, err) : status;
+}
+
+static sluice_status pack_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        return nomem(err);
+    }
+    worker->stage = shared;
+    worker->stream.sequence_length = (uint32_t)worker->stage->config.sequence_length;
+    *out = worker;
+    return SLUICE_OK;
+}
+
+static void pack_worker_close(void *state)
+{
+    struct worker *worker = state;
+
+    rows_deinit(&worker->rows);
+    sluice_bytes_free(&worker->tokens);
+    sluice_bytes_free(&worker->lengths);
+    sluice_bytes_free(&worker->numbers);
+    free(worker);
+}
+
+static const struct sluice_stage pack_stage = {
+    .size = sizeof pack_stage,
+    .name = "pack",
+    .version = "1.0",
+    .summary = "Documents of tokens into rows of a fixed length, by best fit or concatenation",
+    .doc = "best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split: only "
+           "documents longer than a row are cut. Output: `tokens`, `segments` "
+           "(tokens of each piece of the row), `padding` (tokens at the row's end that are "
+           "filling). No token is lost: the ledger holds tokens in and out equal. "
+           "Documents without tokens are in no row.",
+    .example = "docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" } | s.pack { "
+               "sequence_length = 4096 }",
+    .role = SLUICE_ROLE_TRANSFORM,
+    .mode = SLUICE_MODE_ORDERED,
+    .flags = SLUICE_STAGE_CONSUMES,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .conserves = "tokens",
+    .bytes_worker = 8 << 20,
+    .bytes_per_input =
+        4, /* four bytes a token, held and laid out once more at the end; two or more bytes of text a token */
+    .open = pack_open,
+    .prepare = pack_prepare,
+    .worker_open = pack_worker_open,
+    .process = pack_process,
+    .flush = pack_flush,
+    .worker_close = pack_worker_close,
+    .close = pack_close,
+};
+
+static const struct sluice_stage *const stages[] = { &pack_stage, NULL };
+
+static const struct sluice_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_major = SLUICE_ABI_MAJOR,
+    .abi_minor_built = SLUICE_ABI_MINOR,
+    .name = "pack",
+    .version = "1.0",
+    .license = "MIT",
+    .stages = stages,
+};
+
+const struct sluice_plugin *sluice_plugin_v1(void)
+{
+    return &plugin;
+}

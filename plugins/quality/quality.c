@@ -1,0 +1,122 @@
+/* quality - the web quality filters that papers trust: Gopher, FineWeb, C4. This file is what they share; the rules are in sdk/text. */
+#include "quality.h"
+
+sluice_status quality_open(const struct sluice_stage *stage, const void *config, void **shared,
+                           struct sluice_error *err)
+{
+    struct quality *quality = calloc(1, sizeof *quality);
+    void *copy = malloc((size_t)stage->config_size);
+
+    if (quality == NULL || copy == NULL) {
+        free(quality);
+        free(copy);
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
+    }
+    memcpy(copy, config, (size_t)stage->config_size);
+    quality->config = copy;
+    quality->common = copy;
+    quality->stage = stage;
+    *shared = quality;
+    return SLUICE_OK;
+}
+
+sluice_status quality_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    const struct quality *quality = shared;
+    int32_t index;
+    sluice_status status = plan->need(plan, 0, quality->common->over, "utf8?", 0, &index, err);
+
+    if (status == SLUICE_OK) {
+        status = plan->need_derived(plan, 0, "words",
+                                    quality->common->words == 0 ? "rule=whitespace" : "rule=uax29",
+                                    quality->common->over, &index, err);
+    }
+    return status;
+}
+
+sluice_status quality_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct quality_worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
+    }
+    worker->quality = shared;
+    text_scratch_init(&worker->scratch);
+    *out = worker;
+    return SLUICE_OK;
+}
+
+void quality_worker_close(void *state)
+{
+    struct quality_worker *worker = state;
+
+    text_scratch_deinit(&worker->scratch);
+    text_buffer_deinit(&worker->text);
+    free(worker);
+}
+
+void quality_close(void *shared)
+{
+    struct quality *quality = shared;
+
+    free((void *)(uintptr_t)quality->config);
+    free(quality);
+}
+
+sluice_status quality_process(struct quality_worker *worker, const struct sluice_batch *batch,
+                              struct sluice_emit *emit, quality_judge_fn judge,
+                              struct sluice_error *err)
+{
+    const struct ArrowArray *texts = batch->array->children[0];
+    const struct ArrowArray *words = batch->array->children[1];
+    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
+    sluice_status status = verdicts == NULL
+                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
+                               : SLUICE_OK;
+
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        size_t n;
+        size_t n_words;
+        const char *text = sluice_text(texts, row, &n);
+        const struct text_span *spans =
+            (const struct text_span *)(const void *)sluice_list_u64(words, row, &n_words);
+        struct text_doc doc;
+        struct text_verdict verdict;
+        status = text_doc_init(&doc, text, n, spans, n_words, err);
+        if (status == SLUICE_OK) {
+            status = judge(worker, &doc, &verdict, err);
+        }
+        if (status == SLUICE_OK) {
+            verdicts[k].reason = verdict.reason;
+            verdicts[k].value = verdict.value;
+            verdicts[k].limit = verdict.limit;
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = emit->verdicts(emit, verdicts, batch->n);
+    }
+    free(verdicts);
+    return status;
+}
+
+static const struct sluice_stage *const stages[] = {
+    &gopher_quality_stage, &gopher_repetition_stage, &fineweb_quality_stage, &c4_quality_stage, NULL
+};
+
+static const struct sluice_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_major = SLUICE_ABI_MAJOR,
+    .abi_minor_built = SLUICE_ABI_MINOR,
+    .name = "quality",
+    .version = "1.0",
+    .license = "MIT",
+    .stages = stages,
+    .libraries = "utf8proc 2",
+};
+
+const struct sluice_plugin *sluice_plugin_v1(void)
+{
+    return &plugin;
+}

@@ -1,0 +1,433 @@
+/* One JSON record into typed columns: see record.h. Every byte of a record is validated (simdjson's DOM parser): nothing is accepted in
+ * members that nobody reads. */
+#include "record.h"
+
+#include <cstring>
+
+namespace sluice_json
+{
+
+namespace
+{
+
+constexpr size_t big_record = 4u << 20; /* a parser that grew beyond is given back */
+
+bool is_text_kind(Kind kind)
+{
+    return kind == Kind::text || kind == Kind::json;
+}
+
+const char *reason_of(simdjson::error_code code)
+{
+    switch (code) {
+    case simdjson::UTF8_ERROR:
+        return "invalid_utf8";
+    case simdjson::DEPTH_ERROR:
+        return "too_deep";
+    case simdjson::STRING_ERROR:
+    case simdjson::UNESCAPED_CHARS:
+    case simdjson::UNCLOSED_STRING:
+        return "bad_string";
+    case simdjson::NUMBER_ERROR:
+        return "bad_number";
+    case simdjson::CAPACITY:
+        return "record_too_long";
+    default:
+        return "invalid_json";
+    }
+}
+
+/* Past the string whose opening quote stands before p, in text known to be valid JSON: behind the first quote with an even number of
+ * backslashes before it. least: bytes that it has, or fewer. */
+const char *skip_string(const char *p, const char *end, size_t least = 0)
+{
+    const char *begin = p;
+
+    p += least;
+    while (p < end) {
+        const char *quote = static_cast<const char *>(memchr(p, '"', static_cast<size_t>(end - p)));
+        const char *q = quote;
+        if (quote == nullptr) {
+            break;
+        }
+        while (q > begin && q[-1] == '\\') {
+            q--;
+        }
+        if ((quote - q) % 2 == 0) {
+            return quote + 1;
+        }
+        p = quote + 1;
+    }
+    return end;
+}
+
+/* Past the value that begins at p, in text known to be valid JSON. */
+const char *skip_value(const char *p, const char *end)
+{
+    int depth = 0;
+
+    while (p < end) {
+        switch (*p) {
+        case '"':
+            p = skip_string(p + 1, end);
+            if (depth == 0) {
+                return p;
+            }
+            continue;
+        case '{':
+        case '[':
+            depth++;
+            break;
+        case '}':
+        case ']':
+            if (depth == 0) {
+                return p;
+            }
+            if (--depth == 0) {
+                return p + 1;
+            }
+            break;
+        case ',':
+            if (depth == 0) {
+                return p;
+            }
+            break;
+        default:
+            break;
+        }
+        p++;
+    }
+    return end;
+}
+
+const char *skip_space(const char *p, const char *end)
+{
+    while (p < end && (*p == ' ' || *p == '\t' || *p == '\n' || *p == '\r')) {
+        p++;
+    }
+    return p;
+}
+
+} /* namespace */
+
+Records::Records(const Settings &settings)
+    : settings_(settings), parser_(new simdjson::dom::parser),
+      columns_(settings.fields.size() + (settings.metadata ? 3 : 2)),
+      found_(settings.fields.size()), has_(settings.fields.size())
+{
+}
+
+Records::~Records()
+{
+    for (Column &column : columns_) {
+        sluice_bytes_free(&column.values);
+        sluice_bytes_free(&column.offsets);
+        sluice_bytes_free(&column.validity);
+    }
+}
+
+bool Records::begin()
+{
+    bool ok = true;
+
+    rows_ = 0;
+    for (Column &column : columns_) {
+        column.values.size = 0;
+        column.offsets.size = 0;
+        column.validity.size = 0;
+        column.nulls = 0;
+        /* What the last batch took and a little more: columns seldom grow while they are filled. */
+        ok = ok &&
+             sluice_bytes_reserve(&column.values, column.values_last + column.values_last / 8) &&
+             sluice_bytes_reserve(&column.offsets, column.offsets_last + column.offsets_last / 8);
+    }
+    return ok;
+}
+
+sluice_status Records::bad(sluice_emit *emit, uint64_t begin, size_t n, const char *reason,
+                           const std::string &detail)
+{
+    return emit->bad(emit, begin, begin + n, reason, detail.c_str());
+}
+
+bool Records::append(Column &column, bool is_null, const void *data, size_t n, bool is_text)
+{
+    uint64_t row = static_cast<uint64_t>(rows_);
+
+    if (row % 8 == 0) {
+        const char none = 0;
+        if (!sluice_bytes_add(&column.validity, &none, 1)) {
+            return false;
+        }
+    }
+    if (is_null) {
+        column.nulls++;
+    } else {
+        column.validity.data[row / 8] =
+            static_cast<char>(column.validity.data[row / 8] | (1 << (row % 8)));
+    }
+    if (is_text) {
+        int32_t end = static_cast<int32_t>(column.values.size);
+        if (row == 0 && !sluice_bytes_add(&column.offsets, &end, sizeof end)) {
+            return false;
+        }
+        if (column.values.size + n > INT32_MAX || !sluice_bytes_add(&column.values, data, n)) {
+            return false;
+        }
+        end = static_cast<int32_t>(column.values.size);
+        return sluice_bytes_add(&column.offsets, &end, sizeof end) != 0;
+    }
+    return sluice_bytes_add(&column.values, data, n) != 0;
+}
+
+bool Records::append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
+                           const char *uri)
+{
+    const Field &field = settings_.fields[k];
+    Column &column = columns_[k];
+    const uint64_t zero = 0;
+    bool is_null = value == nullptr || value->is_null();
+
+    if (field.id && is_null) {
+        scratch_.assign(uri);
+        scratch_ += ':';
+        scratch_ += std::to_string(begin);
+        return append(column, false, scratch_.data(), scratch_.size(), true);
+    }
+    if (is_null) {
+        return append(column, true, &zero,
+                      is_text_kind(field.kind)      ? 0
+                      : field.kind == Kind::boolean ? 0
+                                                    : 8,
+                      is_text_kind(field.kind));
+    }
+    switch (field.kind) {
+    case Kind::text: {
+        std::string_view text;
+        if (value->is_string()) {
+            text = value->get_string().value_unsafe();
+        } else {
+            scratch_ = simdjson::minify(*value);
+            text = scratch_;
+        }
+        return append(column, false, text.data(), text.size(), true);
+    }
+    case Kind::json:
+        scratch_ = simdjson::minify(*value);
+        return append(column, false, scratch_.data(), scratch_.size(), true);
+    case Kind::integer: {
+        int64_t number = value->get_int64().value_unsafe();
+        return append(column, false, &number, sizeof number, false);
+    }
+    case Kind::number: {
+        double number = value->get_double().value_unsafe();
+        return append(column, false, &number, sizeof number, false);
+    }
+    case Kind::boolean:
+        break;
+    }
+    /* Booleans are bits. */
+    if (rows_ % 8 == 0) {
+        const char none = 0;
+        if (!sluice_bytes_add(&column.values, &none, 1)) {
+            return false;
+        }
+    }
+    if (value->get_bool().value_unsafe()) {
+        column.values.data[rows_ / 8] =
+            static_cast<char>(column.values.data[rows_ / 8] | (1 << (rows_ % 8)));
+    }
+    return append(column, false, nullptr, 0, false);
+}
+
+/* The members that no column takes, byte by byte as they stand. */
+bool Records::append_metadata(const char *data, size_t n)
+{
+    const char *end = data + n;
+    const char *p = skip_space(data, end) + 1;
+
+    scratch_.assign("{");
+    for (p = skip_space(p, end); p < end && *p == '"'; p = skip_space(p, end)) {
+        const char *key = p;
+        const char *key_end = skip_value(p, end);
+        const char *value = skip_space(skip_space(key_end, end) + 1, end);
+        const char *value_end = nullptr;
+        const char *tail;
+        bool taken = false;
+        for (size_t k = 0; k < settings_.fields.size(); k++) {
+            const Field &field = settings_.fields[k];
+            /* A key with escapes is compared unescaped below, by the parser's own view. */
+            if (static_cast<size_t>(key_end - key) == field.key.size() + 2 &&
+                memcmp(key + 1, field.key.data(), field.key.size()) == 0) {
+                taken = true;
+                if (has_[k] && found_[k].is_string()) {
+                    /* Escapes are longer than what they stand for. */
+                    value_end =
+                        skip_string(value + 1, end, found_[k].get_string_length().value_unsafe());
+                }
+            }
+        }
+        if (value_end == nullptr) {
+            value_end = skip_value(value, end);
+        }
+        tail = value_end;
+        while (tail > value &&
+               (tail[-1] == ' ' || tail[-1] == '\t' || tail[-1] == '\r' || tail[-1] == '\n')) {
+            tail--;
+        }
+        if (!taken && memchr(key, '\\', static_cast<size_t>(key_end - key)) != nullptr) {
+            simdjson::dom::parser one;
+            std::string text(key, static_cast<size_t>(key_end - key));
+            std::string_view plain;
+            if (one.parse(text).get(plain) == simdjson::SUCCESS) {
+                for (const Field &field : settings_.fields) {
+                    taken = taken || plain == field.key;
+                }
+            }
+        }
+        if (!taken) {
+            if (scratch_.size() > 1) {
+                scratch_ += ',';
+            }
+            scratch_.append(key, static_cast<size_t>(key_end - key));
+            scratch_ += ':';
+            scratch_.append(value, static_cast<size_t>(tail - value));
+        }
+        p = skip_space(value_end, end);
+        if (p < end && *p == ',') {
+            p++;
+        }
+    }
+    scratch_ += '}';
+    return append(columns_[settings_.fields.size()], scratch_.size() == 2, scratch_.data(),
+                  scratch_.size() == 2 ? 0 : scratch_.size(), true);
+}
+
+sluice_status Records::add(const char *data, size_t n, uint64_t begin, const char *uri,
+                           sluice_emit *emit, sluice_error *err)
+{
+    simdjson::dom::element root;
+    simdjson::dom::object object;
+    simdjson::error_code code;
+    bool ok = true;
+    uint64_t end = begin + n;
+
+    try {
+        code = parser_->parse(data, n, false).get(root);
+        if (code == simdjson::MEMALLOC) {
+            return sluice_fail(
+                err, SLUICE_E_NOMEM, "",
+                "out of memory for a JSON record; give a larger --memory or a smaller max_record");
+        }
+        if (code != simdjson::SUCCESS) {
+            return bad(emit, begin, n, reason_of(code), simdjson::error_message(code));
+        }
+        if (root.get(object) != simdjson::SUCCESS) {
+            return bad(emit, begin, n, "not_an_object",
+                       "found another JSON value, expected an object");
+        }
+        std::fill(has_.begin(), has_.end(), 0);
+        for (simdjson::dom::key_value_pair member : object) {
+            for (size_t k = 0; k < settings_.fields.size(); k++) {
+                if (member.key == settings_.fields[k].key) {
+                    if (has_[k]) {
+                        return bad(emit, begin, n, "duplicate_key",
+                                   "found the member '" + settings_.fields[k].key + "' twice");
+                    }
+                    has_[k] = 1;
+                    found_[k] = member.value;
+                }
+            }
+        }
+        for (size_t k = 0; k < settings_.fields.size(); k++) {
+            const Field &field = settings_.fields[k];
+            bool right = true;
+            if (!has_[k]) {
+                if (settings_.quarantine_missing && !field.id) {
+                    return bad(emit, begin, n, "missing_column", "no member '" + field.key + "'");
+                }
+                continue;
+            }
+            if (found_[k].is_null()) {
+                continue;
+            }
+            switch (field.kind) {
+            case Kind::text:
+                right = found_[k].is_string() ||
+                        (field.id && (found_[k].is_int64() || found_[k].is_uint64()));
+                break;
+            case Kind::integer:
+                right = found_[k].is_int64();
+                break;
+            case Kind::number:
+                right = found_[k].is_number();
+                break;
+            case Kind::boolean:
+                right = found_[k].is_bool();
+                break;
+            case Kind::json:
+                break;
+            }
+            if (!right) {
+                return bad(emit, begin, n, "wrong_type",
+                           "member '" + field.key + "' has another type than its column");
+            }
+        }
+        for (size_t k = 0; ok && k < settings_.fields.size(); k++) {
+            ok = append_field(k, has_[k] ? &found_[k] : nullptr, begin, uri);
+        }
+        ok = ok && (!settings_.metadata || append_metadata(data, n));
+        ok = ok && append(columns_[columns_.size() - 2], false, &begin, sizeof begin, false) &&
+             append(columns_[columns_.size() - 1], false, &end, sizeof end, false);
+        if (n > big_record) {
+            parser_.reset(new simdjson::dom::parser);
+        }
+    } catch (const std::exception &e) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", e.what());
+    }
+    if (!ok) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "",
+                           "out of memory for records, or more than 2 GiB of text in one batch");
+    }
+    rows_++;
+    return SLUICE_OK;
+}
+
+sluice_status Records::finish(sluice_emit *emit, sluice_error *err)
+{
+    std::vector<ArrowArray> arrays(columns_.size());
+    ArrowArray out;
+    sluice_status status = SLUICE_OK;
+    size_t made = 0;
+
+    if (rows_ == 0) {
+        return SLUICE_OK;
+    }
+    for (; made < columns_.size() && status == SLUICE_OK; made++) {
+        Column &column = columns_[made];
+        column.values_last = column.values.size;
+        column.offsets_last = column.offsets.size;
+        bool text = made < settings_.fields.size() ? is_text_kind(settings_.fields[made].kind)
+                                                   : made + 2 < columns_.size();
+        if (column.nulls == 0) {
+            sluice_bytes_free(&column.validity);
+        }
+        status = text ? sluice_make_text(&arrays[made], rows_, &column.offsets, &column.values,
+                                         &column.validity, column.nulls)
+                      : sluice_make_fixed(&arrays[made], rows_, &column.values, &column.validity,
+                                          column.nulls);
+        column.nulls = 0;
+    }
+    if (status == SLUICE_OK) {
+        status =
+            sluice_make_struct(&out, rows_, static_cast<int64_t>(arrays.size()), arrays.data());
+    } else {
+        for (size_t k = 0; k + 1 < made; k++) {
+            arrays[k].release(&arrays[k]);
+        }
+    }
+    return status == SLUICE_OK ? emit->batch(emit, &out)
+                               : sluice_fail(err, status, "", "out of memory for records");
+}
+
+} /* namespace sluice_json */

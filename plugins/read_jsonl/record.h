@@ -1,0 +1,80 @@
+/* One JSON record into typed columns: shared by read_jsonl and read_json. C++17 for simdjson; no exceptions leave it. */
+#ifndef READ_JSONL_RECORD_H
+#define READ_JSONL_RECORD_H
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <simdjson.h>
+
+#include "sluice_arrays.h"
+
+namespace sluice_json
+{
+
+enum class Kind { text, integer, number, boolean, json };
+
+struct Field {
+    std::string key; /* in the record */
+    std::string column;
+    Kind kind;
+    bool id; /* numbers become text; absent ids are made from the place */
+};
+
+/* What an opened stage knows. */
+struct Settings {
+    std::vector<Field> fields;
+    bool metadata;           /* the rest of the members, verbatim */
+    bool quarantine_missing; /* a record without the text column is bad (else: null) */
+};
+
+/* Columns in the making. */
+struct Column {
+    sluice_bytes values{}, offsets{}, validity{};
+    uint64_t values_last = 0, offsets_last = 0; /* bytes of the last batch */
+    int64_t nulls = 0;
+};
+
+/* Reads records into columns; one a worker. */
+class Records
+{
+  public:
+    explicit Records(const Settings &settings);
+    ~Records();
+    Records(const Records &) = delete;
+    Records &operator=(const Records &) = delete;
+
+    /* False = out of memory. */
+    bool begin();
+    /* data[n .. n+63] must be readable. A bad record is reported through emit and leaves the columns as they were. */
+    sluice_status add(const char *data, size_t n, uint64_t begin, const char *uri,
+                      sluice_emit *emit, sluice_error *err);
+    /* Emits what was read. */
+    sluice_status finish(sluice_emit *emit, sluice_error *err);
+    int64_t rows() const
+    {
+        return rows_;
+    }
+
+  private:
+    sluice_status bad(sluice_emit *emit, uint64_t begin, size_t n, const char *reason,
+                      const std::string &detail);
+    bool append(Column &column, bool is_null, const void *data, size_t n, bool is_text);
+    bool append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
+                      const char *uri);
+    bool append_metadata(const char *data, size_t n);
+    void undo();
+
+    const Settings &settings_;
+    std::unique_ptr<simdjson::dom::parser> parser_;
+    std::vector<Column> columns_; /* fields, then metadata, _begin, _end */
+    std::vector<simdjson::dom::element> found_;
+    std::vector<char> has_;
+    std::string scratch_;
+    int64_t rows_ = 0;
+};
+
+} /* namespace sluice_json */
+
+#endif

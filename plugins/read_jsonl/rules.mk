@@ -1,0 +1,2 @@
+NEEDS  := simdjson
+DEBIAN := libsimdjson-dev

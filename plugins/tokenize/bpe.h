@@ -1,0 +1,125 @@
+/* bpe.h — byte-level byte-pair encoding: text in, token ids out, equal to tiktoken and Hugging Face
+ * tokenizers.
+ *
+ * Owns: `struct bpe` (an immutable vocabulary with its merge tables, pre-tokenizer, normalizer and
+ * special tokens) and `struct bpe_worker` (scratch and a piece cache of one thread).
+ * Depends on: sluice.h for status codes and the error struct; libjansson, libpcre2-8, libutf8proc,
+ * libxxhash inside.
+ * Promises: ids are a function of (file, options, text) alone: never of the cache, the thread,
+ * earlier texts, the locale or the Unicode version of a linked library. Whatever a file asks for
+ * and this engine does not do is refused at load, by name. Time is O(n log n) in the length of the
+ * text for any text under the patterns that have a hand-written scanner.
+ *
+ * Unicode: character classes are those of Unicode 16.0 (tiktoken's regex-syntax and tokenizers'
+ * Oniguruma); NFC follows Unicode 9.0 as tokenizers' normalizer does: characters assigned later
+ * neither compose nor reorder. */
+#ifndef TOKENIZE_BPE_H
+#define TOKENIZE_BPE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sluice.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct bpe;
+struct bpe_worker;
+
+/* What happens to a special token's text (`<|endoftext|>`) that stands in a document. */
+enum bpe_specials {
+    /* It is encoded as the text it is (tiktoken's encode_ordinary): the safe default. */
+    BPE_SPECIALS_ORDINARY = 0,
+    /* It becomes the special token's id (tokenizers' default, tiktoken's allowed_special="all"). */
+    BPE_SPECIALS_ALLOW = 1,
+    /* bpe_encode returns SLUICE_E_DATA (tiktoken's encode() default). */
+    BPE_SPECIALS_REFUSE = 2
+};
+
+/* A special token beyond those the file or the known vocabulary holds. */
+struct bpe_special {
+    const char *content; /* UTF-8, not empty */
+    uint32_t id;         /* must not be the id of an ordinary token with other bytes */
+};
+
+/* Zeroed means: defaults. Borrowed for the call of bpe_load only. */
+struct bpe_options {
+    /* Pre-tokenization regex of a `.tiktoken` file; NULL = known by the file's content. An error
+     * for tokenizer.json, which carries its own. */
+    const char *pattern;
+    /* Special tokens to add, e.g. those of o200k_harmony; NULL with n_extra 0. */
+    const struct bpe_special *extra;
+    size_t n_extra;
+    enum bpe_specials specials;
+};
+
+/* Loads a vocabulary from `size` bytes at `data` (borrowed for the call). The kind is known by
+ * content: a `.tiktoken` file ("base64 rank" lines) or a Hugging Face tokenizer.json of the
+ * byte-level BPE family.
+ * Gives *out, to be destroyed by bpe_destroy; thread-safe to share once loaded.
+ * Errors: SLUICE_E_CONFIG (not one of the two kinds, a feature this engine lacks, an unknown
+ * .tiktoken without a pattern), SLUICE_E_NOMEM. */
+int32_t bpe_load(const void *data, size_t size, const struct bpe_options *options, struct bpe **out,
+                 struct sluice_error *err);
+
+/* Takes `bpe` (NULL is fine); no worker of it may be alive. */
+void bpe_destroy(struct bpe *bpe);
+
+/* The highest id + 1, special and added tokens included. */
+uint32_t bpe_vocab_size(const struct bpe *bpe);
+
+/* The id of the special or added token with exactly this content. SLUICE_E_CONFIG when there is
+ * none (*id untouched); no message is written, the caller knows which option asked. */
+int32_t bpe_special_id(const struct bpe *bpe, const char *content, uint32_t *id);
+
+/* The n-th special or added token, n from 0, in order of id; SLUICE_E_CONFIG when there are fewer.
+ * *content lives as long as `bpe`. Any out parameter may be NULL. *special is 0 for an added token
+ * that is ordinary text (Qwen's `<think>`). */
+int32_t bpe_special_at(const struct bpe *bpe, size_t n, const char **content, uint32_t *id,
+                       int *special);
+
+/* The special token that ends (begins) a document, when the known vocabulary or the file's
+ * post-processor says so, or when the vocabulary holds exactly the customary one (`<|endoftext|>`,
+ * `<|end_of_text|>`, `<｜end▁of▁sentence｜>`, `</s>`; for the beginning `<|begin_of_text|>`,
+ * `<｜begin▁of▁sentence｜>`, `<s>`, `<|startoftext|>`). SLUICE_E_CONFIG when nothing says so.
+ * *content (may be NULL) lives as long as `bpe`. */
+int32_t bpe_eos(const struct bpe *bpe, uint32_t *id, const char **content);
+int32_t bpe_bos(const struct bpe *bpe, uint32_t *id, const char **content);
+
+/* The bytes that token `id` stands for (a special token: its content). *bytes lives as long as
+ * `bpe`, is not terminated, and is not UTF-8 by itself where a token ends inside a character.
+ * SLUICE_E_DATA for an id with no token; no message. */
+int32_t bpe_decode_token(const struct bpe *bpe, uint32_t id, const char **bytes, size_t *len);
+
+/* The bytes of memory `bpe` holds. */
+size_t bpe_memory(const struct bpe *bpe);
+
+/* Creates the scratch of one thread. `cache_bytes` bounds the piece cache (0 = 8 MiB; rounded down
+ * to a power of two, at least 64 KiB); scratch beyond it is O(longest piece). `bpe` must outlive
+ * the worker. SLUICE_E_NOMEM. */
+int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes, struct bpe_worker **out,
+                          struct sluice_error *err);
+void bpe_worker_destroy(struct bpe_worker *worker);
+
+/* The number of ids that any text of `len` bytes needs at most: len, except where the file
+ * normalizes to NFC (3 * len: a 4-byte character may become 12 bytes) or puts a space in front (+ 1
+ * for each part between added tokens). SIZE_MAX when it does not fit. */
+size_t bpe_encode_bound(const struct bpe *bpe, size_t len);
+
+/* Encodes `len` bytes of valid UTF-8 at `text` (need not be terminated; NULL when len is 0) into
+ * out[0 .. *n). No beginning- or end-of-text token is added.
+ * Errors: SLUICE_E_DATA (a special token under BPE_SPECIALS_REFUSE; a custom pattern that
+ * backtracks beyond its limit), SLUICE_E_NOMEM, SLUICE_E_CONFIG (cap is too small: bpe_encode_bound
+ * says how large). *n is 0 on error, what was written to out is unspecified. Text that is not valid
+ * UTF-8 is encoded in some way that decodes to the same bytes, without a promise which (with NFC:
+ * its invalid bytes stay as they are). */
+int32_t bpe_encode(struct bpe_worker *worker, const char *text, size_t len, uint32_t *out,
+                   size_t cap, size_t *n, struct sluice_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

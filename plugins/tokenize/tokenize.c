@@ -1,0 +1,449 @@
+/* tokenize - a column of token ids beside a column of text. The encoder is bpe.h; this file reads its options, knows which tokens begin and
+ * end a document, and leaves facts about the vocabulary for the stages and manifests downstream. */
+#include <sluice_arrays.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <xxhash.h>
+
+#include "bpe.h"
+
+struct config {
+    const char *tokenizer, *over, *pattern, *eos, *bos;
+    int32_t specials;
+};
+
+static const struct sluice_option options[] = {
+    { .name = "tokenizer",
+      .doc = "Vocabulary: a .tiktoken file or a tokenizer.json of the byte-level BPE family.",
+      .type = SLUICE_OPT_PATH,
+      .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
+      .offset = offsetof(struct config, tokenizer) },
+    { .name = "over",
+      .doc = "Column that holds the text.",
+      .def = "text",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, over) },
+    { .name = "pattern",
+      .doc = "Regular expression that cuts the text for a .tiktoken file whose vocabulary is not "
+             "known.",
+      .type = SLUICE_OPT_STRING,
+      .offset = offsetof(struct config, pattern) },
+    { .name = "eos",
+      .doc = "Token behind each document: \"none\", \"default\" (the vocabulary's own; also "
+             "\"true\"), or a special token's text.",
+      .def = "none",
+      .type = SLUICE_OPT_STRING,
+      .offset = offsetof(struct config, eos) },
+    { .name = "bos",
+      .doc = "Token before each document: \"none\", \"default\" (the vocabulary's own; also "
+             "\"true\"), or a special token's text.",
+      .def = "none",
+      .type = SLUICE_OPT_STRING,
+      .offset = offsetof(struct config, bos) },
+    { .name = "specials",
+      .doc = "What the text of a special token inside a document is: ordinary text, that token, or "
+             "a reason for quarantine.",
+      .def = "ordinary",
+      .choices = "ordinary|allow|refuse",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, specials) },
+};
+
+/* A token at the edge of documents. */
+struct edge {
+    uint32_t id;
+    bool known; /* id is one */
+    bool added; /* documents get it */
+};
+
+struct stage {
+    struct config config;
+    struct bpe *bpe;
+    struct edge eos, bos;
+    char hash[33]; /* XXH3-128 of the file */
+};
+
+struct worker {
+    const struct stage *stage;
+    struct bpe_worker *bpe;
+    uint32_t *ids;
+    size_t capacity;
+};
+
+/* ---- open ---- */
+
+static bool is_word(const char *text, const char *a, const char *b)
+{
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0;
+}
+
+/* The special tokens of the vocabulary, for a message. */
+static void list_specials(const struct bpe *bpe, char *text, size_t size)
+{
+    size_t used = 0;
+    const char *content;
+    int special;
+
+    text[0] = '\0';
+    for (size_t k = 0; bpe_special_at(bpe, k, &content, NULL, &special) == SLUICE_OK; k++) {
+        int n;
+        if (!special) {
+            continue;
+        }
+        n = snprintf(text + used, size - used, "%s%.60s", used > 0 ? ", " : "", content);
+        if (n < 0 || (size_t)n >= size - used) {
+            snprintf(text + (used < size - 5 ? used : size - 5), 5, " ...");
+            return;
+        }
+        used += (size_t)n;
+    }
+}
+
+static sluice_status choose_edge(const struct bpe *bpe, const char *option, const char *wanted,
+                                 int32_t (*customary)(const struct bpe *, uint32_t *,
+                                                      const char **),
+                                 struct edge *out, struct sluice_error *err)
+{
+    char message[900];
+    char specials[400];
+
+    out->known = customary(bpe, &out->id, NULL) == SLUICE_OK;
+    out->added = wanted != NULL && wanted[0] != '\0' && !is_word(wanted, "none", "false");
+    if (!out->added) {
+        return SLUICE_OK;
+    }
+    if (is_word(wanted, "default", "true")) {
+        if (out->known) {
+            return SLUICE_OK;
+        }
+        list_specials(bpe, specials, sizeof specials);
+        snprintf(message, sizeof message,
+                 "nothing in the vocabulary says which token is its %s; name one of its special "
+                 "tokens: %s",
+                 option, specials[0] != '\0' ? specials : "(it has none)");
+        return sluice_fail(err, SLUICE_E_CONFIG, option, message);
+    }
+    if (bpe_special_id(bpe, wanted, &out->id) != SLUICE_OK) {
+        list_specials(bpe, specials, sizeof specials);
+        snprintf(message, sizeof message,
+                 "found \"%.100s\", which is no special token of the vocabulary; expected none, "
+                 "default or one of %s",
+                 wanted, specials[0] != '\0' ? specials : "(it has none)");
+        return sluice_fail(err, SLUICE_E_CONFIG, option, message);
+    }
+    out->known = true;
+    return SLUICE_OK;
+}
+
+static void tokenize_close(void *shared)
+{
+    struct stage *stage = shared;
+
+    bpe_destroy(stage->bpe);
+    free(stage);
+}
+
+static sluice_status tokenize_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                   const void *config, void **shared, struct sluice_error *err)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+    struct bpe_options how = { 0 };
+    const void *data;
+    uint64_t size;
+    XXH128_hash_t hash;
+    sluice_status status;
+
+    if (stage == NULL) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a tokenizer");
+    }
+    stage->config = *(const struct config *)config;
+    how.pattern = stage->config.pattern != NULL && stage->config.pattern[0] != '\0'
+                      ? stage->config.pattern
+                      : NULL;
+    how.specials = stage->config.specials == 0   ? BPE_SPECIALS_ORDINARY
+                   : stage->config.specials == 1 ? BPE_SPECIALS_ALLOW
+                                                 : BPE_SPECIALS_REFUSE;
+    status = SLUICE_HAS(api, read_file)
+                 ? api->read_file(host, stage->config.tokenizer, &data, &size, err)
+                 : sluice_fail(err, SLUICE_E_INTERNAL, "", "the host can't read files for plugins");
+    if (status == SLUICE_OK) {
+        hash = XXH3_128bits(data, (size_t)size);
+        snprintf(stage->hash, sizeof stage->hash, "%016llx%016llx", (unsigned long long)hash.high64,
+                 (unsigned long long)hash.low64);
+        status = bpe_load(data, (size_t)size, &how, &stage->bpe, err);
+    }
+    if (status == SLUICE_OK) {
+        status = choose_edge(stage->bpe, "eos", stage->config.eos, bpe_eos, &stage->eos, err);
+    }
+    if (status == SLUICE_OK) {
+        status = choose_edge(stage->bpe, "bos", stage->config.bos, bpe_bos, &stage->bos, err);
+    }
+    if (status != SLUICE_OK) {
+        tokenize_close(stage);
+        return status;
+    }
+    *shared = stage;
+    return SLUICE_OK;
+}
+
+/* ---- prepare ---- */
+
+/* {"file":"o200k_base.tiktoken","xxh3":"..."} */
+static sluice_status note_tokenizer(const struct stage *stage, struct sluice_plan *plan,
+                                    struct sluice_error *err)
+{
+    const char *slash = strrchr(stage->config.tokenizer, '/');
+    struct sluice_bytes json = { 0 };
+    int ok = sluice_bytes_add(&json, "{\"file\":\"", 9);
+    sluice_status status;
+
+    for (const char *p = slash != NULL ? slash + 1 : stage->config.tokenizer; ok && *p != '\0';
+         p++) {
+        char escaped[8];
+        unsigned char c = (unsigned char)*p;
+        int n = c < 0x20
+                    ? snprintf(escaped, sizeof escaped, "\\u%04x", c)
+                    : snprintf(escaped, sizeof escaped, c == '"' || c == '\\' ? "\\%c" : "%c", c);
+        ok = sluice_bytes_add(&json, escaped, (uint64_t)n);
+    }
+    ok = ok && sluice_bytes_add(&json, "\",\"xxh3\":\"", 10) &&
+         sluice_bytes_add(&json, stage->hash, strlen(stage->hash)) &&
+         sluice_bytes_add(&json, "\"}", 3);
+    status = ok ? plan->note(plan, "tokenizer", json.data, err)
+                : sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for notes");
+    sluice_bytes_free(&json);
+    return status;
+}
+
+static sluice_status note_edge(const struct edge *edge, const char *name, struct sluice_plan *plan,
+                               struct sluice_error *err)
+{
+    char json[64] = "null";
+
+    if (edge->known) {
+        snprintf(json, sizeof json, "{\"id\":%u,\"added\":%s}", edge->id,
+                 edge->added ? "true" : "false");
+    }
+    return plan->note(plan, name, json, err);
+}
+
+static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
+                                      struct sluice_error *err)
+{
+    const struct stage *stage = shared;
+    char metadata[200];
+    char number[16];
+    int32_t index;
+    int n;
+    sluice_status status = plan->need(plan, 0, stage->config.over, "utf8?", 0, &index, err);
+
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    snprintf(number, sizeof number, "%u", bpe_vocab_size(stage->bpe));
+    n = snprintf(metadata, sizeof metadata, "vocab_size=%s\ntokenizer=%s", number, stage->hash);
+    if (stage->eos.known) {
+        n += snprintf(metadata + n, sizeof metadata - (size_t)n, "\neos=%u", stage->eos.id);
+    }
+    if (stage->bos.known) {
+        snprintf(metadata + n, sizeof metadata - (size_t)n, "\nbos=%u", stage->bos.id);
+    }
+    status = plan->add(plan, "tokens", "list<uint32>", metadata, err);
+    if (status == SLUICE_OK) {
+        status = note_tokenizer(stage, plan, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->note(plan, "vocab_size", number, err);
+    }
+    if (status == SLUICE_OK) {
+        status = note_edge(&stage->eos, "eos", plan, err);
+    }
+    return status == SLUICE_OK ? note_edge(&stage->bos, "bos", plan, err) : status;
+}
+
+/* ---- rows ---- */
+
+static sluice_status tokenize_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+    sluice_status status;
+
+    if (worker == NULL) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a tokenizer's worker");
+    }
+    worker->stage = shared;
+    status = bpe_worker_create(worker->stage->bpe, 0, &worker->bpe, err);
+    if (status != SLUICE_OK) {
+        free(worker);
+        return status;
+    }
+    *out = worker;
+    return SLUICE_OK;
+}
+
+static void tokenize_worker_close(void *state)
+{
+    struct worker *worker = state;
+
+    bpe_worker_destroy(worker->bpe);
+    free(worker->ids);
+    free(worker);
+}
+
+/* The ids of one document to worker->ids[0 .. *n). */
+static sluice_status encode(struct worker *worker, const char *text, size_t length, size_t *n,
+                            struct sluice_error *err)
+{
+    const struct stage *stage = worker->stage;
+    size_t bound = bpe_encode_bound(stage->bpe, length);
+    size_t begin = stage->bos.added ? 1 : 0;
+    sluice_status status;
+
+    *n = 0;
+    if (length == 0) {
+        return SLUICE_OK;
+    }
+    if (bound > SIZE_MAX / sizeof *worker->ids - 2) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "a text is too long to be encoded");
+    }
+    if (bound + 2 > worker->capacity) {
+        size_t capacity = bound + bound / 2 + 1024 < SIZE_MAX / sizeof *worker->ids
+                              ? bound + bound / 2 + 1024
+                              : bound + 2;
+        free(worker->ids);
+        worker->capacity = 0;
+        worker->ids = malloc(capacity * sizeof *worker->ids);
+        if (worker->ids == NULL) {
+            return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
+        }
+        worker->capacity = capacity;
+    }
+    status = bpe_encode(worker->bpe, text, length, worker->ids + begin, worker->capacity - begin, n,
+                        err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    *n += begin;
+    if (stage->bos.added) {
+        worker->ids[0] = stage->bos.id;
+    }
+    if (stage->eos.added) {
+        worker->ids[(*n)++] = stage->eos.id;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status encode_rows(struct worker *worker, const struct sluice_batch *batch,
+                                 struct sluice_bytes *offsets, struct sluice_bytes *items,
+                                 int64_t *total, struct sluice_error *err)
+{
+    const struct ArrowArray *texts = batch->array->children[0];
+    int32_t end = 0;
+
+    if (!sluice_bytes_reserve(offsets, ((uint64_t)batch->n + 1) * sizeof end) ||
+        !sluice_bytes_add(offsets, &end, sizeof end)) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
+    }
+    for (int64_t k = 0; k < batch->n; k++) {
+        size_t length;
+        size_t n;
+        const char *text = sluice_text(texts, sluice_row(batch, k), &length);
+        sluice_status status = encode(worker, text, length, &n, err);
+        if (status != SLUICE_OK) {
+            if (status == SLUICE_E_DATA && err != NULL) {
+                err->row = sluice_row(batch, k);
+            }
+            return status;
+        }
+        if (n > (size_t)(INT32_MAX - end)) {
+            return sluice_fail(err, SLUICE_E_DATA, "tokens",
+                               "a batch has more than 2147483647 tokens");
+        }
+        end += (int32_t)n;
+        if (!sluice_bytes_add(items, worker->ids, n * sizeof *worker->ids) ||
+            !sluice_bytes_add(offsets, &end, sizeof end)) {
+            return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
+        }
+    }
+    *total = end;
+    return SLUICE_OK;
+}
+
+static sluice_status tokenize_process(void *state, const struct sluice_batch *batch,
+                                      struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    struct sluice_bytes offsets = { 0 };
+    struct sluice_bytes items = { 0 };
+    struct ArrowArray list;
+    struct ArrowArray out;
+    int64_t total = 0;
+    sluice_status status = encode_rows(worker, batch, &offsets, &items, &total, err);
+
+    if (status != SLUICE_OK) {
+        sluice_bytes_free(&offsets);
+        sluice_bytes_free(&items);
+        return status;
+    }
+    status = sluice_make_list(&list, batch->n, &offsets, &items, total);
+    if (status == SLUICE_OK) {
+        status = sluice_make_struct(&out, batch->n, 1, &list);
+    }
+    if (status != SLUICE_OK) {
+        return sluice_fail(err, status, "", "out of memory for tokens");
+    }
+    status = emit->batch(emit, &out);
+    if (status == SLUICE_OK) {
+        status = emit->measure(emit, "tokens", total);
+    }
+    if (status == SLUICE_OK) {
+        status = emit->measure(emit, "documents", batch->n);
+    }
+    return status == SLUICE_OK ? SLUICE_OK
+                               : sluice_fail(err, status, "", "the host refused the tokens");
+}
+
+static const struct sluice_stage tokenize_stage = {
+    .size = sizeof tokenize_stage,
+    .name = "tokenize",
+    .version = "1.0",
+    .summary =
+        "Token ids of a text by byte-level BPE, equal to tiktoken and Hugging Face tokenizers",
+    .doc = "Adds `tokens` (list<uint32>). An empty or null text has no tokens, not even `bos` and "
+           "`eos`, as in Megatron's preprocess_data. Stages behind it "
+           "read vocab_size, tokenizer (XXH3-128 of the file), eos and bos from the column's "
+           "metadata.",
+    .example = "docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" }",
+    .role = SLUICE_ROLE_ANNOTATOR,
+    .mode = SLUICE_MODE_STATELESS,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .bytes_shared = 64 << 20,
+    .bytes_worker = 24 << 20,
+    .open = tokenize_open,
+    .prepare = tokenize_prepare,
+    .worker_open = tokenize_worker_open,
+    .process = tokenize_process,
+    .worker_close = tokenize_worker_close,
+    .close = tokenize_close,
+};
+
+static const struct sluice_stage *const stages[] = { &tokenize_stage, NULL };
+
+static const struct sluice_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_major = SLUICE_ABI_MAJOR,
+    .abi_minor_built = SLUICE_ABI_MINOR,
+    .name = "tokenize",
+    .version = "1.0",
+    .license = "MIT",
+    .stages = stages,
+    .libraries = "pcre2 10, utf8proc 2, jansson 2",
+};
+
+const struct sluice_plugin *sluice_plugin_v1(void)
+{
+    return &plugin;
+}

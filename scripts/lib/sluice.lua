@@ -1,0 +1,322 @@
+-- The pipeline language: `local s = require "sluice"`. Builds the graph through the core's primitives (`core`, given by the host as the
+-- chunk's argument) and adds nothing to what they can do. Runs in the planner's state and again, with a core that only counts,
+-- in the state of every worker, where it finds the functions of Lua stages by their number; so whatever happens here must depend on the
+-- script and its arguments alone.
+
+local core = ...
+
+local M = {}
+local Node, Template = {}, {}
+local std            -- composites of the standard library, loaded when first asked for
+
+local function fail(message, ...)
+  core.fail(string.format(message, ...))
+end
+
+local function is_node(x) return getmetatable(x) == Node end
+local function is_template(x) return getmetatable(x) == Template end
+
+local function describe(x)
+  if is_node(x) then return "a stream of rows" end
+  if is_template(x) then return "the stage '" .. x.name .. "'" end
+  if type(x) == "string" then return string.format("string %q", x) end
+  return type(x)
+end
+
+-- ---- nodes ------------------------------------------------------------------------------------------------------------------
+
+local function node(id) return setmetatable({ id = id }, Node) end
+
+-- group > 0: nodes made inside one composite
+local group, groups = 0, 0
+
+local function add(kind, name, where)
+  local id = core.node(kind, name, where)
+  core.group(id, group)
+  return id
+end
+
+function Node.__index(self, key)
+  if key == "dropped" then
+    local name = core.name(rawget(self, "id")) .. ".dropped"
+    local id = add("dropped", name, core.where())
+    core.connect(id, rawget(self, "id"))
+    return node(id)
+  end
+  fail("a stream has no '%s'; it has .dropped, and | pipes it into a stage", tostring(key))
+end
+
+function Node.__newindex() fail("a stream can't be changed; pipe it into a stage with |") end
+function Node.__tostring(self) return "stream " .. core.name(rawget(self, "id")) end
+
+-- ---- stages -----------------------------------------------------------------------------------------------------------------
+
+-- A template is a stage with its options, not yet in the graph. apply(input node) returns the node behind it.
+local function template(name, where, apply)
+  return setmetatable({ name = name, where = where, apply = apply }, Template)
+end
+
+local function pipe(left, right)
+  if not is_template(right) then
+    fail("the right side of | must be a stage, such as s.write_jsonl { \"out\" }; found %s", describe(right))
+  end
+  if is_node(left) then
+    return right.apply(left)
+  end
+  if is_template(left) then
+    return template(left.name .. "|" .. right.name, left.where, function(input) return pipe(pipe(input, left), right) end)
+  end
+  fail("the left side of | must be a stream of rows or a stage; found %s", describe(left))
+end
+
+Node.__bor, Template.__bor = pipe, pipe
+
+function Template.__index(self, key)
+  if key == "dropped" then
+    fail("'%s' is not in the pipeline yet: name the stream behind it (local x = docs | s.%s {...}) and take x.dropped", rawget(self, "name"),
+         rawget(self, "name"))
+  end
+  return nil
+end
+
+-- Splits what stands between { } into named options and the positional one.
+local function split_options(name, given)
+  if given == nil then given = {} end
+  if type(given) ~= "table" or is_node(given) or is_template(given) then
+    return {}, given
+  end
+  local named, positional = {}, nil
+  for key, value in pairs(given) do
+    if math.type(key) == "integer" then
+      if key ~= 1 then
+        if positional == nil or given[1] == positional then positional = {} end
+      end
+    elseif type(key) == "string" then
+      if is_node(value) then value = core.name(value.id) end
+      named[key] = value
+    else
+      fail("'%s': found an option with the name %s, expected a word", name, tostring(key))
+    end
+  end
+  if #given == 1 then
+    positional = given[1]
+  elseif #given > 1 then
+    positional = {}
+    for i, value in ipairs(given) do positional[i] = value end
+  end
+  return named, positional
+end
+
+-- Puts a configured stage behind one or two inputs.
+local function put(entry, base, where, named, positional, inputs)
+  local id = add("stage", base, where)
+  core.stage(id, entry, named, positional)
+  for _, input in ipairs(inputs) do
+    if not is_node(input) then fail("'%s' needs a stream of rows before it; found %s", base, describe(input)) end
+    core.connect(id, input.id)
+  end
+  return node(id)
+end
+
+local function stage_function(name, plugin)
+  local entry = core.find(name, plugin)
+  return function(given)
+    local where = core.where()
+    local named, positional = split_options(name, given)
+    local side = nil
+    if named.side ~= nil then
+      fail("'%s': an option can't be called 'side'", name)
+    end
+    return template(name, where, function(input) return put(entry, name, where, named, positional, { input }) end)
+  end
+end
+
+-- For composites: a stage with a side input, `s.stage("drop_list", { over = "text" }, main, side)`.
+function M.stage(name, options, main, side, partitions)
+  local entry = core.find(name)
+  local named, positional = split_options(name, options)
+  local result = put(entry, name, core.where(), named, positional, side ~= nil and { main, side } or { main })
+  if partitions ~= nil then core.partitions(result.id, partitions) end
+  return result
+end
+
+-- ---- sources ----------------------------------------------------------------------------------------------------------------
+
+-- s.files "corpus/*.zst"; s.files { "a/*.gz", "b/{dump}/*.zst", split = "64MiB", max_record = "64MiB" }
+function M.files(given)
+  local where = core.where()
+  local named, positional = split_options("files", given)
+  local patterns = type(positional) == "table" and positional or { positional }
+  for _, pattern in ipairs(patterns) do
+    if type(pattern) ~= "string" then fail("s.files: found %s, expected a path or pattern", describe(pattern)) end
+  end
+  if #patterns == 0 then fail("s.files: no path or pattern is given; write s.files \"corpus/*.jsonl.zst\"") end
+  local id = add("files", "files", where)
+  core.files(id, patterns, named)
+  return node(id)
+end
+
+-- A snapshot of a dataset: s.dataset "silver/web@12" or "silver/web" (the newest)
+function M.dataset(reference)
+  if type(reference) == "table" then reference = reference[1] end
+  if type(reference) ~= "string" then fail("s.dataset: found %s, expected PATH or PATH@N", describe(reference)) end
+  local id = add("dataset", "dataset", core.where())
+  core.files(id, { reference }, {})
+  return node(id)
+end
+
+function M.union(...)
+  local inputs = { ... }
+  if #inputs == 1 and type(inputs[1]) == "table" and not is_node(inputs[1]) then inputs = inputs[1] end
+  if #inputs < 2 then fail("s.union: found %d stream(s), expected two or more", #inputs) end
+  local id = add("union", "union", core.where())
+  for _, input in ipairs(inputs) do
+    if not is_node(input) then fail("s.union: found %s, expected streams of rows", describe(input)) end
+    core.connect(id, input.id)
+  end
+  return node(id)
+end
+
+-- ---- names, composites, pipelines -------------------------------------------------------------------------------------------
+
+-- s.named("quality", docs | ...): the stream's last stage gets the name
+function M.named(name, stream)
+  if type(name) ~= "string" then fail("s.named: found %s, expected a name", describe(name)) end
+  if is_template(stream) then
+    return template(name, stream.where, function(input)
+      local result = stream.apply(input)
+      core.rename(result.id, name)
+      return result
+    end)
+  end
+  if not is_node(stream) then fail("s.named: found %s, expected a stream of rows or a stage", describe(stream)) end
+  core.rename(stream.id, name)
+  return stream
+end
+
+-- A composite is a function that returns nodes: s.composite { "name", options = {...}, build = function(input, o) return ... end }.
+-- options are declared as in s.heuristic. Nodes made inside count as one stage for forks.
+function M.composite(definition)
+  local name, declared, build = definition[1], definition.options or {}, definition.build
+  if type(name) ~= "string" then fail("s.composite: the first item must be its name") end
+  if type(build) ~= "function" then fail("s.composite '%s': build must be a function(input, options)", name) end
+  return function(given)
+    local where = core.where()
+    local named, positional = split_options(name, given)
+    local options = core.options(name, declared, named, positional)
+    return template(name, where, function(input)
+      if not is_node(input) then fail("'%s' needs a stream of rows before it; found %s", name, describe(input)) end
+      local outer = group
+      if outer == 0 then
+        groups = groups + 1
+        group = groups
+      end
+      core.at(where)
+      local result = build(input, options)
+      core.at(nil)
+      group = outer
+      if not is_node(result) then fail("s.composite '%s': build must return a stream; found %s", name, describe(result)) end
+      core.rename_default(result.id, name)
+      return result
+    end)
+  end
+end
+
+-- s.pipeline { "web", sinks..., max_bad = "0.1%", seed = 0 }
+function M.pipeline(definition)
+  if type(definition) ~= "table" or type(definition[1]) ~= "string" then
+    fail("s.pipeline: the first item must be the pipeline's name: return s.pipeline { \"web\", ... }")
+  end
+  local sinks, named, policies = {}, {}, {}
+  for key, value in pairs(definition) do
+    if type(key) == "string" then named[key] = value end
+  end
+  for i = 2, #definition do
+    local sink = definition[i]
+    if not is_node(sink) then fail("s.pipeline: item %d is %s, expected a stream that ends in a writer", i, describe(sink)) end
+    sinks[#sinks + 1] = sink.id
+  end
+  if #sinks == 0 then fail("s.pipeline '%s' returns no writer: add docs | s.write_jsonl { \"out\" }", definition[1]) end
+  core.pipeline(definition[1], sinks, named)
+  return { pipeline = definition[1] }
+end
+
+-- Declared arguments: s.args { input = { "glob", "corpus/*.jsonl", doc = "what to read" }, ... } returns their values.
+function M.args(declared) return core.args(declared) end
+
+-- local acme = s.plugin "./acme.so"; docs | acme.ppl {...}
+function M.plugin(path)
+  if type(path) == "table" then path = path[1] end
+  local plugin = core.load(path)
+  return setmetatable({}, {
+    __index = function(_, name) return stage_function(name, plugin) end,
+    __newindex = function() fail("a plugin can't be changed") end,
+  })
+end
+
+-- ---- stages in Lua ----------------------------------------------------------------------------------------------------------
+
+-- s.filter { "no_lorem", function(doc, o) ... end, over = "text", run = "stateless", options = {...}, needs = { "lang" } }
+-- The function returns a reason ([a-z0-9_]+) that drops the row, or nil, which keeps it; then optionally value and limit.
+local function lua_stage(role, definition, what)
+  local name, f = definition[1], definition[2] or definition.row
+  if type(name) ~= "string" then fail("s.%s: the first item must be its name", what) end
+  if type(f) ~= "function" then fail("s.%s '%s': the second item must be a function(doc)", what, name) end
+  local given = definition.with or {}
+  local entry = core.lua_stage(role, name, f, definition)
+  local where = core.where()
+  return template(name, where, function(input) return put(entry, name, where, given, nil, { input }) end)
+end
+
+function M.filter(definition) return lua_stage("filter", definition, "filter") end
+
+-- s.annotate { "length", function(doc) return { n_chars = doc.text:chars() } end, adds = { n_chars = "int64" } }
+function M.annotate(definition) return lua_stage("annotate", definition, "annotate") end
+
+-- A heuristic separates measure from threshold:
+--   s.heuristic { "digits", options = { max = { "float", 0.25, min = 0, max = 1 } }, measure = function(doc, o) return number end,
+--                 drop = { above = "max" }, examples = { { "text", keep = true }, ... }, over = "text" }
+-- It returns a stage function: docs | digits { max = 0.3 }.
+function M.heuristic(definition)
+  local name = definition[1]
+  if type(name) ~= "string" then fail("s.heuristic: the first item must be its name") end
+  if type(definition.measure) ~= "function" then fail("s.heuristic '%s': measure must be a function(doc, options)", name) end
+  if type(definition.drop) ~= "table" or (definition.drop.above == nil and definition.drop.below == nil) then
+    fail("s.heuristic '%s': drop must name the option that bounds it: drop = { above = \"max\" } or { below = \"min\" }", name)
+  end
+  local entry = core.lua_stage("heuristic", name, definition.measure, definition)
+  return function(given)
+    local where = core.where()
+    local named, positional = split_options(name, given)
+    return template(name, where, function(input) return put(entry, name, where, named, positional, { input }) end)
+  end
+end
+
+-- A policy judges the run's measures at every barrier: s.policy { "cost", options = {...}, judge = function(o, run) ... end }
+-- judge returns nil, or "warn"/"halt" and a message. Returns a function(options) for s.pipeline { policies = {...} }.
+function M.policy(definition)
+  if type(definition[1]) ~= "string" then fail("s.policy: the first item must be its name") end
+  if type(definition.judge) ~= "function" then fail("s.policy '%s': judge must be a function(options, run)", definition[1]) end
+  return function(given)
+    local named, positional = split_options(definition[1], given)
+    local options = core.options(definition[1], definition.options or {}, named, positional)
+    return core.policy(definition[1], definition.judge, options)
+  end
+end
+
+M.math = core.math
+
+-- ---- everything else is a stage of a plugin ---------------------------------------------------------------------------------
+
+setmetatable(M, {
+  __index = function(_, name)
+    if type(name) ~= "string" then fail("s[%s]: stages have names", tostring(name)) end
+    if std == nil then std = core.module("lib.std", M, core) end
+    local composite = std[name]
+    if composite ~= nil then return composite end
+    return stage_function(name)
+  end,
+  __newindex = function(_, name) fail("s.%s can't be set; use a local", tostring(name)) end,
+})
+
+return M

@@ -1,0 +1,279 @@
+/* sluice_arrays.h - views and makers of Arrow arrays for plugins. Header-only C11/C++17; needs malloc only.
+ *
+ * Views read what process() is given (offsets are 0). Makers take memory collected in struct sluice_bytes and hand it to an ArrowArray
+ * whose release frees it; a maker takes its arguments also when it fails (SLUICE_E_NOMEM). */
+#ifndef SLUICE_ARRAYS_H
+#define SLUICE_ARRAYS_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "sluice.h"
+
+#define SLUICE_INLINE static inline __attribute__((unused))
+
+/* ---- views ---- */
+
+SLUICE_INLINE int sluice_is_null(const struct ArrowArray *a, int64_t row)
+{
+    const uint8_t *validity =
+        a->n_buffers > 0 && a->null_count != 0 ? (const uint8_t *)a->buffers[0] : NULL;
+    return validity != NULL && (validity[row >> 3] >> (row & 7) & 1) == 0;
+}
+
+/* A utf8, binary or json value; a null is "" of length 0. Borrowed. */
+SLUICE_INLINE const char *sluice_text(const struct ArrowArray *a, int64_t row, size_t *n)
+{
+    const int32_t *offsets = (const int32_t *)a->buffers[1];
+    const char *data = (const char *)a->buffers[2];
+    if (sluice_is_null(a, row)) {
+        *n = 0;
+        return "";
+    }
+    *n = (size_t)(offsets[row + 1] - offsets[row]);
+    return *n > 0 ? data + offsets[row] : "";
+}
+
+/* Items of a list<uint64> (spans) or list<uint32> row. */
+SLUICE_INLINE const uint64_t *sluice_list_u64(const struct ArrowArray *a, int64_t row, size_t *n)
+{
+    const int32_t *offsets = (const int32_t *)a->buffers[1];
+    *n = sluice_is_null(a, row) ? 0 : (size_t)(offsets[row + 1] - offsets[row]);
+    return (const uint64_t *)a->children[0]->buffers[1] + offsets[row];
+}
+SLUICE_INLINE const uint32_t *sluice_list_u32(const struct ArrowArray *a, int64_t row, size_t *n)
+{
+    const int32_t *offsets = (const int32_t *)a->buffers[1];
+    *n = sluice_is_null(a, row) ? 0 : (size_t)(offsets[row + 1] - offsets[row]);
+    return (const uint32_t *)a->children[0]->buffers[1] + offsets[row];
+}
+
+/* The k-th selected row of a batch. */
+SLUICE_INLINE int64_t sluice_row(const struct sluice_batch *batch, int64_t k)
+{
+    return batch->rows != NULL ? (int64_t)batch->rows[k] : k;
+}
+
+/* ---- memory ---- */
+
+struct sluice_bytes {
+    char *data;
+    uint64_t size, capacity;
+};
+
+/* Room for n more bytes and 64 readable ones behind them; 0 = out of memory. */
+SLUICE_INLINE int sluice_bytes_reserve(struct sluice_bytes *b, uint64_t n)
+{
+    uint64_t need = b->size + n + SLUICE_PADDING;
+    uint64_t capacity = b->capacity < 256 ? 256 : b->capacity;
+    char *data;
+    if (need <= b->capacity) {
+        return 1;
+    }
+    while (capacity < need) {
+        capacity += capacity / 2;
+    }
+    data = (char *)realloc(b->data, (size_t)capacity);
+    if (data == NULL) {
+        return 0;
+    }
+    b->data = data;
+    b->capacity = capacity;
+    return 1;
+}
+
+SLUICE_INLINE int sluice_bytes_add(struct sluice_bytes *b, const void *data, uint64_t n)
+{
+    if (!sluice_bytes_reserve(b, n)) {
+        return 0;
+    }
+    if (n > 0) {
+        memcpy(b->data + b->size, data, (size_t)n);
+    }
+    b->size += n;
+    return 1;
+}
+
+SLUICE_INLINE void sluice_bytes_free(struct sluice_bytes *b)
+{
+    free(b->data);
+    b->data = NULL;
+    b->size = b->capacity = 0;
+}
+
+/* ---- makers ---- */
+
+struct sluice_array_memory {
+    const void *buffers[3];
+    struct ArrowArray *children[1];
+};
+
+SLUICE_INLINE void sluice_array_release(struct ArrowArray *a)
+{
+    int64_t i;
+    for (i = 0; i < a->n_buffers; i++) {
+        free((void *)(uintptr_t)a->buffers[i]);
+    }
+    for (i = 0; i < a->n_children; i++) {
+        if (a->children[i]->release != NULL) {
+            a->children[i]->release(a->children[i]);
+        }
+        free(a->children[i]);
+    }
+    if (a->n_children > 1 || (a->n_children == 1 && a->n_buffers == 1)) {
+        free(a->children);
+    }
+    free(a->private_data);
+    a->release = NULL;
+}
+
+/* An array of up to three buffers (each taken; a NULL data is an empty buffer, or no validity for the first). */
+SLUICE_INLINE sluice_status sluice_make(struct ArrowArray *out, int64_t n, int64_t nulls,
+                                        int n_buffers, struct sluice_bytes *b0,
+                                        struct sluice_bytes *b1, struct sluice_bytes *b2)
+{
+    struct sluice_bytes *all[3];
+    struct sluice_array_memory *memory = (struct sluice_array_memory *)calloc(1, sizeof *memory);
+    int i;
+    all[0] = b0;
+    all[1] = b1;
+    all[2] = b2;
+    memset(out, 0, sizeof *out);
+    for (i = 0; i < n_buffers; i++) {
+        if (memory != NULL && all[i] != NULL &&
+            (all[i]->data != NULL || (i > 0 && sluice_bytes_reserve(all[i], 8)))) {
+            memory->buffers[i] = all[i]->data;
+            all[i]->data = NULL;
+        }
+        if (memory != NULL && i > 0 && memory->buffers[i] == NULL) {
+            int k;
+            for (k = 0; k < i; k++) {
+                free((void *)(uintptr_t)memory->buffers[k]);
+            }
+            free(memory);
+            memory = NULL;
+        }
+        if (all[i] != NULL) {
+            sluice_bytes_free(all[i]);
+        }
+    }
+    if (memory == NULL) {
+        return SLUICE_E_NOMEM;
+    }
+    out->length = n;
+    out->null_count = nulls;
+    out->n_buffers = n_buffers;
+    out->buffers = memory->buffers;
+    out->children = memory->children;
+    out->private_data = memory;
+    out->release = sluice_array_release;
+    return SLUICE_OK;
+}
+
+/* Fixed-width values (ints, floats, fixed[N]); validity may be NULL. */
+SLUICE_INLINE sluice_status sluice_make_fixed(struct ArrowArray *out, int64_t n,
+                                              struct sluice_bytes *values,
+                                              struct sluice_bytes *validity, int64_t nulls)
+{
+    return sluice_make(out, n, nulls, 2, validity, values, NULL);
+}
+
+/* utf8, binary, json: n + 1 int32 offsets and the bytes. */
+SLUICE_INLINE sluice_status sluice_make_text(struct ArrowArray *out, int64_t n,
+                                             struct sluice_bytes *offsets,
+                                             struct sluice_bytes *data,
+                                             struct sluice_bytes *validity, int64_t nulls)
+{
+    return sluice_make(out, n, nulls, 3, validity, offsets, data);
+}
+
+/* A list of n rows: n + 1 int32 offsets into items of a fixed width (n_items of them). */
+SLUICE_INLINE sluice_status sluice_make_list(struct ArrowArray *out, int64_t n,
+                                             struct sluice_bytes *offsets,
+                                             struct sluice_bytes *items, int64_t n_items)
+{
+    struct ArrowArray *child = (struct ArrowArray *)calloc(1, sizeof *child);
+    sluice_status status =
+        child == NULL ? SLUICE_E_NOMEM : sluice_make_fixed(child, n_items, items, NULL, 0);
+    if (status != SLUICE_OK) {
+        free(child);
+        sluice_bytes_free(offsets);
+        sluice_bytes_free(items);
+        return status;
+    }
+    status = sluice_make(out, n, 0, 2, NULL, offsets, NULL);
+    if (status != SLUICE_OK) {
+        child->release(child);
+        free(child);
+        return status;
+    }
+    out->n_children = 1;
+    out->children[0] = child;
+    return SLUICE_OK;
+}
+
+/* The struct array that emit->batch takes; children are moved into it, also on failure. */
+SLUICE_INLINE sluice_status sluice_make_struct(struct ArrowArray *out, int64_t n,
+                                               int64_t n_children, struct ArrowArray *children)
+{
+    struct sluice_array_memory *memory = (struct sluice_array_memory *)calloc(1, sizeof *memory);
+    struct ArrowArray **list = (struct ArrowArray **)calloc((size_t)n_children + 1, sizeof *list);
+    int64_t i;
+    int failed = memory == NULL || list == NULL;
+    for (i = 0; !failed && i < n_children; i++) {
+        list[i] = (struct ArrowArray *)malloc(sizeof **list);
+        failed = list[i] == NULL;
+        if (!failed) {
+            *list[i] = children[i];
+            children[i].release = NULL;
+        }
+    }
+    if (failed) {
+        for (i = 0; i < n_children; i++) {
+            if (children[i].release != NULL) {
+                children[i].release(&children[i]);
+            }
+            if (list != NULL && list[i] != NULL) {
+                list[i]->release(list[i]);
+                free(list[i]);
+            }
+        }
+        free(list);
+        free(memory);
+        return SLUICE_E_NOMEM;
+    }
+    memset(out, 0, sizeof *out);
+    out->length = n;
+    out->n_buffers = 1;
+    out->buffers = memory->buffers;
+    out->n_children = n_children;
+    out->children = list;
+    out->private_data = memory;
+    out->release = sluice_array_release;
+    if (n_children == 0) {
+        free(list);
+        out->children = memory->children;
+    }
+    return SLUICE_OK;
+}
+
+/* Fills an error. */
+SLUICE_INLINE sluice_status sluice_fail(struct sluice_error *err, sluice_status code,
+                                        const char *field, const char *message)
+{
+    if (err != NULL) {
+        size_t n =
+            strlen(message) < sizeof err->message - 1 ? strlen(message) : sizeof err->message - 1;
+        size_t f = strlen(field) < sizeof err->field - 1 ? strlen(field) : sizeof err->field - 1;
+        err->size = (uint32_t)sizeof *err;
+        err->code = code;
+        err->row = -1;
+        memcpy(err->field, field, f);
+        err->field[f] = '\0';
+        memcpy(err->message, message, n);
+        err->message[n] = '\0';
+    }
+    return code;
+}
+
+#endif

@@ -1,0 +1,397 @@
+/* text_ngram.c — see text_ngram.h.
+ *
+ * How the work is saved. Most documents are far from the limits, so a cheap bound that is never
+ * too low settles them:
+ *
+ * - Top n-gram. Each n-gram adds its length to one of TEXT_NGRAM_BUCKETS sums, chosen by hash. The
+ *   sum of a bucket is at least length x count of any n-gram in it, so the largest sum bounds them
+ *   all.
+ * - Repeated n-grams. If an n-gram of at least KEY bytes was seen before, so were its first KEY
+ *   bytes. One table of these prefixes (and of whole n-grams that are shorter) marks, for all n at
+ *   once, the places where a repeated n-gram may begin; the words these could cover bound the
+ *   result. The exact scan then looks only at places whose prefix occurs twice: the others'
+ *   n-grams are unique. Prefixes are of bytes and not of words because the peer joins the words by
+ *   nothing: "ab c" and "a bc" are the same to it. Where the bound does not settle a limit, longer
+ *   prefixes at the places left narrow them further.
+ */
+#include "text/text_ngram.h"
+
+#include "text/text_decode.h"
+#include "text/text_error.h"
+#include "text/text_hash.h"
+#include "text/text_scratch.h"
+#include "text/text_short.h"
+
+#define KEY 16     /* bytes of a prefix; more when a first look settles too little */
+#define PADDING 64 /* readable bytes behind compact */
+#define SPARSE_WORDS \
+    32768            /* below, the table is half as full: fewer probes, and it stays in cache */
+#define MAX_COVER 64 /* longest n of a bound on repeats */
+
+enum { SEEN_BEFORE = 1, SEEN_AFTER = 2 };
+
+/* Copies the words one behind the other and hashes them. */
+static void gather(struct text_ngrams *grams, unsigned char *compact, uint32_t *chars)
+{
+    const struct text_doc *doc = grams->doc;
+    const unsigned char *text = text_bytes(doc->text);
+    uint32_t at = 0, count = 0;
+    for (size_t i = 0; i < grams->n; i++) {
+        uint32_t begin = doc->words[i].begin, len = doc->words[i].end - begin;
+        unsigned char *to = compact + at;
+        if (len <= 16 && doc->len - begin >= 16) {
+            memcpy(to, text + begin, 16);
+        } else {
+            memcpy(to, text + begin, len);
+        }
+        grams->at[i] = at;
+        grams->hash[i] = text_short_hash(to, len);
+        if (!doc->ascii) {
+            chars[i] = count;
+            count += (uint32_t)text_short_count(to, len);
+        }
+        at += len;
+    }
+    grams->at[grams->n] = at;
+    if (!doc->ascii) {
+        chars[grams->n] = count;
+    }
+    memset(compact + at, 0, PADDING);
+}
+
+int32_t text_ngrams_init(struct text_ngrams *grams, const struct text_doc *doc,
+                         struct text_scratch *scratch, struct sluice_error *err)
+{
+    size_t n = doc->n_words, slots = text_hash_slots(n < SPARSE_WORDS ? 2 * n : n);
+    struct text_buffer *bytes = &scratch->bytes[0];
+    bytes->len = 0;
+    int32_t status = text_buffer_reserve(bytes, doc->len + PADDING, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    size_t size = slots * sizeof(uint64_t) + n * sizeof(uint64_t) + (4 * n + 2) * sizeof(uint32_t) +
+                  TEXT_NGRAM_LIMITS * TEXT_NGRAM_BUCKETS * sizeof(uint32_t) + n;
+    void *arena = text_scratch_arena(scratch, size, err);
+    if (arena == NULL) {
+        return SLUICE_E_NOMEM;
+    }
+    uint64_t *table = arena, *hash = table + slots;
+    uint32_t *sums = (uint32_t *)(hash + n);
+    uint32_t *at = sums + TEXT_NGRAM_LIMITS * TEXT_NGRAM_BUCKETS;
+    uint32_t *chars = at + n + 1, *first = chars + n + 1, *count = first + n;
+    unsigned char *compact = (unsigned char *)bytes->data;
+    *grams = (struct text_ngrams){
+        .doc = doc,
+        .scratch = scratch,
+        .n = n,
+        .compact = compact,
+        .hash = hash,
+        .at = at,
+        .chars = doc->ascii ? at : chars,
+        .repeats = (uint8_t *)(count + n),
+        .table = table,
+        .slots = slots,
+        .first = first,
+        .count = count,
+        .sums = sums,
+        .key = KEY,
+    };
+    gather(grams, compact, chars);
+    grams->spaces = memchr(compact, ' ', at[n]) != NULL;
+    return SLUICE_OK;
+}
+
+/* ---- the most frequent n-gram ---- */
+
+/* Whether bounds can be had: few limits, their n ascending and not too long. */
+static bool can_bound(const struct text_ngram_limit *limits, size_t n_limits)
+{
+    if (n_limits > TEXT_NGRAM_LIMITS) {
+        return false;
+    }
+    for (size_t k = 0; k < n_limits; k++) {
+        if (limits[k].n > MAX_COVER || (k > 0 && limits[k].n <= limits[k - 1].n)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the lengths of all n-grams sum to less than 2^32. */
+static bool sums_fit(const struct text_ngrams *grams, const struct text_ngram_limit *limits,
+                     size_t n_limits)
+{
+    return n_limits == 0 || grams->doc->len <= UINT32_MAX / 2 / limits[n_limits - 1].n;
+}
+
+void text_ngrams_top_bounds(const struct text_ngrams *grams, const struct text_ngram_limit *limits,
+                            size_t n_limits, uint64_t *bounds)
+{
+    if (grams->spaces || !can_bound(limits, n_limits) || !sums_fit(grams, limits, n_limits)) {
+        for (size_t k = 0; k < n_limits; k++) {
+            bounds[k] = UINT64_MAX;
+        }
+        return;
+    }
+    uint32_t largest[TEXT_NGRAM_LIMITS] = { 0 };
+    unsigned bits = 8;
+    while (bits < 11 && (size_t)1 << bits < 2 * grams->n) {
+        bits++;
+    }
+    unsigned shift = 64 - bits;
+    memset(grams->sums, 0, n_limits * TEXT_NGRAM_BUCKETS * sizeof *grams->sums);
+    for (size_t i = 0; i < grams->n; i++) {
+        uint64_t hash = 0;
+        uint32_t before = grams->chars[i];
+        uint32_t *sums = grams->sums;
+        size_t j = 0;
+        for (size_t k = 0; k < n_limits; k++, sums += TEXT_NGRAM_BUCKETS) {
+            size_t n = limits[k].n;
+            if (i + n > grams->n) {
+                break;
+            }
+            for (; j < n; j++) {
+                hash = hash * TEXT_HASH_A + grams->hash[i + j];
+            }
+            uint32_t len = grams->chars[i + n] - before + (uint32_t)n - 1;
+            uint32_t sum = sums[hash >> shift] += len;
+            largest[k] = sum > largest[k] ? sum : largest[k];
+        }
+    }
+    for (size_t k = 0; k < n_limits; k++) {
+        bounds[k] = largest[k];
+    }
+}
+
+/* The words joined by one space; word i begins at at[i] + i. */
+static int32_t join(struct text_ngrams *grams, struct sluice_error *err)
+{
+    struct text_buffer *bytes = &grams->scratch->bytes[1];
+    bytes->len = 0;
+    int32_t status = text_buffer_reserve(bytes, (size_t)grams->at[grams->n] + grams->n, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    for (size_t i = 0; i < grams->n; i++) {
+        uint32_t len = grams->at[i + 1] - grams->at[i];
+        char *to = bytes->data + grams->at[i] + i;
+        memcpy(to, grams->compact + grams->at[i], len);
+        to[len] = ' ';
+    }
+    grams->joined = (const unsigned char *)bytes->data;
+    return SLUICE_OK;
+}
+
+int32_t text_ngrams_top(struct text_ngrams *grams, uint32_t n, uint64_t *chars,
+                        struct sluice_error *err)
+{
+    *chars = 0;
+    if (grams->n < n) {
+        return SLUICE_OK;
+    }
+    if (grams->joined == NULL) {
+        int32_t status = join(grams, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    size_t total = grams->n - n + 1, mask = text_hash_slots(total) - 1;
+    memset(grams->table, 0, (mask + 1) * sizeof *grams->table);
+    uint32_t distinct = 0, best = 0;
+    for (size_t i = 0; i < total; i++) {
+        const unsigned char *gram = grams->joined + grams->at[i] + i;
+        size_t len = (size_t)grams->at[i + n] - grams->at[i] + n - 1;
+        uint64_t hash = text_hash_bytes(gram, len);
+        size_t slot = hash & mask;
+        uint64_t taken;
+        uint32_t entry = distinct;
+        for (; (taken = grams->table[slot]) != 0; slot = (slot + 1) & mask) {
+            uint32_t j = grams->first[text_hash_index(taken)];
+            if (text_hash_same(taken, hash) &&
+                (size_t)grams->at[j + n] - grams->at[j] + n - 1 == len &&
+                memcmp(grams->joined + grams->at[j] + j, gram, len) == 0) {
+                entry = text_hash_index(taken);
+                break;
+            }
+        }
+        if (entry == distinct) {
+            grams->table[slot] = text_hash_slot(hash, distinct);
+            grams->first[distinct] = (uint32_t)i;
+            grams->count[distinct++] = 0;
+        }
+        grams->count[entry]++;
+    }
+    for (uint32_t entry = 1; entry < distinct; entry++) {
+        best = grams->count[entry] > grams->count[best] ? entry : best;
+    }
+    uint32_t i = grams->first[best];
+    *chars = ((uint64_t)(grams->chars[i + n] - grams->chars[i]) + n - 1) * grams->count[best];
+    return SLUICE_OK;
+}
+
+/* ---- repeated n-grams ---- */
+
+/* Where find_repeats stands. */
+struct repeats {
+    struct text_ngrams *grams;
+    const struct text_ngram_limit *limits;
+    size_t n_limits;
+    size_t key;  /* bytes of a prefix */
+    size_t mask; /* slots - 1 */
+    size_t left; /* slots that may still be taken */
+};
+
+/* Marks place i, and the place that had this hash first, as repeats. */
+static inline void note(struct repeats *state, uint64_t hash, size_t i)
+{
+    uint64_t *table = state->grams->table, taken;
+    size_t slot = hash & state->mask;
+    for (; (taken = table[slot]) != 0; slot = (slot + 1) & state->mask) {
+        if (text_hash_same(taken, hash)) {
+            uint32_t first = text_hash_index(taken);
+            if (first != i) {
+                state->grams->repeats[first] |= SEEN_AFTER;
+                state->grams->repeats[i] |= SEEN_BEFORE;
+            }
+            return;
+        }
+    }
+    table[slot] = text_hash_slot(hash, (uint32_t)i);
+    state->left--;
+}
+
+/* Notes the n-grams from place i that are shorter than the key, for each limit's n. */
+static void note_short(struct repeats *state, size_t i)
+{
+    const struct text_ngrams *grams = state->grams;
+    const struct text_ngram_limit *limits = state->limits;
+    for (size_t k = 0; k < state->n_limits && i + limits[k].n <= grams->n; k++) {
+        size_t len = grams->at[i + limits[k].n] - grams->at[i];
+        if (len >= state->key) {
+            break;
+        }
+        note(state, ~text_short_hash(grams->compact + grams->at[i], len), i);
+    }
+}
+
+/* Fills repeats and cover[d], the characters of words d places behind the last place seen before.
+ * Looks at places that repeat already, or at all. False when the table cannot hold them. */
+static bool find_repeats(struct repeats *state, bool all, uint64_t cover[MAX_COVER])
+{
+    struct text_ngrams *grams = state->grams;
+    size_t shortest = state->limits[0].n, last = SIZE_MAX / 2, needed = 1 + state->n_limits;
+    uint32_t total = grams->at[grams->n];
+    memset(grams->table, 0, (state->mask + 1) * sizeof *grams->table);
+    memset(cover, 0, MAX_COVER * sizeof *cover);
+    for (size_t i = 0; i < grams->n; i++) {
+        uint32_t at = grams->at[i];
+        if (all || grams->repeats[i] != 0) {
+            const unsigned char *p = grams->compact + at;
+            if (state->left < needed) {
+                return false;
+            }
+            grams->repeats[i] = 0;
+            if (total - at >= state->key) {
+                note(state, text_short_hash(p, state->key), i);
+            }
+            if (i + shortest <= grams->n && grams->at[i + shortest] - at < state->key) {
+                note_short(state, i);
+            }
+            last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : last;
+        }
+        size_t distance = i - last; /* huge before the first */
+        if (distance < MAX_COVER) {
+            cover[distance] += grams->chars[i + 1] - grams->chars[i];
+        }
+    }
+    return true;
+}
+
+static size_t count_repeats(const struct text_ngrams *grams)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < grams->n; i++) {
+        count += grams->repeats[i] != 0;
+    }
+    return count;
+}
+
+/* As text_ngrams_repeats, with prefixes of `key` bytes. */
+static void bound_repeats(struct text_ngrams *grams, const struct text_ngram_limit *limits,
+                          size_t n_limits, size_t key, bool all, uint64_t *bounds)
+{
+    uint64_t cover[MAX_COVER];
+    size_t slots = all ? grams->slots : text_hash_slots(count_repeats(grams));
+    struct repeats state = { grams, limits, n_limits, key, slots - 1, slots / 8 * 7 };
+    if (!find_repeats(&state, all, cover)) {
+        memset(grams->repeats, SEEN_BEFORE | SEEN_AFTER, grams->n);
+        for (size_t k = 0; k < n_limits; k++) {
+            bounds[k] = UINT64_MAX;
+        }
+        return;
+    }
+    for (size_t k = 0; k < n_limits; k++) {
+        bounds[k] = 0;
+        for (size_t distance = 0; distance < limits[k].n; distance++) {
+            bounds[k] += cover[distance];
+        }
+    }
+}
+
+void text_ngrams_repeats(struct text_ngrams *grams, const struct text_ngram_limit *limits,
+                         size_t n_limits, uint64_t *bounds)
+{
+    if (n_limits == 0) {
+        return;
+    }
+    if (can_bound(limits, n_limits)) {
+        bound_repeats(grams, limits, n_limits, KEY, true, bounds);
+        return;
+    }
+    memset(grams->repeats, SEEN_BEFORE | SEEN_AFTER, grams->n);
+    for (size_t k = 0; k < n_limits && n_limits <= TEXT_NGRAM_LIMITS; k++) {
+        bounds[k] = UINT64_MAX;
+    }
+}
+
+void text_ngrams_narrow(struct text_ngrams *grams, const struct text_ngram_limit *limits,
+                        size_t n_limits, uint64_t *bounds)
+{
+    size_t key = 4 * (size_t)limits[0].n;
+    if (key >= grams->key + 8 && can_bound(limits, n_limits)) {
+        grams->key = key;
+        bound_repeats(grams, limits, n_limits, key, false, bounds);
+    }
+}
+
+uint64_t text_ngrams_dup(struct text_ngrams *grams, uint32_t n)
+{
+    uint64_t chars = 0;
+    size_t mask = text_hash_slots(count_repeats(grams)) - 1;
+    memset(grams->table, 0, (mask + 1) * sizeof *grams->table);
+    for (size_t i = 0; i < grams->n && grams->n - i >= n;) {
+        if (grams->repeats[i] == 0) {
+            i++;
+            continue;
+        }
+        const unsigned char *gram = grams->compact + grams->at[i];
+        size_t len = grams->at[i + n] - grams->at[i];
+        uint64_t hash = text_short_hash(gram, len), taken;
+        size_t slot = hash & mask;
+        for (; (taken = grams->table[slot]) != 0; slot = (slot + 1) & mask) {
+            uint32_t j = text_hash_index(taken);
+            if (text_hash_same(taken, hash) && grams->at[j + n] - grams->at[j] == len &&
+                memcmp(grams->compact + grams->at[j], gram, len) == 0) {
+                break;
+            }
+        }
+        if (taken != 0) {
+            chars += grams->chars[i + n] - grams->chars[i];
+            i += n;
+        } else {
+            grams->table[slot] = text_hash_slot(hash, (uint32_t)i);
+            i++;
+        }
+    }
+    return chars;
+}

@@ -1,0 +1,3 @@
+/* A filter without process. */
+#define PROCESS NULL
+#include "tests/abi/broken.h"

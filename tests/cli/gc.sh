@@ -1,0 +1,42 @@
+# What no later run can use goes; what a run or a snapshot needs stays.
+# shellcheck disable=SC1091
+. "$SRC/tests/cli/look_kit"
+make_corpus
+make_pipeline
+run() { "$SLUICE" run t.lua --quiet >/dev/null 2>&1 || echo "run failed: $?"; }
+run
+echo '-- nothing to do'
+"$SLUICE" gc t
+sed -i 's/min_doc_words = 9/min_doc_words = 12/' t.lua
+run
+echo '-- an earlier version'
+files=$(find .sluice out dropped -type f | sort)
+"$SLUICE" gc t --dry-run | neutral
+[ "$files" = "$(find .sluice out dropped -type f | sort)" ] || echo 'a dry run removed something'
+"$SLUICE" gc t | neutral
+"$SLUICE" gc t
+"$SLUICE" plan t.lua | head -n 1
+"$SLUICE" verify t >/dev/null || echo 'the run is damaged'
+"$SLUICE" verify out --all | neutral
+echo '-- files that nothing refers to'
+echo spare >.sluice/t/spill/0123456789abcdef0123456789abcdef-e3.slf
+echo spare >out/data/0123456789abcdef01234567-0000.jsonl.zst
+echo "not the run's" >out/data/notes.txt
+"$SLUICE" gc t --json
+ls out/data/notes.txt
+echo '-- of a run that did not end'
+rm -r .sluice out dropped
+make_pipeline
+SLUICE_TEST_KILL=60 "$SLUICE" run t.lua --workers 1 --quiet >/dev/null 2>&1
+"$SLUICE" gc t >/dev/null || echo "gc failed: $?"
+run
+"$SLUICE" verify t >/dev/null || echo 'the run is damaged'
+echo '-- never beside a run'
+if command -v flock >/dev/null; then
+    flock .sluice/t/lock "$SLUICE" gc t 2>said
+    echo "exit $?"
+    grep -c 'is in use by' said
+else
+    echo 'exit 5' && echo 1
+fi
+"$SLUICE" gc nothing 2>&1 | neutral

@@ -1,0 +1,131 @@
+# lib.sh - helpers of the whole-program tests: sourced by tests/{pipeline,crash,bad}/*.sh.
+#
+# Depends on sh, coreutils, perl-base, gzip and zstd, and on what tests/run sets (SLUICE, SRC, TMP).
+# Promises: every helper that finds a fault says what it found and ends the test with status 1.
+# shellcheck shell=sh
+
+JSON=$SRC/tests/pipeline/json.pl
+CORPUS=$SRC/tests/pipeline/corpus.pl
+
+fail() {
+    echo "FAIL: $*" >&2
+    exit 1
+}
+
+skip() {
+    echo "$*"
+    exit 77
+}
+
+# expect STATUS COMMAND... runs it; its output goes to $TMP/stdout and $TMP/stderr.
+expect() {
+    _wanted=$1
+    shift
+    _status=0
+    "$@" >"$TMP/stdout" 2>"$TMP/stderr" || _status=$?
+    if [ "$_status" != "$_wanted" ]; then
+        tail -n 20 "$TMP/stdout" "$TMP/stderr" >&2
+        fail "exit status $_status, expected $_wanted: $*"
+    fi
+}
+
+# says FRAGMENT... : each of them stands in what the last expect printed.
+says() {
+    for _fragment in "$@"; do
+        if ! grep -qF -e "$_fragment" "$TMP/stderr" "$TMP/stdout"; then
+            cat "$TMP/stderr" >&2
+            fail "the message has no '$_fragment'"
+        fi
+    done
+}
+
+# is FOUND EXPECTED WHAT
+is() {
+    [ "$1" = "$2" ] || fail "$3: found '$1', expected '$2'"
+}
+
+# json FILE PATH... prints values, one a line (see json.pl).
+json() {
+    perl "$JSON" "$@"
+}
+
+# tree FOLDER... prints every name below them with the hash of its content or its link's target,
+# without the folders' own names.
+tree() {
+    for _folder in "$@"; do
+        (
+            cd "$_folder" || exit 1
+            find . -type f | LC_ALL=C sort | xargs -r sha256sum
+            find . -type l | LC_ALL=C sort | while read -r _link; do echo "$_link -> $(readlink "$_link")"; done
+        ) || fail "can't list $_folder"
+    done
+}
+
+# same LEFT RIGHT WHAT: two folders hold the same names and bytes.
+same() {
+    tree "$1" >"$TMP/left" && tree "$2" >"$TMP/right" || fail "$3: a folder is missing"
+    [ -s "$TMP/left" ] || fail "$3: $1 is empty"
+    if ! cmp -s "$TMP/left" "$TMP/right"; then
+        diff "$TMP/left" "$TMP/right" | head -n 10 >&2
+        fail "$3: $1 and $2 differ"
+    fi
+}
+
+# lines DATASET prints the rows of the newest snapshot of a JSONL dataset.
+lines() {
+    for _file in "$1"/latest/*; do
+        [ -e "$_file" ] || continue
+        case $_file in
+        *.zst) zstd -qdc "$_file" ;;
+        *.gz) gzip -dc "$_file" ;;
+        *) cat "$_file" ;;
+        esac || fail "can't read $_file"
+    done
+}
+
+# member NAME prints a string or number member of each JSON line on standard input (first one of
+# that name; good enough for what the tests write).
+member() {
+    perl -ne 'print /"'"$1"'":\s*(?:"((?:[^"\\]|\\.)*)"|([-0-9.eE+]+))/ ? (defined $1 ? $1 : $2) : "-", "\n"'
+}
+
+# reran RUN prints the number of tasks that the last run of RUN worked on, one a phase.
+reran() {
+    json "$1/last.json" 'phases.*.tasks' >"$TMP/tasks" && json "$1/last.json" 'phases.*.reused' >"$TMP/reused" ||
+        fail "no report in $1"
+    paste -d ' ' "$TMP/tasks" "$TMP/reused" | while read -r _all _reused; do echo $((_all - _reused)); done
+}
+
+# operations LOG [PATTERN] counts the records of a SLUICE_TEST_OPLOG; with a pattern (perl) those whose
+# "number-of-operation path" match.
+operations() {
+    perl -e 'my ($file, $pattern) = @ARGV; open my $in, "<", $file or die "$file: $!\n"; local $/; my $log = <$in>;
+        my ($at, $n) = (0, 0);
+        while ($at < length $log) {
+            my ($magic, $op, $size, $first, $second) = unpack "VVx24QVV", substr $log, $at, 48;
+            die "no record at byte $at\n" if $magic != 0x504f4c53;
+            my $path = substr $log, $at + 48, $first;
+            $n++ if !defined $pattern || "$op $path" =~ /$pattern/;
+            $at += 48 + $first + $second + ($op == 2 ? $size : 0);
+        }
+        print "$n\n"' "$@" || fail "the log of operations $1"
+}
+
+# sum of the numbers on standard input
+sum() {
+    awk '{ n += $1 } END { print n + 0 }'
+}
+
+# least SLUICE-ARGUMENTS... prints the smallest --memory that this run takes: with less it must end
+# with 5 and name it.
+least() {
+    expect 5 "$SLUICE" "$@" --memory 1MiB
+    _least=$(sed -n 's/.*give --memory \([0-9]*MiB\).*/\1/p' "$TMP/stderr")
+    [ -n "$_least" ] || fail "the message does not name the memory that is needed: $(cat "$TMP/stderr")"
+    echo "$_least"
+}
+
+# commits RUN prints the number of commit records.
+commits() {
+    find "$1/tasks" -name '*.json' 2>/dev/null | wc -l
+}

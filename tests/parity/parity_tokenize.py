@@ -1,0 +1,208 @@
+#!/usr/bin/env python3
+"""Compares the BPE engine with tiktoken and Hugging Face tokenizers, id for id.
+
+Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--megabytes N] [--bench]
+
+DIRECTORY is searched for `*.tiktoken` (r50k, p50k, cl100k, o200k_base) and `tokenizer.json` files. --data is a directory of
+`*.jsonl.zst` files with a "text" member (default: $SLUICE_TEST_DATA). Needs the packages tiktoken and tokenizers, and `zstd`.
+Exit: 0 all equal; 1 a difference; 77 a package or every file is missing (skipped).
+"""
+import argparse
+import base64
+import json
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import tiktoken
+    import tiktoken_ext.openai_public as openai
+    from tokenizers import Tokenizer
+except ImportError as error:
+    print("skipped: %s" % error)
+    sys.exit(77)
+
+# Ranges with something for every alternative of the patterns, weighted by repetition.
+POOLS = [
+    "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "0123456789", "     \n\r\t", "'s't're've'm'll'd'S'T'RE'VE'M'LL'D",
+    "'\u017f'\u212a", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", "\u00e9\u00df\u00c0\u0130\u01c5\u02b0\u0301\u0327\u20dd\u093e\u0e31",
+    "\u0663\u2167\u00bd\u0bf0", "\u4e2d\u6587\u5b57\u3042\u30a2\ud55c\uae00\u9fa6", "\u00a0\u2003\u2028\u2029\u3000\u0085\u180e\u200b\ufeff",
+    "\U0001f600\U0001f468\u200d\U0001f469\ufe0f\U0001f1e9\U0001f1ea", "\x00\x01\x1f\x7f", "\u0391\u03b1\u0410\u0431\u05d0\u0627",
+    "\U00010400\U00010428\U0001e900\U00016e40", "\u0897\u1c89\ua7cb\U00011f02\U0001ccf0\U00010d4a\u0378",
+]
+WORDS = ["don't", "WE'LL", " I'm", "Hello", "world", "HTTPServer", "camelCase", "3.14159", "12345678", "    ", "\n\n", "\r\n", " \n ",
+         "://", "...", "//", "/*", "\u0301a", "e\u0301", "\u1112\u1161\u11ab", "<|endoftext|>", "<think>", "\u2126", "\u0344", "\ufa20"]
+
+
+def random_strings(count, seed):
+    rng = random.Random(seed)
+    out = []
+    for _ in range(count):
+        kind = rng.random()
+        length = rng.randint(1, 40)
+        if kind < 0.45:
+            out.append("".join(rng.choice(rng.choice(POOLS)) for _ in range(length)))
+        elif kind < 0.75:
+            pools = rng.sample(POOLS, 3)
+            out.append("".join(rng.choice(rng.choice(pools)) for _ in range(length)))
+        elif kind < 0.9:
+            out.append("".join(rng.choice(WORDS) if rng.random() < .5 else rng.choice(rng.choice(POOLS)) for _ in range(length // 2 + 1)))
+        else:
+            text = ""
+            while len(text) < length:
+                c = rng.choice((rng.randrange(0x80), rng.randrange(0x3000), rng.randrange(0x110000)))
+                text += "" if 0xD800 <= c < 0xE000 else chr(c)
+            out.append(text)
+    return out
+
+
+def documents(directory, megabytes):
+    """(text, source) pairs: equally many bytes of each file."""
+    names = sorted(n for n in os.listdir(directory) if n.endswith(".jsonl.zst")) if directory and os.path.isdir(directory) else []
+    out = []
+    for name in names:
+        left = megabytes * 1000000 // len(names)
+        process = subprocess.Popen(["zstd", "-dcq", os.path.join(directory, name)], stdout=subprocess.PIPE)
+        for line in process.stdout:
+            text = json.loads(line)["text"]
+            out.append(text)
+            left -= len(text.encode("utf-8", "surrogatepass"))
+            if left < 0:
+                break
+        process.kill()
+        process.wait()
+    return [t for t in out if not any(0xD800 <= ord(c) < 0xE000 for c in t)]
+
+
+def pack(texts, path):
+    with open(path, "wb") as f:
+        for text in texts:
+            data = text.encode("utf-8")
+            f.write(struct.pack("<I", len(data)) + data)
+
+
+def run_dump(dump, vocabulary, path, arguments=()):
+    with open(path, "rb") as f:
+        result = subprocess.run([dump, vocabulary, *arguments], stdin=f, stdout=subprocess.PIPE, check=True)
+    return result.stdout
+
+
+def unpack(data):
+    at = 0
+    while at < len(data):
+        n = struct.unpack_from("<I", data, at)[0]
+        yield list(struct.unpack_from("<%dI" % n, data, at + 4))
+        at += 4 + 4 * n
+
+
+def find(directory):
+    for base, _, names in sorted(os.walk(directory)):
+        for name in sorted(names):
+            if name.endswith(".tiktoken") or name == "tokenizer.json":
+                yield os.path.join(base, name)
+
+
+def reference(path):
+    """(name, encode_batch, encode_batch with special tokens) of a vocabulary file, or None."""
+    if path.endswith(".tiktoken"):
+        name = os.path.basename(path)[:-len(".tiktoken")]
+        constructor = {"r50k_base": openai.r50k_base, "p50k_base": openai.p50k_base, "cl100k_base": openai.cl100k_base,
+                       "o200k_base": openai.o200k_base}.get(name)
+        if not constructor:
+            return None
+        ranks = {base64.b64decode(a): int(b) for a, b in (line.split() for line in open(path, "rb") if line.strip())}
+        load, openai.load_tiktoken_bpe = openai.load_tiktoken_bpe, lambda *a, **k: ranks
+        encoding = tiktoken.Encoding(**constructor())
+        openai.load_tiktoken_bpe = load
+        return (name, lambda texts: [encoding.encode_ordinary(t) for t in texts],
+                lambda texts: [encoding.encode(t, allowed_special="all") for t in texts])
+    ordinary, special = Tokenizer.from_file(path), Tokenizer.from_file(path)
+    ordinary.encode_special_tokens = True
+    parts = os.path.abspath(path).split(os.sep)
+    name = next((p for p in reversed(parts[:-1]) if p not in ("models", "package")), path)
+
+    def batch(tokenizer):
+        def encode(texts):
+            out = []
+            for i in range(0, len(texts), 2000):
+                out += [e.ids for e in tokenizer.encode_batch(texts[i:i + 2000], add_special_tokens=False)]
+            return out
+        return encode
+    return name, batch(ordinary), batch(special)
+
+
+def compare(label, texts, ours, theirs):
+    wrong = 0
+    count = 0
+    for text, a, b in zip(texts, ours, theirs):
+        count += 1
+        if a != b:
+            wrong += 1
+            if wrong <= 3:
+                k = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+                print("  DIFFERS %s: %r\n    ours   %s\n    theirs %s" % (label, text[:200], a[max(0, k - 3):k + 8], b[max(0, k - 3):k + 8]))
+    if count != len(texts):
+        print("  DIFFERS %s: %d texts, %d results" % (label, len(texts), count))
+        wrong += 1
+    return wrong
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("dump")
+    parser.add_argument("directory")
+    parser.add_argument("--data", default=os.environ.get("SLUICE_TEST_DATA"))
+    parser.add_argument("--strings", type=int, default=20000)
+    parser.add_argument("--megabytes", type=int, default=10)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--bench", action="store_true")
+    options = parser.parse_args()
+    strings = random_strings(options.strings, 20240607)
+    strings += ["", " ", "\n", "a" * 5000, "^" * 5000, " " * 5000, "\n" * 5000, "\u7684" * 3000, (" " * 999 + "x") * 5]
+    texts = documents(options.data, options.megabytes)
+    size = sum(len(t.encode()) for t in texts)
+    print("%d random strings, %d documents with %.1f MB" % (len(strings), len(texts), size / 1e6))
+    failed = seen = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        both = strings + texts
+        packed = os.path.join(scratch, "texts")
+        pack(both, packed)
+        packed_strings = os.path.join(scratch, "strings")
+        pack(strings, packed_strings)
+        for path in find(options.directory):
+            found = reference(path) if options.only in path else None
+            if not found:
+                continue
+            name, ordinary, special = found
+            seen += 1
+            theirs = ordinary(both)
+            wrong = compare(name, both, unpack(run_dump(options.dump, path, packed)), theirs)
+            wrong += compare(name + " with special tokens", strings, unpack(run_dump(options.dump, path, packed_strings, ["--allow"])),
+                             special(strings))
+            wrong += compare(name + " with a small cache", strings,
+                             unpack(run_dump(options.dump, path, packed_strings, ["--cache", "65536"])), theirs[:len(strings)])
+            failed += wrong
+            print("%-16s %d texts, %d tokens, %d differ" % (name, len(both), sum(map(len, theirs)), wrong))
+            if options.bench and texts:
+                packed_texts = os.path.join(scratch, "documents")
+                pack(texts, packed_texts)
+                fields = run_dump(options.dump, path, packed_texts, ["--bench", "3"]).split()
+                ours = int(fields[0]) / float(fields[2]) / 1e6
+                start = time.process_time()  # processor time, so that a busy machine does not tell; HF may use threads: set
+                ordinary(texts)              # RAYON_NUM_THREADS=1 and TOKENIZERS_PARALLELISM=false
+                peer = size / (time.process_time() - start) / 1e6
+                print("    %.1f MB/s, reference %.1f MB/s (one call a document), ratio %.1f; loaded in %s s, %d MiB"
+                      % (ours, peer, ours / peer, fields[3].decode(), int(fields[4]) >> 20))
+            del theirs
+            sys.stdout.flush()
+    if not seen:
+        print("skipped: no vocabulary files in %s" % options.directory)
+        sys.exit(77)
+    sys.exit(1 if failed else 0)
+
+
+main()

@@ -1,0 +1,453 @@
+/* Probing files and the cache of what was found. */
+#include "inputfiles.h"
+
+#include "store/input.h"
+#include "store/probe.h"
+#include "store/statcache.h"
+
+/* As a listing has it, but with times old enough to be believed. */
+static struct listing_file listed(const char *path)
+{
+    struct listing_file file = { .path = path, .name = "name" };
+    struct timespec times[2] = { { 1000000, 123 }, { 1000000, 123 } };
+    struct stat st;
+
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+    assert_int_equal(stat(path, &st), 0);
+    file.size = (uint64_t)st.st_size;
+    file.mtime_ns = INT64_C(1000000) * 1000000000 + 123;
+    file.ctime_ns = 7;
+    file.inode = st.st_ino;
+    file.dev = st.st_dev;
+    return file;
+}
+
+static char *long_text(size_t n)
+{
+    char *text = malloc(n);
+
+    for (size_t i = 0; i < n; i++) {
+        text[i] = (char)('a' + chance(3));
+    }
+    return text;
+}
+
+static struct input_info probe(const struct listing_file *file, struct statcache *cache, bool need)
+{
+    struct input_info info;
+    struct sluice_error err = ERROR_INIT;
+
+    assert_int_equal(probe_file(file, cache, need, &info, &err), SLUICE_OK);
+    return info;
+}
+
+static void info_equal(const struct input_info *a, const struct input_info *b)
+{
+    assert_int_equal(a->codec, b->codec);
+    assert_int_equal(a->size, b->size);
+    assert_true(a->decoded_size == b->decoded_size);
+    assert_true(hash_equal(a->hash, b->hash));
+    assert_int_equal(a->n_frames, b->n_frames);
+    for (size_t i = 0; i < a->n_frames; i++) {
+        assert_int_equal(a->frames[i].raw, b->frames[i].raw);
+        assert_int_equal(a->frames[i].decoded, b->frames[i].decoded);
+    }
+}
+
+#define N ((size_t)7 << 20)
+
+/* Six forms of one text: plain, zstd in one frame, in frames that state their size, in frames of
+ * which one does not, gzip, empty. */
+static void form_write(struct buf *out, int form, const char *text)
+{
+    switch (form) {
+    case 0:
+        buf_append(out, text, N);
+        break;
+    case 1:
+        zstd_frame(out, text, N, false);
+        break;
+    case 2:
+    case 3:
+        zstd_skippable(out, "head");
+        for (size_t at = 0; at < N; at += N / 28) {
+            zstd_frame(out, text + at, N / 28, form == 3 && at / (N / 28) == 13);
+            zstd_skippable(out, "tail");
+        }
+        break;
+    case 4:
+        gzip_member(out, text, N, false, 1);
+        break;
+    default:
+        break;
+    }
+}
+
+static void test_forms(void **state)
+{
+    char *folder = temp_folder();
+    char *text = long_text(N);
+
+    (void)state;
+    for (int form = 0; form < 6; form++) {
+        struct buf file = BUF_INIT;
+        char *path;
+        struct listing_file l;
+        struct input_info plain;
+        struct input_info counted;
+        struct input_info parsed;
+        struct buf line = BUF_INIT;
+        size_t n = form == 5 ? 0 : N;
+        form_write(&file, form, text);
+        path = file_write(folder, "f", file.size > 0 ? file.data : "", file.size);
+        l = listed(path);
+        plain = probe(&l, NULL, false);
+        counted = probe(&l, NULL, true);
+        assert_int_equal(plain.codec, form == 0 || form == 5 ? CODEC_PLAIN
+                                      : form == 4            ? CODEC_GZIP
+                                                             : CODEC_ZSTD);
+        assert_int_equal(plain.size, file.size);
+        assert_true(hash_equal(plain.hash, hash_bytes(file.data, file.size)));
+        assert_true(plain.decoded_size == (form == 3 || form == 4 ? INPUT_UNKNOWN : n));
+        assert_int_equal(counted.decoded_size, n);
+        assert_int_equal(plain.n_frames, form == 2 ? 6 : 0);
+        assert_int_equal(counted.n_frames, form == 2 || form == 3 ? 6 : 0);
+        /* Decoding from each place gives the text. */
+        for (size_t i = 0; i < counted.n_frames; i++) {
+            struct input *in;
+            char got[64];
+            size_t m;
+            assert_int_equal(input_open(path, &in, NULL), SLUICE_OK);
+            assert_int_equal(input_seek(in, counted.frames[i].raw, counted.frames[i].decoded, NULL),
+                             SLUICE_OK);
+            assert_int_equal(input_read(in, got, 64, &m, NULL), SLUICE_OK);
+            assert_int_equal(m, 64);
+            assert_memory_equal(got, text + counted.frames[i].decoded, 64);
+            assert_true(counted.frames[i].decoded - (i > 0 ? counted.frames[i - 1].decoded : 0) >=
+                        1 << 20);
+            input_close(in);
+        }
+        /* The text form is an inverse. */
+        input_info_format(&counted, &line);
+        assert_null(strpbrk(buf_str(&line), " \n"));
+        assert_int_equal(input_info_parse(line.data, line.size, &parsed, NULL), SLUICE_OK);
+        info_equal(&parsed, &counted);
+        input_info_deinit(&parsed);
+        for (size_t cut = 0; cut < line.size;
+             cut++) { /* a part of it is refused or is not equal in size */
+            if (input_info_parse(line.data, cut, &parsed, NULL) == SLUICE_OK) {
+                assert_true(parsed.n_frames < counted.n_frames ||
+                            parsed.frames[parsed.n_frames - 1].decoded <
+                                counted.frames[counted.n_frames - 1].decoded);
+                input_info_deinit(&parsed);
+            }
+        }
+        buf_deinit(&line);
+        input_info_deinit(&plain);
+        input_info_deinit(&counted);
+        buf_deinit(&file);
+        free(path);
+    }
+    free(text);
+    folder_remove(folder);
+    free(folder);
+}
+
+/* The cache answers as a fresh probe would, with and without decoding, in any order, and after a
+ * restart. */
+static void test_cache_transparent(void **state)
+{
+    char *folder = temp_folder();
+    char *text = long_text(N);
+    char *cache_path = str_printf("%s/cache", folder);
+
+    (void)state;
+    for (int form = 0; form < 6; form++) {
+        struct buf file = BUF_INIT;
+        struct listing_file l;
+        struct input_info fresh[2];
+        struct statcache *cache;
+        char *path;
+        char name[16];
+        form_write(&file, form, text);
+        snprintf(name, sizeof name, "f %%%d", form);
+        path = file_write(folder, name, file.size > 0 ? file.data : "", file.size);
+        l = listed(path);
+        fresh[0] = probe(&l, NULL, false);
+        fresh[1] = probe(&l, NULL, true);
+        for (int order = 0; order < 8; order++) {
+            if (order % 4 == 0) {
+                unlink(cache_path);
+            }
+            assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+            for (int i = 0; i < 3; i++) {
+                bool need = (order >> i & 1) != 0;
+                struct input_info got = probe(&l, cache, need);
+                info_equal(&got, &fresh[need]);
+                input_info_deinit(&got);
+                got = (struct input_info){ 0 };
+                assert_true(statcache_get(cache, &l, need, &got));
+                info_equal(&got, &fresh[need]);
+                input_info_deinit(&got);
+            }
+            statcache_close(cache);
+        }
+        input_info_deinit(&fresh[0]);
+        input_info_deinit(&fresh[1]);
+        buf_deinit(&file);
+        free(path);
+    }
+    free(cache_path);
+    free(text);
+    folder_remove(folder);
+    free(folder);
+}
+
+/* A hit does not read the file (here it changed behind our back), and any difference in what
+ * stat says is a miss. */
+static void test_cache_key(void **state)
+{
+    char *folder = temp_folder();
+    char *cache_path = str_printf("%s/cache", folder);
+    char *path = file_write(folder, "f", "some text", 9);
+    struct listing_file l = listed(path);
+    struct listing_file other;
+    struct input_info first;
+    struct input_info got;
+    struct statcache *cache;
+
+    (void)state;
+    assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+    first = probe(&l, cache, false);
+    free(file_write(folder, "f", "SOME TEXT", 9));
+    l = listed(path);
+    got = probe(&l, cache, false);
+    assert_true(hash_equal(got.hash, first.hash));
+    other = l;
+    other.ctime_ns++;
+    got = probe(&other, cache, false);
+    assert_true(hash_equal(got.hash, hash_bytes("SOME TEXT", 9)));
+    assert_false(statcache_get(cache, &l, false, &got)); /* replaced */
+    assert_true(statcache_get(cache, &other, false, &got));
+    for (int field = 0; field < 6; field++) {
+        struct listing_file changed = other;
+        changed.size += field == 0;
+        changed.mtime_ns += field == 1;
+        changed.ctime_ns += field == 2;
+        changed.inode += field == 3;
+        changed.dev += field == 4;
+        changed.path = field == 5 ? "/other" : changed.path;
+        assert_false(statcache_get(cache, &changed, false, &got));
+    }
+    statcache_close(cache);
+    free(path);
+    free(cache_path);
+    folder_remove(folder);
+    free(folder);
+}
+
+static void test_cache_damaged(void **state)
+{
+    char *folder = temp_folder();
+    char *cache_path = str_printf("%s/cache", folder);
+    struct listing_file l[20];
+    char *paths[20];
+    struct statcache *cache;
+    size_t n;
+    char *good;
+
+    (void)state;
+    assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+    for (int i = 0; i < 20; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "f%d", i);
+        paths[i] = file_write(folder, name, name, strlen(name));
+        l[i] = listed(paths[i]);
+        probe(&l[i], cache, false);
+    }
+    statcache_close(cache);
+    good = file_read_all(cache_path, &n);
+    for (int round = 0; round < 400; round++) {
+        char *bad = malloc(n);
+        size_t m = n;
+        int hits = 0;
+        memcpy(bad, good, n);
+        if (round % 2 == 0) {
+            bad[chance(n)] = (char)chance(256);
+        } else {
+            m = chance(n);
+        }
+        free(file_write(folder, "cache", bad, m));
+        assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+        for (int i = 0; i < 20; i++) {
+            struct input_info got;
+            if (statcache_get(cache, &l[i], false, &got)) {
+                assert_true(hash_equal(got.hash, hash_bytes(strrchr(paths[i], '/') + 1,
+                                                            strlen(strrchr(paths[i], '/') + 1))));
+                hits++;
+            }
+        }
+        assert_true(round % 2 == 1 || hits >= 18);
+        /* What is added behind damage is read again. */
+        probe(&l[3], cache, false);
+        statcache_close(cache);
+        assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+        {
+            struct input_info got;
+            assert_true(statcache_get(cache, &l[3], false, &got));
+        }
+        statcache_close(cache);
+        free(bad);
+    }
+    free(good);
+    for (int i = 0; i < 20; i++) {
+        free(paths[i]);
+    }
+    free(cache_path);
+    folder_remove(folder);
+    free(folder);
+}
+
+/* Files that were just written are not believed. */
+static void test_cache_fresh(void **state)
+{
+    char *folder = temp_folder();
+    char *cache_path = str_printf("%s/cache", folder);
+    char *path = file_write(folder, "f", "some text", 9);
+    struct listing_file l = listed(path);
+    struct statcache *cache;
+    struct input_info got;
+    struct timespec now;
+
+    (void)state;
+    assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+    clock_gettime(CLOCK_REALTIME, &now);
+    l.ctime_ns = (int64_t)now.tv_sec * 1000000000 - 500000000;
+    got = probe(&l, cache, false);
+    assert_false(statcache_get(cache, &l, false, &got));
+    l.ctime_ns -= INT64_C(10000000000);
+    got = probe(&l, cache, false);
+    assert_true(statcache_get(cache, &l, false, &got));
+    statcache_close(cache);
+    assert_int_equal(statcache_open("/nonexistent/cache", &cache, NULL), SLUICE_E_IO);
+    free(path);
+    free(cache_path);
+    folder_remove(folder);
+    free(folder);
+}
+
+static void expect_error(const char *folder, const void *data, size_t n, bool need,
+                         const char *words)
+{
+    char *path = file_write(folder, "bad", data, n);
+    struct listing_file l = listed(path);
+    struct sluice_error err = ERROR_INIT;
+    struct input_info got;
+
+    assert_int_equal(probe_file(&l, NULL, need, &got, &err), SLUICE_E_DATA);
+    assert_non_null(strstr(err.message, path));
+    if (strstr(err.message, words) == NULL) {
+        print_error("expected '%s' in: %s\n", words, err.message);
+        fail();
+    }
+    free(path);
+}
+
+static void test_faults(void **state)
+{
+    static const unsigned char liar[] = { 0x28, 0xb5, 0x2f, 0xfd, 0xc0 | 0x20, 0,    0, 0,
+                                          0,    0,    0,    0,    0x40,        0x01, 0, 0 };
+    static const unsigned char dictionary[] = {
+        0x28, 0xb5, 0x2f, 0xfd, 0x21, 42, 1, 0x09, 0, 0, 'x'
+    };
+    static const unsigned char reserved[] = { 0x28, 0xb5, 0x2f, 0xfd, 0x20, 1, 0x0f, 0, 0, 'x' };
+    char *folder = temp_folder();
+    struct buf file = BUF_INIT;
+    char *path;
+    struct listing_file l;
+    struct input_info info;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    expect_error(folder, liar, sizeof liar, false, "states 4611686018427387904 bytes");
+    expect_error(folder, dictionary, sizeof dictionary, false, "dictionary 42");
+    expect_error(folder, reserved, sizeof reserved, false, "reserved type");
+    zstd_frame(&file, "some text that is long enough, long enough, long enough", 55, false);
+    for (size_t n = 4; n < file.size; n++) {
+        expect_error(folder, file.data, n, false, "truncated");
+    }
+    buf_puts(&file, "junk");
+    expect_error(folder, file.data, file.size, false, "expected a zstd frame");
+    buf_clear(&file);
+    gzip_member(&file, "some text", 9, false, 6);
+    expect_error(folder, file.data, file.size - 1, true, "truncated");
+    expect_error(folder, "BZh91AY&SY....", 14, false, "bzip2");
+    /* Changed since it was listed; since it was planned. */
+    path = file_write(folder, "f", "some text", 9);
+    l = listed(path);
+    l.size = 8;
+    assert_int_equal(probe_file(&l, NULL, false, &info, &err), SLUICE_E_DATA);
+    assert_non_null(strstr(err.message, "changed"));
+    l = listed(path);
+    info = probe(&l, NULL, false);
+    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_OK);
+    file_age(path, 10);
+    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_OK);
+    free(file_write(folder, "f", "some TEXT", 9));
+    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_E_DATA);
+    assert_int_equal(truncate(path, 3), 0);
+    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_E_DATA);
+    unlink(path);
+    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_E_IO);
+    assert_int_equal(probe_file(&l, NULL, false, &info, &err), SLUICE_E_IO);
+    free(path);
+    buf_deinit(&file);
+    folder_remove(folder);
+    free(folder);
+}
+
+static void test_parse_hostile(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        ",",
+        "none",
+        "none,5",
+        "none,5,5",
+        "none,5,5,",
+        "none,5,6,00000000000000000000000000000000",
+        "none,5,-,00000000000000000000000000000000",
+        "zip,5,5,00000000000000000000000000000000",
+        "none,5,5,0000000000000000000000000000000",
+        "none,5,5,00000000000000000000000000000000x",
+        "none,5,5,00000000000000000000000000000000,1+1",
+        "zstd,5,5,00000000000000000000000000000000,1",
+        "zstd,5,5,00000000000000000000000000000000,5+1",
+        "zstd,5,5,00000000000000000000000000000000,1+6",
+        "zstd,5,5,00000000000000000000000000000000,2+2,1+3",
+        "zstd,5,5,00000000000000000000000000000000,1+2,2+2",
+        "zstd,18446744073709551616,5,00000000000000000000000000000000",
+        "gzip,-1,5,00000000000000000000000000000000",
+        "zstd,5,5,00000000000000000000000000000000,,1+1",
+        "zstd,5,5,0000000000000000000000000000000G",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct input_info info;
+        assert_int_equal(input_info_parse(bad[i], strlen(bad[i]), &info, NULL), SLUICE_E_DATA);
+        assert_null(info.frames);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),         cmocka_unit_test(test_cache_transparent),
+        cmocka_unit_test(test_cache_key),     cmocka_unit_test(test_cache_damaged),
+        cmocka_unit_test(test_cache_fresh),   cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_parse_hostile),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,564 @@
+/* Discovery, probing, loading and lookup of plugins, with the plugins of tests/abi. This program is also the probe's child: the registry
+ * starts /proc/self/exe as `... __probe FILE`. */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "plugin/options.h"
+#include "plugin/registry.h"
+
+static char libraries[PATH_MAX]; /* folder of the plugins of tests/abi */
+
+struct tree {
+    char root[64];
+    char text[PATH_MAX + 64];
+};
+
+static const char *library(const char *name)
+{
+    static char path[PATH_MAX + 64];
+
+    snprintf(path, sizeof path, "%s/%s.so", libraries, name);
+    return path;
+}
+
+static const char *in(struct tree *tree, const char *path)
+{
+    snprintf(tree->text, sizeof tree->text, "%s/%s", tree->root, path);
+    return tree->text;
+}
+
+static void tree_open(struct tree *tree)
+{
+    strcpy(tree->root, "/tmp/sluice-registry-XXXXXX");
+    assert_non_null(mkdtemp(tree->root));
+}
+
+static void tree_close(struct tree *tree)
+{
+    char command[128];
+
+    snprintf(command, sizeof command, "rm -rf '%s'", tree->root);
+    assert_int_equal(system(command), 0);
+}
+
+static void make_folder(struct tree *tree, const char *path)
+{
+    char command[PATH_MAX + 128];
+
+    snprintf(command, sizeof command, "mkdir -p '%s'", in(tree, path));
+    assert_int_equal(system(command), 0);
+}
+
+static void copy_file(struct tree *tree, const char *name, const char *to)
+{
+    char command[2 * PATH_MAX + 256];
+
+    snprintf(command, sizeof command, "cp '%s' '%s'", library(name), in(tree, to));
+    assert_int_equal(system(command), 0);
+}
+
+static void write_file(struct tree *tree, const char *path, const char *text)
+{
+    FILE *file = fopen(in(tree, path), "w");
+
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+}
+
+static struct registry *created(const struct registry_options *options)
+{
+    struct registry *registry;
+    struct sluice_error err = ERROR_INIT;
+
+    if (registry_create(options, &registry, &err) != SLUICE_OK) {
+        fail_msg("%s", err.message);
+    }
+    return registry;
+}
+
+static const struct registry_entry *found(struct registry *registry, const char *name)
+{
+    const struct registry_entry *entry;
+    struct sluice_error err = ERROR_INIT;
+
+    if (registry_find(registry, name, &entry, &err) != SLUICE_OK) {
+        fail_msg("%s", err.message);
+    }
+    return entry;
+}
+
+static void assert_message(const struct sluice_error *err, const char *text)
+{
+    if (strstr(err->message, text) == NULL) {
+        fail_msg("\"%s\" is not in \"%s\"", text, err->message);
+    }
+}
+
+/* --plugin FILE with trust must fail and say text. */
+static void assert_refused(const char *name, const char *text)
+{
+    char path[PATH_MAX + 64];
+    const char *files[] = { path };
+    struct registry_options options = {
+        .bare = true, .trust = true, .files = files, .n_files = 1, .probe_ms = 3000
+    };
+    struct registry *registry;
+    struct sluice_error err = ERROR_INIT;
+
+    snprintf(path, sizeof path, "%s", library(name));
+    if (registry_create(&options, &registry, &err) == SLUICE_OK) {
+        fail_msg("%s was loaded", name);
+    }
+    assert_null(registry);
+    assert_int_equal(err.code, SLUICE_E_CONFIG);
+    assert_message(&err, text);
+    assert_message(&err, name);
+}
+
+static void test_good(void **state)
+{
+    char path[PATH_MAX + 64];
+    const char *files[] = { path };
+    struct registry_options options = { .bare = true, .trust = true, .files = files, .n_files = 1 };
+    struct registry *registry;
+    const struct registry_entry *entry;
+    const struct registry_plugin *plugin;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s", library("good"));
+    registry = created(&options);
+    entry = found(registry, "few_words");
+    assert_ptr_equal(entry, found(registry, "good.few_words"));
+    assert_string_equal(entry->plugin_name, "good");
+    assert_int_equal(entry->stage.size, sizeof(struct sluice_stage));
+    assert_int_equal(entry->stage.role, SLUICE_ROLE_FILTER);
+    assert_false(entry->trusted);
+    assert_false(hash_is_zero(entry->hash));
+    assert_int_equal(registry_count(registry), 1);
+    assert_ptr_equal(registry_at(registry, 0), entry);
+    assert_null(registry_at(registry, 1));
+    plugin = registry_plugin_at(registry, 0);
+    assert_ptr_equal(plugin, entry->plugin);
+    assert_true(plugin->loaded);
+    assert_null(plugin->problem);
+    assert_string_equal(plugin->version, "1.2.3");
+    assert_string_equal(plugin->license, "MIT");
+    assert_string_equal(plugin->found_by, "--plugin");
+    registry_destroy(registry);
+}
+
+/* The plugin built from the frozen header, and one from a later minor. */
+static void test_other_minors(void **state)
+{
+    char old[PATH_MAX + 64];
+    char future[PATH_MAX + 64];
+    const char *files[] = { old, future };
+    struct registry_options options = { .bare = true, .trust = true, .files = files, .n_files = 2 };
+    struct registry *registry;
+    const struct registry_entry *entry;
+    struct option_table table;
+    struct sluice_option option;
+    struct options *parsed;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    snprintf(old, sizeof old, "%s", library("old"));
+    snprintf(future, sizeof future, "%s", library("future"));
+    registry = created(&options);
+    entry = found(registry, "old_few_words");
+    assert_int_equal(entry->plugin->abi_minor_built, 0);
+    entry = found(registry, "future_keep");
+    assert_int_equal(entry->plugin->abi_minor_built, 7);
+    assert_int_equal(entry->stage.size, sizeof(struct sluice_stage));
+    table = option_table_of(&entry->stage);
+    assert_true(table.stride > sizeof option);
+    assert_true(option_at(&table, 1, &option));
+    assert_string_equal(option.name, "label");
+    assert_false(option_at(&table, 2, &option));
+    assert_int_equal(options_parse(&table, NULL, NULL, &parsed, &err), SLUICE_OK);
+    assert_int_equal(*(const int64_t *)options_config(parsed), 7);
+    assert_string_equal(options_string(parsed, "label"), "blue");
+    options_destroy(parsed);
+    registry_destroy(registry);
+}
+
+static void test_bad_plugins(void **state)
+{
+    (void)state;
+    assert_refused("major2", "is a plugin for ABI 2, this program loads ABI 1");
+    assert_refused("liar_major", "says it is for ABI 3 but exports sluice_plugin_v1");
+    assert_refused("minor9", "needs plugin ABI 1.4000000000, this program has 1.");
+    assert_refused("no_process", "stage 'keep': it needs the function process");
+    assert_refused("bad_name", "a stage has the name \"Keep-All\"");
+    assert_refused("small_stage", "a stage says it has 64 bytes");
+    assert_refused("bad_table",
+                   "option 'x' of 'keep' stores 8 bytes at offset 8 of a config of 12 bytes");
+    assert_refused("bad_default", "the default of an option is wrong");
+    assert_refused("no_plugin", "is not a plugin for ABI 1: it has no function sluice_plugin_v1");
+}
+
+static void test_probe(void **state)
+{
+    (void)state;
+    assert_refused("crash", "crashed when tried in a process of its own: signal");
+    assert_refused("exits", "ended the process (exit status 0)");
+    assert_refused("hangs", "was not loaded within 3000 ms");
+    assert_refused("does_not_exist", "cannot load the plugin");
+}
+
+static void test_not_a_library(void **state)
+{
+    struct tree tree;
+    const char *files[1];
+    struct registry_options options = { .bare = true, .trust = true, .files = files, .n_files = 1 };
+    struct registry *registry;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    tree_open(&tree);
+    write_file(&tree, "text.so", "not ELF\n");
+    files[0] = in(&tree, "text.so");
+    assert_int_equal(registry_create(&options, &registry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "cannot load the plugin");
+    tree_close(&tree);
+}
+
+static void test_trust(void **state)
+{
+    struct tree tree;
+    char path[PATH_MAX + 64];
+    const char *files[] = { path };
+    struct registry_options options = { .bare = true, .files = files, .n_files = 1 };
+    struct registry *registry;
+    const struct registry_entry *entry;
+    const struct registry_plugin *plugin;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s", library("good"));
+    assert_int_equal(registry_create(&options, &registry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "if you trust it, pass --trust");
+
+    tree_open(&tree);
+    make_folder(&tree, "plugins");
+    copy_file(&tree, "good", "plugins/good.so");
+    options.n_files = 0;
+    options.script_dir = tree.root;
+    registry = created(&options);
+    assert_int_equal(registry_find(registry, "few_words", &entry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "unknown stage 'few_words'");
+    assert_message(&err, "plugins/good.so is not loaded");
+    assert_message(&err, "pass --trust");
+    assert_int_equal(registry_load(registry, path, &plugin, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "pass --trust");
+    registry_destroy(registry);
+    options.trust = true;
+    registry = created(&options);
+    assert_string_equal(found(registry, "few_words")->plugin->found_by,
+                        "plugins/ beside the script");
+    registry_destroy(registry);
+    tree_close(&tree);
+}
+
+static void test_world_writable(void **state)
+{
+    struct tree tree;
+    const char *files[1];
+    struct registry_options options = { .bare = true, .trust = true, .files = files, .n_files = 1 };
+    struct registry *registry;
+    struct sluice_error err = ERROR_INIT;
+    char path[PATH_MAX + 64];
+
+    (void)state;
+    tree_open(&tree);
+    copy_file(&tree, "good", "good.so");
+    snprintf(path, sizeof path, "%s", in(&tree, "good.so"));
+    files[0] = path;
+    assert_int_equal(chmod(path, 0666), 0);
+    assert_int_equal(registry_create(&options, &registry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "everybody may write to it");
+    assert_message(&err, "chmod o-w");
+    assert_int_equal(chmod(path, 0644), 0);
+    assert_int_equal(chmod(tree.root, 0777), 0);
+    assert_int_equal(registry_create(&options, &registry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "everybody may write to its folder");
+    assert_int_equal(chmod(tree.root, 0755), 0);
+    registry = created(&options);
+    registry_destroy(registry);
+    tree_close(&tree);
+}
+
+static void test_places(void **state)
+{
+    struct tree tree;
+    char search[2 * PATH_MAX];
+    char data_home[PATH_MAX + 64];
+    struct registry_options options = { .trust = true };
+    struct registry *registry;
+    const struct registry_entry *entry;
+    struct sluice_error err = ERROR_INIT;
+    char exe_dir[PATH_MAX + 64];
+
+    (void)state;
+    tree_open(&tree);
+    make_folder(&tree, "bin");
+    make_folder(&tree, "lib/sluice/plugins");
+    make_folder(&tree, "extra");
+    make_folder(&tree, "share/sluice/plugins");
+    copy_file(&tree, "old", "lib/sluice/plugins/old.so");
+    write_file(&tree, "lib/sluice/plugins/skipped.txt",
+               "parquet: needs arrow (Debian: libarrow-dev)\n");
+    copy_file(&tree, "good", "extra/good.so");
+    write_file(&tree, "extra/readme.txt", "no library\n");
+    copy_file(&tree, "future", "share/sluice/plugins/future.so");
+    snprintf(exe_dir, sizeof exe_dir, "%s", in(&tree, "bin"));
+    snprintf(data_home, sizeof data_home, "%s", in(&tree, "share"));
+    snprintf(search, sizeof search, "relative/dir:%s::/does/not/exist", in(&tree, "extra"));
+    options.exe_dir = exe_dir;
+    options.search_path = search;
+    options.data_home = data_home;
+    registry = created(&options);
+    entry = found(registry, "old_few_words");
+    assert_true(entry->trusted);
+    assert_true(entry->plugin->standard);
+    assert_string_equal(found(registry, "few_words")->plugin->found_by, "SLUICE_PLUGIN_PATH");
+    assert_string_equal(found(registry, "future_keep")->plugin->found_by, "data home");
+    assert_string_equal(registry_skipped(registry, 0),
+                        "parquet: needs arrow (Debian: libarrow-dev)");
+    assert_null(registry_skipped(registry, 1));
+    assert_int_equal(registry_find(registry, "old_few_word", &entry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "did you mean 'old_few_words'?");
+    assert_message(&err, "relative/dir: SLUICE_PLUGIN_PATH takes absolute paths only");
+    assert_message(&err, "/does/not/exist: No such file");
+    assert_message(&err, "Left out of this build: parquet: needs arrow");
+    assert_int_equal(registry_load_all(registry, &err), SLUICE_OK);
+    assert_int_equal(registry_count(registry), 3);
+    registry_destroy(registry);
+    tree_close(&tree);
+}
+
+/* A lookup loads only the file that the index names; a stale index costs nothing but time. */
+static void test_index(void **state)
+{
+    struct tree tree;
+    char exe_dir[PATH_MAX + 64];
+    struct registry_options options = { .exe_dir = exe_dir };
+    struct registry *registry;
+    struct buf index = BUF_INIT;
+    struct sluice_error err = ERROR_INIT;
+    size_t loaded = 0;
+
+    (void)state;
+    tree_open(&tree);
+    snprintf(exe_dir, sizeof exe_dir, "%s", tree.root);
+    make_folder(&tree, "plugins");
+    copy_file(&tree, "old", "plugins/old.so");
+    copy_file(&tree, "future", "plugins/future.so");
+    registry = created(&options);
+    assert_int_equal(registry_index(registry, &index, &err), SLUICE_OK);
+    assert_string_equal(buf_str(&index), "future.so future_keep\nold.so old_few_words\n");
+    registry_destroy(registry);
+
+    write_file(&tree, "plugins/index.txt", buf_str(&index));
+    registry = created(&options);
+    found(registry, "old_few_words");
+    for (size_t k = 0; k < registry_plugin_count(registry); k++) {
+        loaded += registry_plugin_at(registry, k)->loaded ? 1 : 0;
+    }
+    assert_int_equal(loaded, 1);
+    found(registry, "old.old_few_words");
+    registry_destroy(registry);
+
+    write_file(&tree, "plugins/index.txt",
+               "future.so something\nold.so other\ngone.so x\n\n   \nfuture.so y");
+    registry = created(&options);
+    found(registry, "old_few_words");
+    found(registry, "future_keep");
+    registry_destroy(registry);
+    buf_deinit(&index);
+    tree_close(&tree);
+}
+
+static void test_twins(void **state)
+{
+    char good[PATH_MAX + 64];
+    char twin[PATH_MAX + 64];
+    const char *files[] = { good, twin, good };
+    struct registry_options options = { .bare = true, .trust = true, .files = files, .n_files = 3 };
+    struct registry *registry;
+    const struct registry_entry *entry;
+    const struct registry_plugin *plugin;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    snprintf(good, sizeof good, "%s", library("good"));
+    snprintf(twin, sizeof twin, "%s", library("twin"));
+    registry = created(&options);
+    assert_int_equal(registry_plugin_count(registry), 2);
+    assert_int_equal(registry_find(registry, "few_words", &entry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "two plugins have a stage 'few_words': good (");
+    assert_message(&err, "write plugin.stage");
+    assert_string_equal(found(registry, "good.few_words")->plugin_name, "good");
+    assert_string_equal(found(registry, "twin.few_words")->plugin_name, "twin");
+    assert_int_equal(registry_load(registry, twin, &plugin, &err), SLUICE_OK);
+    assert_int_equal(registry_find_in(registry, plugin, "few_words", &entry, &err), SLUICE_OK);
+    assert_string_equal(entry->plugin_name, "twin");
+    assert_int_equal(registry_find_in(registry, plugin, "few_word", &entry, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "has no stage 'few_word'; did you mean 'few_words'? It has: few_words");
+    registry_destroy(registry);
+}
+
+static sluice_status keep_all(void *worker, const struct sluice_batch *batch,
+                              struct sluice_emit *emit, struct sluice_error *err)
+{
+    (void)worker;
+    (void)batch;
+    (void)emit;
+    (void)err;
+    return SLUICE_OK;
+}
+
+static void test_added(void **state)
+{
+    struct registry_options options = { .bare = true };
+    struct registry *registry = created(&options);
+    struct sluice_stage stage = {
+        .size = sizeof stage,
+        .name = "no_lorem",
+        .version = "1",
+        .summary = "Drops lorem ipsum.",
+        .role = SLUICE_ROLE_FILTER,
+        .reasons = "lorem",
+        .process = keep_all,
+    };
+    struct hash128 hash = { 1, 2 };
+    const struct registry_entry *script;
+    const struct registry_entry *core;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    assert_int_equal(
+        registry_add(registry, &stage, PLUGIN_SCRIPT, "web.lua:12", hash, &script, &err),
+        SLUICE_OK);
+    assert_ptr_equal(found(registry, "no_lorem"), script);
+    assert_string_equal(script->origin, "web.lua:12");
+    assert_false(script->trusted);
+    assert_int_equal(registry_add(registry, &stage, PLUGIN_SCRIPT, "web.lua:20", hash, NULL, &err),
+                     SLUICE_E_CONFIG);
+    assert_message(&err, "the stage 'no_lorem' is defined twice: web.lua:12 and web.lua:20");
+    /* A script may use a name that the core has: the bare name is the core's. */
+    assert_int_equal(registry_add(registry, &stage, PLUGIN_CORE, "built in", hash, &core, &err),
+                     SLUICE_OK);
+    assert_true(core->trusted);
+    assert_ptr_equal(found(registry, "no_lorem"), core);
+    assert_ptr_equal(found(registry, "script.no_lorem"), script);
+    stage.process = NULL;
+    stage.name = "other";
+    assert_int_equal(registry_add(registry, &stage, PLUGIN_CORE, "built in", hash, NULL, &err),
+                     SLUICE_E_INTERNAL);
+    registry_destroy(registry);
+}
+
+static sluice_status save_nothing(void *worker, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)worker;
+    (void)io;
+    (void)err;
+    return SLUICE_OK;
+}
+
+/* One field of a sane stage broken; the message must hold text. */
+#define ASSERT_STAGE(text, ...)                                                    \
+    do {                                                                           \
+        struct sluice_stage stage = {                                              \
+            .size = sizeof stage,                                                  \
+            .name = "a",                                                           \
+            .version = "1",                                                        \
+            .summary = "A.",                                                       \
+            .role = SLUICE_ROLE_FILTER,                                            \
+            .reasons = "x|y",                                                      \
+            .process = keep_all,                                                   \
+        };                                                                         \
+        struct sluice_error error = ERROR_INIT;                                    \
+        __VA_ARGS__;                                                               \
+        assert_int_equal(registry_check_stage(&stage, &error), SLUICE_E_INTERNAL); \
+        assert_message(&error, text);                                              \
+    } while (0)
+
+static void test_descriptors(void **state)
+{
+    (void)state;
+    ASSERT_STAGE("has the name", stage.name = "9a");
+    ASSERT_STAGE("has the name", stage.name = NULL);
+    ASSERT_STAGE("no version", stage.version = NULL);
+    ASSERT_STAGE("summary of one line", stage.summary = "a\nb");
+    ASSERT_STAGE("role is unknown", stage.role = 7);
+    ASSERT_STAGE("mode is unknown", stage.mode = 4);
+    ASSERT_STAGE("a reader needs the function read", stage.role = SLUICE_ROLE_READER);
+    ASSERT_STAGE("a filter needs reasons", stage.reasons = NULL);
+    ASSERT_STAGE("different words", stage.reasons = "x|x");
+    ASSERT_STAGE("different words", stage.reasons = "x|");
+    ASSERT_STAGE("different words", stage.reasons = "X");
+    ASSERT_STAGE("only annotators provide", stage.provides = "words");
+    ASSERT_STAGE("only transforms conserve", stage.conserves = "tokens");
+    ASSERT_STAGE("SIDE_BY_SPLIT needs SIDE_INPUT", stage.flags = SLUICE_STAGE_SIDE_BY_SPLIT);
+    ASSERT_STAGE("bytes_per_input", stage.bytes_per_input = -1);
+    ASSERT_STAGE("contradict", stage.n_options = 3);
+    ASSERT_STAGE("save goes with load", stage.save = save_nothing);
+}
+
+static void test_environment(void **state)
+{
+    char buffer[PATH_MAX];
+    struct registry_options options = { 0 };
+
+    (void)state;
+    assert_int_equal(setenv("HOME", "/home/ada", 1), 0);
+    assert_int_equal(unsetenv("XDG_DATA_HOME"), 0);
+    assert_int_equal(setenv("SLUICE_PLUGIN_PATH", "/a:/b", 1), 0);
+    registry_environment(&options, buffer, sizeof buffer);
+    assert_string_equal(options.data_home, "/home/ada/.local/share");
+    assert_string_equal(options.search_path, "/a:/b");
+    assert_int_equal(setenv("XDG_DATA_HOME", "/data", 1), 0);
+    registry_environment(&options, buffer, sizeof buffer);
+    assert_string_equal(options.data_home, "/data");
+    assert_int_equal(setenv("XDG_DATA_HOME", "relative", 1), 0);
+    registry_environment(&options, buffer, sizeof buffer);
+    assert_string_equal(options.data_home, "/home/ada/.local/share");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_good),           cmocka_unit_test(test_other_minors),
+        cmocka_unit_test(test_bad_plugins),    cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_not_a_library),  cmocka_unit_test(test_trust),
+        cmocka_unit_test(test_world_writable), cmocka_unit_test(test_places),
+        cmocka_unit_test(test_index),          cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_added),          cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_environment),
+    };
+    ssize_t n;
+
+    if (argc == 3 && strcmp(argv[1], "__probe") == 0) {
+        return probe_main(argv[2]);
+    }
+    n = readlink("/proc/self/exe", libraries, sizeof libraries - 16);
+    if (n <= 0) {
+        return 1;
+    }
+    libraries[n] = '\0';
+    *strrchr(libraries, '/') = '\0';
+    strcpy(strrchr(libraries, '/'), "/abi");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

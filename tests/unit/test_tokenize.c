@@ -1,0 +1,228 @@
+/* Tests of the stage tokenize on the small vocabularies of tests/data/tokenize: ids are those of bpe.h (whose tests compare them with the
+ * reference encoders) with the edges added, rows keep their places, options are refused with the special tokens named. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tokenize/tokenize.c"
+#include "adapter_kit.h"
+
+static char *load(const char *name, uint64_t *size)
+{
+    const char *root = getenv("SLUICE_SOURCE_DIR");
+    char path[512];
+    char *data;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/tests/data/tokenize/%s", root != NULL ? root : ".", name);
+    f = fopen(path, "rb");
+    if (f == NULL) {
+        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
+    }
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    *size = (uint64_t)ftell(f);
+    rewind(f);
+    data = malloc(*size + 1);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, *size, f), *size);
+    fclose(f);
+    return data;
+}
+
+static struct config defaults(void)
+{
+    return (struct config){
+        .tokenizer = "/vocab/tiny \"1\".json", .over = "text", .eos = "none", .bos = "none"
+    };
+}
+
+struct run {
+    void *shared, *worker;
+    struct kit_plan plan;
+    struct kit_emit *emit;
+    struct sluice_error err;
+    struct kit_files files[2];
+};
+
+static sluice_status start(struct run *run, const char *file, const struct config *config)
+{
+    static const struct kit_column columns[] = { { "text", "utf8?", NULL } };
+    sluice_status status;
+
+    memset(run, 0, sizeof *run);
+    run->err.size = sizeof run->err;
+    run->emit = kit_emit_create();
+    run->files[0].path = "/vocab/tiny \"1\".json";
+    run->files[0].data = load(file, &run->files[0].size);
+    kit_plan_init(&run->plan, columns, 1);
+    status = tokenize_stage.open(&kit_api, (struct sluice_host *)(void *)run->files, config,
+                                 &run->shared, &run->err);
+    if (status == SLUICE_OK) {
+        kit_ok(tokenize_stage.prepare(run->shared, &run->plan.plan, &run->err), &run->err);
+        kit_ok(tokenize_stage.worker_open(run->shared, &run->worker, &run->err), &run->err);
+    }
+    return status;
+}
+
+static void stop(struct run *run)
+{
+    if (run->worker != NULL) {
+        tokenize_stage.worker_close(run->worker);
+    }
+    if (run->shared != NULL) {
+        tokenize_stage.close(run->shared);
+    }
+    free((void *)(uintptr_t)run->files[0].data);
+    kit_emit_destroy(run->emit);
+}
+
+static const char *const texts[] = { "Hello world, it's 12345 o'clock", NULL, "",
+                                     "<|endoftext|> and caf\xc3\xa9", "a" };
+#define TEXTS 5
+
+static void check(const char *file, const char *eos, const char *bos, int32_t specials)
+{
+    struct config config = defaults();
+    struct ArrowArray column = kit_texts(texts, NULL, TEXTS);
+    struct ArrowArray input = kit_input(&column, 1, TEXTS);
+    struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = TEXTS };
+    struct run run;
+    int64_t total = 0;
+    const struct stage *stage;
+
+    config.eos = eos;
+    config.bos = bos;
+    config.specials = specials;
+    kit_ok(start(&run, file, &config), &run.err);
+    stage = run.shared;
+    kit_ok(tokenize_stage.process(run.worker, &batch, &run.emit->emit, &run.err), &run.err);
+    assert_int_equal(run.emit->n_batches, 1);
+    assert_int_equal(run.emit->batches[0].length, TEXTS);
+    for (int64_t k = 0; k < TEXTS; k++) {
+        uint32_t ids[300];
+        size_t n = 0;
+        size_t n_found;
+        const uint32_t *found = sluice_list_u32(run.emit->batches[0].children[0], k, &n_found);
+        struct bpe_worker *worker;
+        if (texts[k] != NULL && texts[k][0] != '\0') {
+            size_t begin = strcmp(bos, "none") != 0;
+            kit_ok(bpe_worker_create(stage->bpe, 0, &worker, &run.err), &run.err);
+            kit_ok(bpe_encode(worker, texts[k], strlen(texts[k]), ids + begin, 290, &n, &run.err),
+                   &run.err);
+            bpe_worker_destroy(worker);
+            ids[0] = begin > 0 ? stage->bos.id : ids[0];
+            n += begin;
+            if (strcmp(eos, "none") != 0) {
+                ids[n++] = stage->eos.id;
+            }
+        }
+        assert_int_equal(n_found, n);
+        assert_memory_equal(found, ids, n * sizeof ids[0]);
+        total += (int64_t)n;
+    }
+    assert_int_equal(kit_sum(run.emit, "tokens"), total);
+    assert_int_equal(kit_sum(run.emit, "documents"), TEXTS);
+    input.release(&input);
+    stop(&run);
+}
+
+static void test_rows(void **state)
+{
+    (void)state;
+    check("tiny_gpt2.json", "none", "none", 0);
+    check("tiny_gpt2.json", "default", "none", 0);
+    check("tiny_gpt2.json", "true", "<|endoftext|>", 1);
+    check("tiny_qwen.json", "<|endoftext|>", "none", 0);
+}
+
+static void test_facts(void **state)
+{
+    struct config config = defaults();
+    char expected[200];
+    uint32_t id;
+    struct run run;
+    const struct stage *stage;
+
+    (void)state;
+    config.eos = "default";
+    kit_ok(start(&run, "tiny_gpt2.json", &config), &run.err);
+    stage = run.shared;
+    assert_int_equal(bpe_special_id(stage->bpe, "<|endoftext|>", &id), SLUICE_OK);
+    assert_int_equal(strlen(stage->hash), 32);
+    snprintf(expected, sizeof expected, "vocab_size=%u\ntokenizer=%s\neos=%u",
+             bpe_vocab_size(stage->bpe), stage->hash, id);
+    assert_int_equal(run.plan.n_added, 1);
+    assert_string_equal(run.plan.added[0].name, "tokens");
+    assert_string_equal(run.plan.added[0].type, "list<uint32>");
+    assert_memory_equal(run.plan.added[0].metadata, expected, strlen(expected));
+    assert_int_equal(run.plan.n_notes, 4);
+    snprintf(expected, sizeof expected, "{\"file\":\"tiny \\\"1\\\".json\",\"xxh3\":\"%s\"}",
+             stage->hash);
+    assert_string_equal(run.plan.notes[0].json, expected);
+    snprintf(expected, sizeof expected, "{\"id\":%u,\"added\":true}", id);
+    assert_string_equal(run.plan.notes[2].key, "eos");
+    assert_string_equal(run.plan.notes[2].json, expected);
+    stop(&run);
+}
+
+static void test_edges_refused(void **state)
+{
+    struct config config = defaults();
+    struct run run;
+
+    (void)state;
+    config.eos = "<|nothing|>";
+    assert_int_equal(start(&run, "tiny_gpt2.json", &config), SLUICE_E_CONFIG);
+    assert_string_equal(run.err.field, "eos");
+    assert_non_null(strstr(run.err.message, "<|endoftext|>"));
+    stop(&run);
+    config = defaults();
+    config.tokenizer = "/vocab/absent";
+    assert_int_equal(start(&run, "tiny_gpt2.json", &config), SLUICE_E_IO);
+    stop(&run);
+    config = defaults();
+    assert_int_equal(start(&run, "tiny.tiktoken", &config),
+                     SLUICE_E_CONFIG); /* not known, and no pattern is given */
+    stop(&run);
+    config.pattern = "\\S+|\\s+";
+    assert_int_equal(start(&run, "tiny.tiktoken", &config), SLUICE_OK);
+    stop(&run);
+    config.eos = "default";
+    assert_int_equal(start(&run, "tiny.tiktoken", &config), SLUICE_E_CONFIG);
+    assert_string_equal(run.err.field, "eos");
+    stop(&run);
+}
+
+static void test_specials_refused(void **state)
+{
+    struct config config = defaults();
+    struct ArrowArray column = kit_texts(texts, NULL, TEXTS);
+    struct ArrowArray input = kit_input(&column, 1, TEXTS);
+    struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = TEXTS };
+    struct run run;
+
+    (void)state;
+    config.specials = 2;
+    kit_ok(start(&run, "tiny_gpt2.json", &config), &run.err);
+    assert_int_equal(tokenize_stage.process(run.worker, &batch, &run.emit->emit, &run.err),
+                     SLUICE_E_DATA);
+    assert_int_equal(run.err.row, 3);
+    assert_int_equal(run.emit->n_batches, 0);
+    input.release(&input);
+    stop(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_edges_refused),
+        cmocka_unit_test(test_specials_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
