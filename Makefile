@@ -10,7 +10,7 @@ comma   := ,
 
 # ---- dependencies (pkg-config names; pkg/setup knows the Debian packages) ------------------------
 
-CORE_NEEDS := lua5.4 libffi libzstd libxxhash jansson libdeflate zlib libisal
+CORE_NEEDS := lua5.4 libffi libzstd libxxhash jansson libdeflate zlib libisal libseccomp nettle libdw libelf
 TEXT_NEEDS := libpcre2-8 libutf8proc
 CORE_LIBS  := -ldl -lm
 TEST_NEEDS := cmocka nettle
@@ -84,7 +84,7 @@ TEST_LINK       := $(if $(BUILDS),$(call libs,$(TEST_NEEDS)))
 # ---- sources -------------------------------------------------------------------------------------
 
 # In dependency order: a layer may use those before it (make lint checks that).
-LAYERS    := base data store plugin isolate plan run lua cmd
+LAYERS    := base data store plugin isolate plan run lua conform cmd
 CORE_SRC  := $(filter-out core/cmd/launcher.c,$(wildcard $(LAYERS:%=core/%/*.c)))
 TEXT_SRC  := $(wildcard sdk/text/*.c)
 PLUGINS   := $(sort $(patsubst plugins/%/,%,$(filter %/,$(wildcard plugins/*/))))
@@ -95,6 +95,7 @@ objects    = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 
 CORE_SO     := $(BUILD)/libsluice-core.so
 TEXT_LIB    := $(BUILD)/libsluice-text.a
+SDK_SO      := $(BUILD)/libsluice-sdk.so
 CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/core/$l.a))
 
 .PHONY: all debug asan tsan clang setup demo test check bench parity lint fuzz install uninstall clean format help \
@@ -103,7 +104,7 @@ CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/c
 .SECONDARY:
 .SUFFIXES:
 
-all: $(BUILD)/sluice $(CORE_SO) plugins $(BUILD)/share/scripts $(INDEX)  ## build the program, its core library and all plugins (default)
+all: $(BUILD)/sluice $(CORE_SO) $(SDK_SO) plugins $(BUILD)/share/scripts $(INDEX)  ## build the program, its core library and all plugins (default)
 
 # One short line a command; V=1 shows the commands.
 show = $(if $(V),,@printf '  %-5s %s\n' $(1) '$@' &&)
@@ -122,7 +123,7 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 
 $(BUILD)/obj/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(call show,CXX) $(CXX) $(ALL_CXXFLAGS) $(INCLUDES) $(EXTERNAL_CFLAGS) $(FLAGS) $(COMPILE)
+	$(call show,CXX) $(CXX) $(ALL_CXXFLAGS) $(INCLUDES) $(EXTERNAL_CFLAGS) $(filter-out -Wno-missing-prototypes,$(FLAGS)) $(COMPILE)
 
 # With SYNTAX=1 a compiler only looks: make lint does that with clang.
 COMPILE = -MMD -MP $(if $(SYNTAX),-fsyntax-only -MF $(@:.o=.d) -MT $@ $< && touch $@,-c $< -o $@)
@@ -152,6 +153,10 @@ $(foreach l,$(LAYERS),$(eval $(call layer,$l)))
 $(CORE_SO): $(call objects,$(CORE_SRC)) $(TEXT_LIB) pkg/core.map
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/core.map -Wl,-soname,libsluice-core.so \
 	    $(call objects,$(CORE_SRC)) $(TEXT_LIB) $(CORE_LINK) -o $@
+
+# The inline functions of the SDK's headers for callers without a C compiler.
+$(SDK_SO): $(call objects,sdk/sluice_ffi.c)
+	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-soname,libsluice-sdk.so $^ -o $@
 
 # Linked to libc alone: what an executable links is visible to every plugin and would replace a
 # plugin's own libraries.
@@ -228,8 +233,8 @@ endef
 UNIT_SRC   := $(wildcard tests/unit/test_*.c plugins/*/test_*.c)
 UNIT_BIN   := $(foreach t,$(UNIT_SRC),$(BUILD)/tests/unit/$(basename $(notdir $t)))
 SCRIPTED   := abi bad crash pipeline conform cli
-TEST_SO    := $(patsubst %.c,$(BUILD)/%.so,$(wildcard $(SCRIPTED:%=tests/%/*.c))) \
-              $(patsubst sdk/examples/%.c,$(BUILD)/examples/%.so,$(wildcard sdk/examples/*.c))
+TEST_SO    := $(patsubst %,$(BUILD)/%.so,$(basename $(wildcard $(foreach k,$(SCRIPTED),tests/$k/*.c tests/$k/*.cc)))) \
+              $(patsubst sdk/examples/%,$(BUILD)/examples/%.so,$(basename $(wildcard sdk/examples/*.c sdk/examples/*.cc)))
 BENCH_SRC  := $(wildcard tests/bench/*.c)
 FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c)
 PARITY_SRC := $(wildcard tests/parity/*.c)
@@ -245,7 +250,7 @@ includes_of = $(foreach i,$(call direct,$(1)),$i $(foreach k,$(filter $i %/$i,$(
 # Highest layer first, as the linker wants it; the layers up to the highest one included.
 layers_upto = $(if $(2),$(if $(filter $(firstword $(2)),$(1)),$(2),$(call layers_upto,$(1),$(wordlist 2,99,$(2)))))
 layers_of   = $(call layers_upto,$(foreach l,$(LAYERS),$(if $(filter $l/% core/$l/% %/core/$l/%,$(1)),$l)),$(LAYERS_DOWN))
-LAYERS_DOWN := cmd lua run plan isolate plugin store data base
+LAYERS_DOWN := cmd conform lua run plan isolate plugin store data base
 # The plugins whose headers are included, by path or by their unique names.
 plugins_of  = $(foreach p,$(PLUGINS_BUILT),$(if $(filter $p/% plugins/$p/% %/plugins/$p/%,$(1))$(wildcard \
                 $(foreach i,$(1),$(if $(findstring /,$i),,plugins/$p/$i))),$p))
@@ -269,10 +274,11 @@ $(if $(BUILDS),$(foreach t,$(FUZZ_SRC),$(eval $(call program,$(BUILD)/$(basename
 # No --no-undefined and no version script here: some of these are broken on purpose.
 $(BUILD)/tests/%.so: $(BUILD)/obj/tests/%.o $(TEXT_LIB)
 	@mkdir -p $(@D)
-	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $< $(TEXT_LIB) $(TEXT_LINK) -o $@
+	$(call show,LINK) $(if $(wildcard tests/$*.cc),$(CXX),$(CC)) $(ALL_LDFLAGS) -shared $< $(TEXT_LIB) $(TEXT_LINK) -o $@
 $(BUILD)/examples/%.so: $(BUILD)/obj/sdk/examples/%.o $(TEXT_LIB) pkg/plugin.map
 	@mkdir -p $(@D)
-	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared -Wl,--version-script=pkg/plugin.map $< $(TEXT_LIB) $(TEXT_LINK) -o $@
+	$(call show,LINK) $(if $(wildcard sdk/examples/$*.cc),$(CXX),$(CC)) $(ALL_LDFLAGS) -shared -Wl,--version-script=pkg/plugin.map \
+	    $< $(TEXT_LIB) $(TEXT_LINK) -o $@
 $(SCRIPTED:%=$(BUILD)/obj/tests/%/%.o): FLAGS := -I. $(TEST_FLAGS)
 
 unit-tests: $(UNIT_BIN)
@@ -281,8 +287,8 @@ benches: $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
 parity-programs: $(patsubst %.c,$(BUILD)/%,$(PARITY_SRC))
 fuzzers: $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRC))
 
-OBJECTS := $(if $(BUILDS),$(call objects,$(CORE_SRC) core/cmd/launcher.c $(TEXT_SRC) $(PROGRAM_SRC) \
-             $(foreach p,$(PLUGINS_BUILT),$($(p)_sources)) $(wildcard $(SCRIPTED:%=tests/%/*.c) sdk/examples/*.c)))
+OBJECTS := $(if $(BUILDS),$(call objects,$(CORE_SRC) core/cmd/launcher.c $(TEXT_SRC) sdk/sluice_ffi.c $(PROGRAM_SRC) \
+             $(foreach p,$(PLUGINS_BUILT),$($(p)_sources)) $(wildcard $(foreach k,$(SCRIPTED),tests/$k/*.c tests/$k/*.cc) sdk/examples/*.c sdk/examples/*.cc)))
 objects: $(OBJECTS)
 -include $(OBJECTS:.o=.d)
 

@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run check plan work task show report why trace head verify inspect plugins test gc help"
+    local commands="run check plan work task show report why replay trace head verify inspect plugins sample try test test-plugin new gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -9,15 +9,28 @@ _sluice() {
         return
     fi
     case ${COMP_WORDS[1]} in
-    run | check | test) options=$script ;;
+    run | check) options=$script ;;
+    test-plugin) options="--option --data --only --seed --fuzz --thorough --time-limit --json --junit --quiet --list --help" ;;
+    test) options="--plugin --trust --json --help" ;;
+    sample) options="--at --after -n --seed -o --run-dir --scratch --workers --memory --limit --plugin --trust --json --quiet --help" ;;
+    try) options="--stage --option --by --examples --watch --compare --sweep --html --labels --label --workers --plugin --trust --json --help" ;;
     plan) options="$script --tasks --files" ;;
     work | task) options="--workers --memory --trust --json --quiet --help" ;;
     show) options="--json --plan --help" ;;
     report) options="--md --json --all --price --help" ;;
+    replay) options="--gdb --in-process --json --help" ;;
     why) options="--id --reason --near --text --dropped --stage --quarantine --task --row -n --json --help" ;;
     trace) options="--run --text --json --help" ;;
     head) options="-n --where --random --seed --tokens --tokenizer --run --json --help" ;;
     verify) options="--all --quick --json --help" ;;
+    new)
+        case ${COMP_WORDS[COMP_CWORD-1]} in
+        new) options="plugin heuristic --help"; mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current"); return ;;
+        --lang) mapfile -t COMPREPLY < <(compgen -W "c cpp rust lua" -- "$current"); return ;;
+        --role) mapfile -t COMPREPLY < <(compgen -W "filter annotator transform reader gate writer" -- "$current"); return ;;
+        esac
+        options="--lang --role --dir --json --help"
+        ;;
     gc) options="--dry-run --json --help" ;;
     *) options="--help" ;;
     esac

@@ -10,12 +10,17 @@ commands=(
     'show:progress of a run and its datasets'
     'report:what a run did'
     'why:why a document was dropped, or why a task runs again'
+    'replay:give a row in quarantine to its stage again'
     'trace:from an output row back to its source bytes'
     'head:first rows of a dataset'
     'verify:re-hash a dataset or a run'
     'inspect:stages and their options'
     'plugins:plugins found, and what is missing'
+    'sample:a sample of the rows that reach a node of a pipeline'
+    'try:run a stage on a sample, what it keeps and drops, and why'
+    'test-plugin:put the stages of a plugin through what the contract asks'
     'test:run the examples of the heuristics in a script'
+    'new:write a plugin or a heuristic that works, to begin with'
     'gc:remove files that no run or snapshot needs'
 )
 script=('--workers[threads]:number' '--memory[memory of the process]:size' '--run-dir[state of the run]:directory:_files -/'
@@ -27,17 +32,30 @@ if (( CURRENT == 2 )); then
     return
 fi
 case ${words[2]} in
-run|check|test) _arguments '*:file:_files' $script ;;
+run|check) _arguments '*:file:_files' $script ;;
+test-plugin) _arguments '*:file:_files' '*--option[an option of the stages]:name=value' '--data[rows of your own]:file:_files' '--only[one check]:check' '--seed[of what is generated]:number' '--fuzz[random batches]:seconds' '--thorough' '--time-limit[of one check]:seconds' '--json' '--junit[results as XML]:file:_files' '--quiet' '--list' '--help' ;;
+test) _arguments '*:file:_files' '--plugin[load a plugin]:file:_files' '--trust' '--json' '--help' ;;
+sample) _arguments '*:file:_files' '--at[what comes to it]:node' '--after[what leaves it]:node' '-n[rows]:number' '--seed[number]:seed' \
+    '-o[where to write]:file:_files' '--run-dir[whose tasks are reused]:directory:_files -/' '--scratch[where it works]:directory:_files -/' \
+    '--workers[threads]:number' '--memory[memory]:size' '--limit[first N files]:number' '--plugin[load a plugin]:file:_files' '--trust' \
+    '--json' '--quiet' '--help' ;;
+try) _arguments '*:file:_files' '--stage[name]:stage' '*--option[of the stage]:NAME=VALUE' '--by[column]:column' '--examples[how many]:number' \
+    '--watch[run again on save]' '--compare[OLD.lua or git\:REV]:file:_files' '--sweep[OPTION=A..B]:range' '--html[page of the sweep]:file:_files' \
+    '--labels[what people said]:file:_files' '--label[ask at the terminal]' '--workers[threads]:number' '--plugin[load a plugin]:file:_files' \
+    '--trust' '--json' '--help' ;;
 plan) _arguments '*:file:_files' $script '--tasks[every task]' '--files[every input file]' ;;
 work|task) _arguments '*:run:_files -/' '--workers[threads]:number' '--memory[memory]:size' '--trust' '--json' '--quiet' '--help' ;;
 show) _arguments '*:run:_files -/' '--json' '--plan[exact counts]' '--help' ;;
 report) _arguments '*:run:_files -/' '--md[Markdown]' '--json' '--all[every reason and phase]' '--price[of a core-hour]:dollars' '--help' ;;
+replay) _arguments '*:row:_files' '--gdb' '--in-process' '--json' '--help' ;;
 why) _arguments '*:run:_files -/' '--id[of a document]:id' '--reason[name]:reason' '--near' '--text' '--dropped' '--stage[name]:stage' \
     '--quarantine' '--task[number]:task' '--row[number]:row' '-n[how many]:number' '--json' '--help' ;;
 trace) _arguments '*:dataset:_files -/' '--run[that wrote it]:run:_files -/' '--text' '--json' '--help' ;;
 head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[FIELD=VALUE]:condition' '--random' '--seed[number]:seed' '--tokens' \
     '--tokenizer[file]:file:_files' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
 verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--json' '--help' ;;
+new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
+    '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
 gc) _arguments '*:run:_files -/' '--dry-run' '--json' '--help' ;;
 *) _arguments '*:file:_files' '--help' ;;
 esac

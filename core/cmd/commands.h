@@ -15,5 +15,14 @@ int cmd_head(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_gc(int argc, char **argv);
 int cmd_test(int argc, char **argv);
+int cmd_test_plugin(int argc, char **argv);
+
+/* Body of the hidden command KIT_CHILD: one check of test-plugin. */
+int conform_child(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
+int cmd_sample(int argc, char **argv);
+int cmd_try(int argc, char **argv);
+int cmd_lock(int argc, char **argv);
+int cmd_new(int argc, char **argv);
 
 #endif

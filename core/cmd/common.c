@@ -16,7 +16,9 @@ const struct arg_spec script_specs[] = {
     { "--batch", "SIZE", "bytes of a record batch (default 1MiB); never changes the output" },
     { "--fresh", NULL, "ignore finished tasks of earlier runs" },
     { "--plugin", "FILE", "load a plugin (may be repeated)" },
-    { "--trust", NULL, "allow plugins from outside the install tree" },
+    { "--locked", NULL, "refuse scripts, plugins and models that the lock file does not list" },
+    { "--lock-file", "FILE", "the lock file (default: PIPELINE.lock beside PIPELINE.lua)" },
+    { "--trust", NULL, "run plugins from outside the install tree in this process, not isolated" },
     { "--json", NULL, "events and results as JSON lines on standard output" },
     { "--quiet", NULL, "no progress" },
 };
@@ -58,6 +60,9 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     common->options.run_dir = args_get(&common->args, "--run-dir");
     common->options.scratch = args_get(&common->args, "--scratch");
     common->options.trust = args_get(&common->args, "--trust") != NULL;
+    common->options.lock_file = args_get(&common->args, "--lock-file");
+    common->options.locked =
+        args_get(&common->args, "--locked") != NULL || common->options.lock_file != NULL;
     common->options.fresh = args_get(&common->args, "--fresh") != NULL;
     TRY(size_option(&common->args, "--memory", &common->options.memory, err));
     TRY(size_option(&common->args, "--batch", &common->options.batch_bytes, err));

@@ -9,6 +9,7 @@
 #include "cmd/look.h"
 #include "cmd/places.h"
 #include "cmd/progress.h"
+#include "run/quarantine.h"
 #include "store/pending.h"
 #include "store/snapshot.h"
 
@@ -18,7 +19,7 @@ static const struct arg_spec gc_specs[] = {
 };
 #define N_GC_SPECS (sizeof gc_specs / sizeof gc_specs[0])
 
-enum kind { RECORDS, SPILL, DATA, TEMPORARY, KINDS };
+enum kind { RECORDS, SPILL, DATA, KEPT_ROWS, TEMPORARY, KINDS };
 
 struct sweep {
     struct look look;
@@ -256,6 +257,35 @@ static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
     return status;
 }
 
+/* Rows in quarantine go with the records of their tasks, and what is damaged with them. */
+static sluice_status sweep_kept_rows(struct sweep *sweep, struct sluice_error *err)
+{
+    struct disk_names names = { NULL, 0 };
+    char *dir = disk_join(sweep->look.session.run_dir, QUARANTINE_FOLDER);
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : disk_list(dir, &names, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+        char *path = names.names[i][0] == '.' ? NULL : disk_join(dir, names.names[i]);
+        struct quarantined row;
+        struct hash128 key;
+        if (path == NULL) {
+            continue;
+        }
+        if (quarantine_read(path, true, &row, NULL) != SLUICE_OK ||
+            !hash_parse(row.task_key, &key) || !is_kept(sweep, key)) {
+            status = drop_file(sweep, dir, names.names[i], KEPT_ROWS, err);
+        }
+        quarantined_deinit(&row);
+        free(path);
+    }
+    if (status == SLUICE_OK) {
+        status = sweep_temporaries(sweep, dir, err);
+    }
+    disk_names_deinit(&names);
+    free(dir);
+    return status;
+}
+
 static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
                                    struct sluice_error *err)
 {
@@ -347,6 +377,7 @@ static sluice_status sweep_run(struct sweep *sweep, const char *name, struct slu
     /* Records go before what they name, so that a crash leaves no record of what is gone. */
     TRY(sort_records(sweep, true, err));
     TRY(sweep_spill(sweep, err));
+    TRY(sweep_kept_rows(sweep, err));
     TRY(sweep_temporaries(sweep, sweep->look.run->spill_dir, err));
     TRY(sweep_temporaries(sweep, sweep->look.session.run_dir, err));
     plan = sweep->look.run->plan;
@@ -375,8 +406,9 @@ int cmd_gc(int argc, char **argv)
         "touched. Going back to an earlier version\n"
         "of the script then computes again what was removed.";
     static const char *const names[KINDS] = { "commit records", "spilled files", "dataset files",
-                                              "temporary files" };
-    static const char *const fields[KINDS] = { "records", "spill", "data", "temporary" };
+                                              "rows in quarantine", "temporary files" };
+    static const char *const fields[KINDS] = { "records", "spill", "data", "quarantine",
+                                               "temporary" };
     struct sweep sweep;
     struct args args;
     struct sluice_error err = ERROR_INIT;

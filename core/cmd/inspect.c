@@ -423,6 +423,7 @@ int cmd_inspect(int argc, char **argv, struct registry *registry)
     enum inspect_format format = INSPECT_TEXT;
     const char *name = NULL;
     bool all = false;
+    bool luals = false;
     struct sluice_error err = ERROR_INIT;
     const struct registry_entry *entry;
     struct buf out = BUF_INIT;
@@ -434,11 +435,17 @@ int cmd_inspect(int argc, char **argv, struct registry *registry)
             format = INSPECT_MARKDOWN;
         } else if (strcmp(argv[i], "--all") == 0) {
             all = true;
+        } else if (strcmp(argv[i], "--luals") == 0) {
+            luals = true;
         } else if (argv[i][0] == '-' || name != NULL) {
-            return complain("usage: sluice inspect [STAGE] [--json|--md] [--all]");
+            return complain("usage: sluice inspect [STAGE] [--json|--md|--luals] [--all]");
         } else {
             name = argv[i];
         }
+    }
+    if (luals && (name != NULL || format != INSPECT_TEXT)) {
+        return complain("--luals writes annotations for all stages; it goes without a stage's name "
+                        "and other formats");
     }
     if (name != NULL) {
         if (registry_find(registry, name, &entry, &err) != SLUICE_OK) {
@@ -450,7 +457,11 @@ int cmd_inspect(int argc, char **argv, struct registry *registry)
             complain(err.message);
             return 5;
         }
-        inspect_list(registry, format, all, inspect_width(), &out);
+        if (luals) {
+            inspect_luals(registry, &out);
+        } else {
+            inspect_list(registry, format, all, inspect_width(), &out);
+        }
     }
     return inspect_print(&out);
 }

@@ -1,4 +1,4 @@
-/* `sluice inspect [STAGE] [--json|--md] [--all]`: what stages there are and what a stage's options
+/* `sluice inspect [STAGE] [--json|--md|--luals] [--all]`: what stages there are and what a stage's options
  * are, printed from the option tables. Depends on plugin/registry. */
 #ifndef SLUICE_CMD_INSPECT_H
 #define SLUICE_CMD_INSPECT_H

@@ -19,6 +19,9 @@ void inspect_markdown(const struct registry_entry *, int level,
 void inspect_list_format(const struct registry *, enum inspect_format, bool all, struct buf *out);
 void inspect_text_json(struct buf *out, const char *text); /* a JSON string or null */
 
+/* inspect_luals.c: annotations of all stages and text methods for editors. */
+void inspect_luals(const struct registry *, struct buf *out);
+
 /* Writes out to stdout and frees it; the process's exit status. */
 int inspect_print(struct buf *out);
 

@@ -167,6 +167,19 @@ static size_t width_of(uint32_t code)
                : 1;
 }
 
+size_t look_width(const char *text, size_t n)
+{
+    size_t width = 0;
+
+    for (size_t at = 0; at < n;) {
+        uint32_t code = 0;
+        size_t size = character(text + at, n - at, &code);
+        width += size == 0 ? 1 : width_of(code);
+        at += size > 0 ? size : 1;
+    }
+    return width;
+}
+
 /* Characters that do something to a terminal or turn the direction of text. */
 static bool harmful(uint32_t code)
 {

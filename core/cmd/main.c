@@ -6,8 +6,10 @@
 
 #include "cmd/args.h"
 #include "cmd/commands.h"
+#include "cmd/isolate.h"
 #include "cmd/plugins.h"
 #include "cmd/session.h"
+#include "conform/kit.h"
 
 #ifndef SLUICE_VERSION
 #define SLUICE_VERSION "0.1.0"
@@ -69,12 +71,18 @@ static const struct {
     { "show", cmd_show, "show a run: progress of its phases and its datasets" },
     { "report", cmd_report, "what a run did: rows, reasons, speed, cost" },
     { "why", cmd_why, "why a document was dropped, or why a task runs again" },
+    { "replay", cmd_replay, "give a row in quarantine to its stage again, also in a debugger" },
     { "trace", cmd_trace, "from an output row back to its source bytes" },
     { "head", cmd_head, "first rows of a dataset; --tokens decodes token rows" },
     { "verify", cmd_verify, "re-hash a dataset or a run" },
     { "inspect", inspect, "stages and their options" },
     { "plugins", plugins, "plugins found, and what is missing" },
+    { "sample", cmd_sample, "a sample of the rows that reach a node of a pipeline" },
+    { "try", cmd_try, "run a stage on a sample: what it keeps and drops, and why" },
     { "test", cmd_test, "run the examples of the heuristics in a script" },
+    { "new", cmd_new, "write a plugin or a heuristic that works, to begin with" },
+    { "lock", cmd_lock, "write down what a pipeline is made of, for run --locked" },
+    { "test-plugin", cmd_test_plugin, "put the stages of a plugin through what the contract asks" },
     { "gc", cmd_gc, "remove files that no run or snapshot needs" },
 };
 
@@ -112,7 +120,13 @@ __attribute__((visibility("default"))) int sluice_main(int argc, char **argv)
         return 0;
     }
     if (strcmp(argv[1], "__probe") == 0 && argc == 3) {
-        return probe_main(argv[2]);
+        isolation_probe(argv[2]);
+    }
+    if (strcmp(argv[1], "__isolate") == 0 && argc == 2) {
+        return isolation_child();
+    }
+    if (strcmp(argv[1], KIT_CHILD) == 0) {
+        return conform_child(argc - 1, argv + 1);
     }
     for (size_t i = 0; i < N_COMMANDS; i++) {
         names[i] = commands[i].name;

@@ -79,6 +79,9 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
         json_object_set_new(json, "text_bytes", json_integer((json_int_t)decoded));
     }
     json_object_set_new(json, "splits", json_integer((json_int_t)lane->n_tasks));
+    if (op->isolated) {
+        json_object_set_new(json, "isolated", json_true());
+    }
     json_object_set_new(json, "columns", columns_json(&op->out, op->live, false));
     if (planning->files) {
         json_object_set(json, "paths", files);
@@ -120,6 +123,9 @@ static json_t *stage_json(const struct phase *phase, const struct op *op)
     json_object_set_new(json, "inputs", inputs);
     if (op->kind_of == NULL && op->kind != OP_LOAD) {
         json_object_set_new(json, "columns", columns_json(&op->out, op->live, false));
+    }
+    if (op->isolated) {
+        json_object_set_new(json, "isolated", json_true());
     }
     if (op->writes) {
         json_object_set_new(json, "dataset", look_string(op->dataset, strlen(op->dataset)));
@@ -361,7 +367,7 @@ static void print_reader(const json_t *reader)
     }
     printf(", %llu split%s; columns ", number(reader, "splits"), plural(number(reader, "splits")));
     print_list(json_object_get(reader, "columns"), ", ");
-    printf("\n");
+    printf("%s\n", json_is_true(json_object_get(reader, "isolated")) ? "  [isolated]" : "");
     json_array_foreach(json_object_get(reader, "paths"), i, path)
     {
         struct buf safe = BUF_INIT;
@@ -425,7 +431,7 @@ static void print_phase(const json_t *phase)
             printf(" > %s", buf_str(&safe));
             buf_deinit(&safe);
         }
-        printf("\n");
+        printf("%s\n", json_is_true(json_object_get(item, "isolated")) ? "  [isolated]" : "");
     }
     json_array_foreach(json_object_get(phase, "stores"), i, item)
     {

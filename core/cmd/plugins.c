@@ -41,9 +41,9 @@ static void plugin_json(const struct registry *registry, const struct registry_p
     inspect_text_json(out, plugin->path);
     buf_puts(out, ",\"found_by\":");
     inspect_text_json(out, plugin->found_by);
-    buf_printf(out,
-               ",\"standard\":%s,\"loaded\":%s,\"problem\":", plugin->standard ? "true" : "false",
-               plugin->loaded ? "true" : "false");
+    buf_printf(out, ",\"standard\":%s,\"loaded\":%s,\"isolated\":%s,\"problem\":",
+               plugin->standard ? "true" : "false", plugin->loaded ? "true" : "false",
+               plugin->isolated ? "true" : "false");
     inspect_text_json(out, plugin->problem);
     if (plugin->loaded) {
         hash_hex(plugin->hash, hex);
@@ -120,8 +120,9 @@ static void list_text(const struct registry *registry, int width, struct buf *ou
         }
         buf_clear(&stages);
         stages_of(registry, plugin, false, &stages);
-        buf_printf(out, "%s %s  ABI %u.%u  %s  %s\n  ", plugin->name, plugin->version,
-                   SLUICE_ABI_MAJOR, plugin->abi_minor_built, plugin->found_by, plugin->path);
+        buf_printf(out, "%s %s  ABI %u.%u  %s  %s%s\n  ", plugin->name, plugin->version,
+                   SLUICE_ABI_MAJOR, plugin->abi_minor_built, plugin->found_by, plugin->path,
+                   plugin->isolated ? "  isolated" : "");
         inspect_wrap(out, buf_str(&stages), width, 2, 2);
         buf_putc(out, '\n');
     }

@@ -219,7 +219,7 @@ int cmd_check(int argc, char **argv)
 static const struct arg_spec worker_specs[] = {
     { "--workers", "N", "worker threads" },
     { "--memory", "SIZE", "memory of this process" },
-    { "--trust", NULL, "allow plugins from outside the install tree" },
+    { "--trust", NULL, "run plugins from outside the install tree in this process, not isolated" },
     { "--json", NULL, "events as JSON lines" },
     { "--quiet", NULL, "no progress" },
 };

@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cmd/isolate.h"
+#include "cmd/used.h"
+#include "lua/native.h"
 #include "run/limits.h"
 #include "run/watchdog.h"
 #include "store/pending.h"
@@ -160,8 +163,10 @@ sluice_status session_registry(const struct session_options *options, struct ses
     registry.n_files = n;
     registry.script_dir = session->base_dir;
     registry.trust = options->trust;
+    registry.contained = options->contained;
     registry_environment(&registry, session->data_home, sizeof session->data_home);
-    return registry_create(&registry, &session->registry, err);
+    TRY(registry_create(&registry, &session->registry, err));
+    return native_register(session->registry, options->contained || options->in_process, err);
 }
 
 /* ---- plan.json: how to build the plan again ---- */
@@ -393,7 +398,7 @@ static void watch_end(struct script_watching *watching)
 
 static const struct script_watch watch = { watch_begin, watch_end };
 
-static sluice_status load_script(struct session *session, struct sluice_error *err)
+sluice_status session_script(struct session *session, struct sluice_error *err)
 {
     struct script_arg args[ARGS_MAX];
     struct script_options options = { .path = session->script_path,
@@ -402,6 +407,10 @@ static sluice_status load_script(struct session *session, struct sluice_error *e
                                       .module_dir = session->module_dir,
                                       .registry = session->registry,
                                       .args = args,
+                                      .text = session->options.script_text,
+                                      .foreign =
+                                          session->options.contained || session->options.in_process,
+                                      .testing = session->options.testing,
                                       .watch = &watch };
     const char *words[ARGS_MAX];
     size_t n_words = 0;
@@ -431,6 +440,24 @@ static sluice_status load_script(struct session *session, struct sluice_error *e
     return status;
 }
 
+void session_services(struct session *session)
+{
+    uint64_t share =
+        session->options.memory / 4 / (session->options.workers > 0 ? session->options.workers : 1);
+
+    session->services =
+        (struct stage_services){ .ctx = session,
+                                 .budget = &session->budget,
+                                 .log = session->options.log,
+                                 .read_file = read_file,
+                                 .release_file = release_file,
+                                 .scratch_dir = scratch_dir,
+                                 .seed = session->graph == NULL ? 0 : session->graph->seed,
+                                 .memory_share = share,
+                                 .cancelled = &session_cancelled,
+                                 .check = getenv("SLUICE_CHECK") != NULL };
+}
+
 static sluice_status open_plan(struct session *session, enum session_depth depth,
                                struct sluice_error *err)
 {
@@ -442,19 +469,12 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
                                     .check_only = depth == SESSION_SCHEMAS,
                                     .services = &session->services,
                                     .probe = probing_run,
-                                    .probe_ctx = &session->probing };
+                                    .probe_ctx = &session->probing,
+                                    .isolate = isolation_twin,
+                                    .isolate_ctx = session,
+                                    .in_process = session->options.in_process };
 
-    session->services = (struct stage_services){ .ctx = session,
-                                                 .budget = &session->budget,
-                                                 .log = session->options.log,
-                                                 .read_file = read_file,
-                                                 .release_file = release_file,
-                                                 .scratch_dir = scratch_dir,
-                                                 .seed = session->graph->seed,
-                                                 .memory_share = session->options.memory / 4 /
-                                                                 session->options.workers,
-                                                 .cancelled = &session_cancelled,
-                                                 .check = getenv("SLUICE_CHECK") != NULL };
+    session_services(session);
     session->probing = (struct probing){ .cache = session->cache,
                                          .workers = session->options.workers,
                                          .drain = &session_drain };
@@ -475,6 +495,42 @@ static sluice_status open_run_dir(struct session *session, struct sluice_error *
     return status;
 }
 
+char *session_lock_path(const char *script)
+{
+    size_t n = strlen(script);
+
+    return str_printf("%.*s.lock", (int)(n > 4 && strcmp(script + n - 4, ".lua") == 0 ? n - 4 : n),
+                      script);
+}
+
+/* Finds out what the plan is made of, and refuses what the lock file does not list. */
+static sluice_status collect_used(struct session *session, struct sluice_error *err)
+{
+    const struct session_options *options = &session->options;
+    char *path;
+    sluice_status status = used_collect(session, &session->used, err);
+
+    if (status != SLUICE_OK || !options->locked) {
+        return status;
+    }
+    path = options->lock_file != NULL ? str_copy(options->lock_file, strlen(options->lock_file))
+                                      : session_lock_path(session->script_path);
+    status = path == NULL ? error_nomem(err, "a path") : used_check(session->used, path, err);
+    free(path);
+    return status;
+}
+
+static sluice_status write_used(struct session *session, struct sluice_error *err)
+{
+    char *text = used_text(session->used);
+    sluice_status status =
+        text == NULL ? error_nomem(err, "used.json")
+                     : replace_file(session->run_dir, "used.json", text, strlen(text), err);
+
+    free(text);
+    return status;
+}
+
 sluice_status session_open(const struct session_options *options, enum session_depth depth,
                            struct session *session, struct sluice_error *err)
 {
@@ -482,6 +538,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
 
     memset(session, 0, sizeof *session);
     session->options = *options;
+    session->runs = depth == SESSION_RUN;
     session->options.workers = options->workers > 0 ? options->workers : limits_workers();
     session->options.memory = options->memory > 0 ? options->memory : limits_memory();
     budget_init(&session->budget, NULL, session->options.memory);
@@ -509,7 +566,10 @@ sluice_status session_open(const struct session_options *options, enum session_d
         TRY(read_stored(session, err));
     }
     TRY(session_registry(options, session, err));
-    TRY(load_script(session, err));
+    TRY(session_script(session, err));
+    if (options->edit != NULL) {
+        TRY(options->edit(options->edit_ctx, session, err));
+    }
     if (depth == SESSION_GRAPH) {
         return SLUICE_OK;
     }
@@ -529,6 +589,9 @@ sluice_status session_open(const struct session_options *options, enum session_d
         TRY(open_run_dir(session, err));
     }
     TRY(open_plan(session, depth, err));
+    if (options->locked || depth == SESSION_RUN) {
+        TRY(collect_used(session, err));
+    }
     if (depth == SESSION_RUN) {
         struct run_options run = { .run_dir = session->run_dir,
                                    .scratch = session->scratch,
@@ -543,6 +606,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
         TRY(run_open(session->plan, &run, &session->run, err));
         if (!session->options.read_only && options->script != NULL) {
             TRY(write_stored(session, err));
+            TRY(write_used(session, err));
         }
     }
     return SLUICE_OK;
@@ -558,8 +622,10 @@ static void free_list(char **list, size_t n)
 
 void session_close(struct session *session)
 {
+    json_decref(session->used);
     run_close(session->run);
     plan_destroy(session->plan);
+    isolation_close(session);
     statcache_close(session->cache);
     graph_destroy(session->graph);
     registry_destroy(session->registry);

@@ -10,8 +10,13 @@
 
 enum session_depth { SESSION_GRAPH, SESSION_SCHEMAS, SESSION_PLAN, SESSION_RUN };
 
+struct session;
+struct isolate;
+
 struct session_options {
     const char *script;  /* path of a script, or NULL: run_dir tells */
+    const char *script_text; /* what stands for the file's text, or NULL */
+    bool testing;            /* a script without a pipeline will do; for SESSION_GRAPH */
     const char *run_dir; /* directory or pipeline name, or NULL: .sluice/NAME beside the script */
     const char *scratch;
     const char *const *words; /* name=value arguments of the script */
@@ -19,14 +24,21 @@ struct session_options {
     const char *const *plugins; /* --plugin files */
     size_t n_plugins;
     bool trust;
+    bool contained;  /* this process is a child that runs a stage */
+    bool in_process; /* for debuggers: nothing is isolated */
     uint64_t limit_files;
     uint32_t workers; /* 0 = what is granted */
     uint64_t memory;  /* 0 = what is granted */
     uint64_t batch_bytes;
     bool fresh, lock;
     bool read_only; /* don't write plan.json or copies */
+    bool locked;    /* refuse what the lock file does not list */
+    const char *lock_file; /* NULL = SCRIPT with .lock in place of .lua */
     struct run_events events;
     void (*log)(void *ctx, int32_t level, const char *stage, const char *message);
+    /* May change the graph between script and plan, and set run_dir; NULL = nothing to do. */
+    sluice_status (*edit)(void *ctx, struct session *, struct sluice_error *);
+    void *edit_ctx;
 };
 
 struct session {
@@ -42,6 +54,11 @@ struct session {
     struct probing probing;
     struct plan *plan;
     struct run *run;
+    struct isolate *isolate; /* children of isolated stages (isolate.h), or NULL */
+    char *isolate_dir;       /* where they may write */
+    bool runs;               /* SESSION_RUN: they write below scratch, else below the system's folder for temporary files */
+    _Atomic uint32_t isolate_deaths;
+    struct json_t *used; /* what the plan is made of (used.h), or NULL */
     char **stored_words; /* arguments read from plan.json */
     size_t n_stored_words;
     char **stored_plugins;
@@ -51,12 +68,20 @@ struct session {
 sluice_status session_open(const struct session_options *, enum session_depth, struct session *,
                            struct sluice_error *) MUST_USE;
 void session_close(struct session *);
+/* Fills session->services, for stages that are opened without a plan. */
+void session_services(struct session *);
 /* A registry alone, for inspect and plugins. */
 sluice_status session_registry(const struct session_options *, struct session *,
                                struct sluice_error *) MUST_USE;
 
+/* Loads the script that session names (paths, words, registry are set). */
+sluice_status session_script(struct session *, struct sluice_error *) MUST_USE;
+
 /* The run directory that a RUN argument means: a directory, or NAME = .sluice/NAME here. NULL = out of memory. Gives. */
 char *session_run_dir(const char *text);
+
+/* Where the lock file of a script stands if nobody says otherwise. Gives; NULL = out of memory. */
+char *session_lock_path(const char *script);
 
 /* Signals: SIGINT and SIGTERM set drain, the second one cancelled. */
 extern _Atomic int session_drain, session_cancelled;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/whyInt.h"
+#include "run/quarantine.h"
 
 #define EXCERPT 160u /* bytes of a record shown in lists, unless the terminal says otherwise */
 
@@ -418,6 +419,23 @@ static const struct listing_file *file_of(const struct quarantine *quarantine,
     return &lane->files.files[lane->splits.items[index].ranges[runview_u32(batch, 3, row)].file];
 }
 
+/* Where the row is kept for `sluice replay`, or NULL. Gives. */
+static char *kept_at(const struct quarantine *quarantine, const struct batch *batch, int64_t row)
+{
+    const struct run *run = quarantine->why->look.run;
+    size_t n;
+    const char *text = runview_text(batch, 0, row, &n);
+    char *stage = runview_null(batch, 6, row) ? NULL : str_copy(text, n);
+    char *path = stage == NULL
+                     ? NULL
+                     : quarantine_path(run->options.run_dir,
+                                       run->tasks[quarantine->phase][quarantine->task].key, stage,
+                                       runview_u64(batch, 6, row));
+
+    free(stage);
+    return path;
+}
+
 static void print_bad(const struct quarantine *quarantine, const struct batch *batch, int64_t row)
 {
     const struct phase *phase = quarantine->why->look.run->plan->phases[quarantine->phase];
@@ -455,6 +473,11 @@ static void print_bad(const struct quarantine *quarantine, const struct batch *b
                      quarantine->why->columns > 4 ? quarantine->why->columns - 4 : EXCERPT);
         printf("    %s\n", buf_str(&line));
     }
+    text = kept_at(quarantine, batch, row);
+    if (text != NULL) {
+        printf("    sluice replay %s\n", text);
+        free((char *)(uintptr_t)text);
+    }
     buf_deinit(&line);
 }
 
@@ -465,6 +488,7 @@ static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, 
     const struct why *why = quarantine->why;
     const struct listing_file *file = file_of(quarantine, batch, row);
     json_t *json;
+    char *kept;
     size_t n;
     const char *stage = runview_text(batch, 0, row, &n);
 
@@ -501,6 +525,11 @@ static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, 
     }
     if (!runview_null(batch, 7, row)) {
         json_object_set_new(json, "raw", cell(batch, 7, row));
+    }
+    kept = kept_at(quarantine, batch, row);
+    if (kept != NULL) {
+        json_object_set_new(json, "kept", look_string(kept, strlen(kept)));
+        free(kept);
     }
     json_array_append_new(quarantine->list, json);
     return SLUICE_OK;

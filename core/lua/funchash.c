@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "lua/ffi_module.h"
 #include "lua/luastageInt.h"
 #include "lua/sandbox.h"
 #include "lua/sandboxInt.h"
@@ -19,6 +20,8 @@ struct walk {
     lua_Integer n_seen;
     int seen;            /* stack index of the table of what was visited: value -> number */
     const char *upvalue; /* for messages: the one being hashed */
+    bool foreign;        /* a function of a shared library was met, */
+    bool serial;         /* that bears one call at a time */
 };
 
 static void hash_value(lua_State *L, struct walk *walk, int index, int depth);
@@ -173,6 +176,16 @@ static void hash_table(lua_State *L, struct walk *walk, int index, int depth)
 
 static void hash_c_function(lua_State *L, struct walk *walk, int index)
 {
+    bool serial = false;
+    const char *identity = ffi_module_identity(L, index, &serial);
+
+    if (identity != NULL) {
+        walk->foreign = true;
+        walk->serial = walk->serial || serial;
+        tag(walk, 'N');
+        hasher_add_string(walk->hasher, identity);
+        return;
+    }
     lua_getfield(L, LUA_REGISTRYINDEX, "sandbox.names");
     lua_pushvalue(L, index);
     if (lua_rawget(L, -2) != LUA_TSTRING) {
@@ -289,7 +302,8 @@ static int protected_walk(lua_State *L)
 
 /* Hashes the value at the top and pops it. */
 static sluice_status hash_top(struct script *script, lua_State *L, const char *name,
-                              struct hash128 *out, uint64_t *n_values, struct sluice_error *err)
+                              struct hash128 *out, uint64_t *n_values, struct walk *met,
+                              struct sluice_error *err)
 {
     struct walk walk = { .script = script, .hasher = hasher_create(), .upvalue = name };
     int status;
@@ -307,6 +321,10 @@ static sluice_status hash_top(struct script *script, lua_State *L, const char *n
     if (n_values != NULL) {
         *n_values = walk.n_values;
     }
+    if (met != NULL) {
+        met->foreign = walk.foreign;
+        met->serial = walk.serial;
+    }
     hasher_destroy(walk.hasher);
     if (status != LUA_OK) {
         const char *message =
@@ -322,7 +340,7 @@ sluice_status funchash(struct script *script, lua_State *L, int index, struct ha
                        struct sluice_error *err)
 {
     lua_pushvalue(L, index);
-    return hash_top(script, L, "the function", out, NULL, err);
+    return hash_top(script, L, "the function", out, NULL, NULL, err);
 }
 
 sluice_status funchash_upvalue(struct script *script, lua_State *L, int index, int k,
@@ -333,5 +351,18 @@ sluice_status funchash_upvalue(struct script *script, lua_State *L, int index, i
     if (*name == NULL) {
         return SLUICE_OK;
     }
-    return hash_top(script, L, *name, out, n_values, err);
+    return hash_top(script, L, *name, out, n_values, NULL, err);
+}
+
+bool ffi_module_reached(struct script *script, lua_State *L, int index, bool *serial)
+{
+    struct sluice_error err = ERROR_INIT;
+    struct walk met = { .foreign = false };
+    struct hash128 hash;
+
+    lua_pushvalue(L, index);
+    /* What can't be walked can't be hashed either, so no stage has it. */
+    (void)(hash_top(script, L, "the definition", &hash, NULL, &met, &err) == SLUICE_OK);
+    *serial = *serial || met.serial;
+    return met.foreign;
 }

@@ -14,6 +14,7 @@ struct luaoptions {
     struct sluice_option *options;
     uint64_t n;
     uint64_t config_size;
+    bool gate;
     char **texts; /* everything the options point to */
     size_t n_texts;
 };
@@ -29,7 +30,7 @@ static const struct {
     { "duration", SLUICE_OPT_DURATION, 8 }, { "path", SLUICE_OPT_PATH, 8 },
     { "glob", SLUICE_OPT_STRING, 8 },       { "column", SLUICE_OPT_COLUMN, 8 },
     { "list", SLUICE_OPT_LIST, 16 },        { "map", SLUICE_OPT_MAP, 24 },
-    { "range", SLUICE_OPT_RANGE, 16 },
+    { "range", SLUICE_OPT_RANGE, 16 },      { "node", SLUICE_OPT_NODE, 8 },
 };
 
 #define N_KINDS (sizeof kinds / sizeof kinds[0])
@@ -107,19 +108,20 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
             what, luaL_typename(L, index));
     }
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-        static const char *const known[] = { "min", "max", "doc", "choices", "required" };
+        static const char *const known[] = { "min", "max", "doc", "choices", "required", "judge" };
+        const size_t n_known = options->gate ? 6 : 5;
         bool ok = lua_isinteger(L, -2) && (lua_tointeger(L, -2) == 1 || lua_tointeger(L, -2) == 2);
-        for (size_t k = 0; lua_type(L, -2) == LUA_TSTRING && k < 5; k++) {
+        for (size_t k = 0; lua_type(L, -2) == LUA_TSTRING && k < n_known; k++) {
             ok = ok || strcmp(lua_tostring(L, -2), known[k]) == 0;
         }
         if (!ok) {
             const char *word = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "?";
-            const char *near = error_suggest(word, known, 5);
+            const char *near = error_suggest(word, known, n_known);
             return error_set(
                 err, SLUICE_E_CONFIG,
-                "%s: unknown member '%s'%s%s%s; known: min, max, doc, choices, required", what,
+                "%s: unknown member '%s'%s%s%s; known: min, max, doc, choices, required%s", what,
                 word, near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
-                near == NULL ? "" : "'?");
+                near == NULL ? "" : "'?", options->gate ? ", judge" : "");
         }
     }
     lua_rawgeti(L, index, 1);
@@ -130,8 +132,9 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
             break;
         }
     }
-    if (kind == N_KINDS) {
-        const char *near = type == NULL ? NULL : error_suggest(type, names, N_KINDS);
+    if (kind == N_KINDS || (kinds[kind].type == SLUICE_OPT_NODE && !options->gate)) {
+        const char *near =
+            type == NULL ? NULL : error_suggest(type, names, options->gate ? N_KINDS : N_KINDS - 1);
         return error_set(err, SLUICE_E_CONFIG, "%s: unknown type '%s'%s%s%s", what,
                          type == NULL ? "nil" : type, near == NULL ? "" : ", did you mean '",
                          near == NULL ? "" : near, near == NULL ? "" : "'?");
@@ -143,6 +146,13 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
     lua_getfield(L, index, "doc");
     option->doc = keep(options, str_printf("%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : name));
     lua_pop(L, 1);
+    if (options->gate) {
+        lua_getfield(L, index, "judge");
+        if (lua_toboolean(L, -1) || option->type == SLUICE_OPT_NODE) {
+            option->flags |= SLUICE_OPTF_NO_OUTPUT;
+        }
+        lua_pop(L, 1);
+    }
     lua_getfield(L, index, "choices");
     if (lua_isstring(L, -1)) {
         option->choices = keep(options, str_printf("%s", lua_tostring(L, -1)));
@@ -188,6 +198,11 @@ static sluice_status read_all(lua_State *L, int index, struct luaoptions *option
         }
         n++;
     }
+    if (n + options->n > OPTIONS_MAX) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "options of '%s': found %zu, at most %u are possible", options->owner, n,
+                         OPTIONS_MAX);
+    }
     names = calloc(n + 1, sizeof(const char *));
     if (names == NULL) {
         return error_nomem(err, "options");
@@ -209,8 +224,8 @@ static sluice_status read_all(lua_State *L, int index, struct luaoptions *option
 }
 
 sluice_status luaoptions_read(lua_State *L, int index, const char *owner,
-                              const struct sluice_option *extra, struct luaoptions **out,
-                              struct sluice_error *err)
+                              const struct sluice_option *extra, uint32_t n_extra, bool gate,
+                              struct luaoptions **out, struct sluice_error *err)
 {
     struct luaoptions *options = calloc(1, sizeof *options);
     struct option_table table;
@@ -227,9 +242,10 @@ sluice_status luaoptions_read(lua_State *L, int index, const char *owner,
         luaoptions_destroy(options);
         return error_nomem(err, "options");
     }
-    if (extra != NULL) {
-        options->options[options->n++] = *extra;
-        options->config_size = 16;
+    options->gate = gate;
+    for (uint32_t k = 0; k < n_extra; k++) {
+        options->options[options->n++] = extra[k];
+        options->config_size += 16;
     }
     if (lua_type(L, index) == LUA_TTABLE) {
         status = read_all(L, index, options, err);
@@ -289,11 +305,15 @@ static void push_choice(lua_State *L, const char *choices, int32_t k)
     }
 }
 
-void luaoptions_push(lua_State *L, const struct luaoptions *options, const void *config)
+static void push_options(lua_State *L, const struct luaoptions *options, const void *config,
+                         uint32_t without)
 {
     lua_createtable(L, 0, (int)options->n);
     for (uint64_t k = 0; k < options->n; k++) {
         const struct sluice_option *option = &options->options[k];
+        if ((option->flags & without) != 0) {
+            continue;
+        }
         const char *at = (const char *)config + option->offset;
         const struct sluice_list *list = (const void *)at;
         const struct sluice_map *map = (const void *)at;
@@ -343,4 +363,14 @@ void luaoptions_push(lua_State *L, const struct luaoptions *options, const void 
         }
         lua_setfield(L, -2, option->name);
     }
+}
+
+void luaoptions_push(lua_State *L, const struct luaoptions *options, const void *config)
+{
+    push_options(L, options, config, 0);
+}
+
+void luaoptions_push_keyed(lua_State *L, const struct luaoptions *options, const void *config)
+{
+    push_options(L, options, config, SLUICE_OPTF_NO_OUTPUT);
 }

@@ -18,21 +18,6 @@ static char *copy(const char *text)
     return text == NULL ? NULL : str_copy(text, strlen(text));
 }
 
-static sluice_status fault(const struct luastage *stage, struct sluice_error *err,
-                           const char *format, ...) PRINTF_LIKE(3, 4);
-
-static sluice_status fault(const struct luastage *stage, struct sluice_error *err,
-                           const char *format, ...)
-{
-    char text[700];
-    va_list list;
-
-    va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
-    va_end(list);
-    return error_set(err, SLUICE_E_CONFIG, "stage '%s': %s", stage->name, text);
-}
-
 void luastage_destroy(struct luastage *stage)
 {
     if (stage == NULL) {
@@ -49,7 +34,13 @@ void luastage_destroy(struct luastage *stage)
     for (uint32_t i = 0; i < stage->n_reasons; i++) {
         free(stage->reasons[i]);
     }
+    for (uint32_t i = 0; i < stage->n_sums; i++) {
+        free(stage->sums[i]);
+    }
     luaoptions_destroy(stage->options);
+    free(stage->sums);
+    free(stage->suffix);
+    free(stage->header);
     free(stage->fields);
     free(stage->adds);
     free(stage->reasons);
@@ -61,315 +52,6 @@ void luastage_destroy(struct luastage *stage)
     free(stage->over);
     free(stage->file);
     free(stage);
-}
-
-/* ---- members of the definition ---- */
-
-static sluice_status check_members(lua_State *L, int definition, const struct luastage *stage,
-                                   struct sluice_error *err)
-{
-    static const char *const known[3][16] = {
-        { "row", "over", "run", "options", "needs", "reasons", "with", "summary", "doc", "examples",
-          NULL },
-        { "row", "over", "run", "options", "needs", "reasons", "with", "adds", "summary", "doc",
-          NULL },
-        { "measure", "over", "run", "options", "needs", "drop", "reason", "examples", "summary",
-          "doc", NULL },
-    };
-    size_t n = 0;
-
-    while (known[stage->role][n] != NULL) {
-        n++;
-    }
-    for (lua_pushnil(L); lua_next(L, definition) != 0; lua_pop(L, 1)) {
-        const char *word;
-        const char *near;
-        bool ok = false;
-        if (lua_isinteger(L, -2)) {
-            lua_Integer at = lua_tointeger(L, -2);
-            if (at >= 1 && at <= 2) {
-                continue;
-            }
-        }
-        word = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : luaL_typename(L, -2);
-        for (size_t i = 0; i < n; i++) {
-            ok = ok || strcmp(known[stage->role][i], word) == 0;
-        }
-        if (!ok) {
-            near = error_suggest(word, known[stage->role], n);
-            return fault(stage, err, "unknown member '%s'%s%s%s", word,
-                         near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
-                         near == NULL ? "" : "'?");
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* The string member called name: a copy in *out, or fallback's where it is nil. */
-static sluice_status read_text(lua_State *L, int definition, const struct luastage *stage,
-                               const char *name, const char *fallback, char **out,
-                               struct sluice_error *err)
-{
-    sluice_status status = SLUICE_OK;
-
-    lua_getfield(L, definition, name);
-    if (!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TSTRING) {
-        status = fault(stage, err, "%s: found a %s, expected a string", name, luaL_typename(L, -1));
-    } else {
-        *out = copy(lua_isnil(L, -1) ? fallback : lua_tostring(L, -1));
-        if (*out == NULL && (fallback != NULL || !lua_isnil(L, -1))) {
-            status = error_nomem(err, "a stage");
-        }
-    }
-    lua_pop(L, 1);
-    return status;
-}
-
-static sluice_status add_reason(struct luastage *stage, const char *word, struct sluice_error *err)
-{
-    char **more;
-
-    for (uint32_t i = 0; i < stage->n_reasons; i++) {
-        if (strcmp(stage->reasons[i], word) == 0) {
-            return SLUICE_OK;
-        }
-    }
-    more = realloc(stage->reasons, (stage->n_reasons + 1) * sizeof *more);
-    if (more == NULL) {
-        return error_nomem(err, "a stage");
-    }
-    stage->reasons = more;
-    more[stage->n_reasons] = copy(word);
-    return more[stage->n_reasons] == NULL ? error_nomem(err, "a stage")
-                                          : (stage->n_reasons++, SLUICE_OK);
-}
-
-static sluice_status add_field(struct luastage *stage, const char *name, size_t size,
-                               const char *type, bool optional, int line, struct sluice_error *err)
-{
-    struct luafield *more = realloc(stage->fields, (stage->n_fields + 1) * sizeof *more);
-
-    if (more == NULL) {
-        return error_nomem(err, "a stage");
-    }
-    stage->fields = more;
-    more[stage->n_fields] = (struct luafield){ str_copy(name, size), copy(type), optional, line };
-    stage->n_fields++;
-    return more[stage->n_fields - 1].name == NULL || more[stage->n_fields - 1].type == NULL
-               ? error_nomem(err, "a stage")
-               : SLUICE_OK;
-}
-
-static struct luafield *find_field(const struct luastage *stage, const char *name)
-{
-    for (uint32_t i = 0; i < stage->n_fields; i++) {
-        if (strcmp(stage->fields[i].name, name) == 0) {
-            return &stage->fields[i];
-        }
-    }
-    return NULL;
-}
-
-/* needs = { "lang", "score:float64", "title?" } */
-static sluice_status read_needs(lua_State *L, int definition, struct luastage *stage,
-                                struct sluice_error *err)
-{
-    sluice_status status = SLUICE_OK;
-    lua_Integer n;
-
-    lua_getfield(L, definition, "needs");
-    if (lua_isnil(L, -1)) {
-        lua_pop(L, 1);
-        return SLUICE_OK;
-    }
-    if (!lua_istable(L, -1)) {
-        status = fault(stage, err,
-                       "needs: found a %s, expected a list such as { \"lang\", \"score:float64\", "
-                       "\"title?\" }",
-                       luaL_typename(L, -1));
-        lua_pop(L, 1);
-        return status;
-    }
-    n = (lua_Integer)lua_rawlen(L, -1);
-    for (lua_Integer i = 1; i <= n && status == SLUICE_OK; i++) {
-        const char *word;
-        size_t size;
-        struct cell_type type;
-        bool optional;
-        lua_rawgeti(L, -1, i);
-        word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-        size = strcspn(word, ":");
-        optional = size > 0 && word[size] == '\0' && word[size - 1] == '?';
-        if (size == optional) {
-            status = fault(stage, err,
-                           "needs: item %d must be a column such as \"lang\", \"score:float64\" "
-                           "or, where it may be missing, \"title?\"",
-                           (int)i);
-        } else if (word[size] == ':' && !cell_type_parse(word + size + 1, &type)) {
-            status = fault(stage, err, "needs: \"%s\": unknown type", word);
-        } else {
-            status = add_field(stage, word, size - optional,
-                               word[size] == ':' ? word + size + 1 : "", optional, 0, err);
-        }
-        lua_pop(L, 1);
-    }
-    lua_pop(L, 1);
-    return status;
-}
-
-static int by_column(const void *a, const void *b)
-{
-    return strcmp(((const struct luacolumn *)a)->name, ((const struct luacolumn *)b)->name);
-}
-
-/* adds = { n_chars = "int64" } */
-static sluice_status read_adds(lua_State *L, int definition, struct luastage *stage,
-                               struct sluice_error *err)
-{
-    sluice_status status = SLUICE_OK;
-
-    lua_getfield(L, definition, "adds");
-    if (!lua_istable(L, -1)) {
-        status = fault(
-            stage, err,
-            "adds: found %s, expected the columns that it adds: adds = { n_chars = \"int64\" }",
-            luaL_typename(L, -1));
-        lua_pop(L, 1);
-        return status;
-    }
-    for (lua_pushnil(L); status == SLUICE_OK && lua_next(L, -2) != 0;) {
-        struct luacolumn *more = realloc(stage->adds, (stage->n_adds + 1) * sizeof *more);
-        struct luacolumn *column;
-        if (more == NULL) {
-            return error_nomem(err, "a stage");
-        }
-        stage->adds = more;
-        column = &more[stage->n_adds];
-        memset(column, 0, sizeof *column);
-        if (lua_type(L, -2) != LUA_TSTRING || lua_type(L, -1) != LUA_TSTRING ||
-            lua_tostring(L, -2)[0] == '_') {
-            status =
-                fault(stage, err,
-                      "adds: found an item that is not name = \"type\"; names don't begin with _");
-        } else if (!cell_type_parse(lua_tostring(L, -1), &column->cell)) {
-            status = fault(stage, err,
-                           "adds: %s: unknown type \"%s\"; expected bool, int8 to int64, uint8 to "
-                           "uint64, float32, float64, utf8, json, binary, "
-                           "list<...> of one of them, with ? where it may be null",
-                           lua_tostring(L, -2), lua_tostring(L, -1));
-        } else {
-            column->name = copy(lua_tostring(L, -2));
-            column->type = copy(lua_tostring(L, -1));
-            stage->n_adds++;
-            status = column->name == NULL || column->type == NULL ? error_nomem(err, "a stage")
-                                                                  : SLUICE_OK;
-        }
-        lua_pop(L, 1);
-    }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    lua_pop(L, 1);
-    if (stage->n_adds == 0) {
-        return fault(stage, err, "adds names no column; expected adds = { n_chars = \"int64\" }");
-    }
-    qsort(stage->adds, stage->n_adds, sizeof *stage->adds, by_column);
-    return SLUICE_OK;
-}
-
-static sluice_status read_run(lua_State *L, int definition, struct luastage *stage,
-                              struct sluice_error *err)
-{
-    sluice_status status = SLUICE_OK;
-
-    lua_getfield(L, definition, "run");
-    if (lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "ordered") == 0) {
-        stage->ordered = true;
-    } else if (!lua_isnil(L, -1) &&
-               !(lua_type(L, -1) == LUA_TSTRING && strcmp(lua_tostring(L, -1), "stateless") == 0)) {
-        status = fault(stage, err, "run: found %s, expected \"stateless\" or \"ordered\"",
-                       lua_isstring(L, -1) ? lua_tostring(L, -1) : luaL_typename(L, -1));
-    }
-    lua_pop(L, 1);
-    return status;
-}
-
-/* ---- heuristics ---- */
-
-static sluice_status read_bound(lua_State *L, int drop, struct luastage *stage, const char *side,
-                                bool *has, struct sluice_option *out, struct sluice_error *err)
-{
-    struct option_table table = luaoptions_table(stage->options);
-    const char *names[64];
-    const char *near;
-    size_t n = 0;
-    sluice_status status = SLUICE_OK;
-    const char *word;
-
-    lua_getfield(L, drop, side);
-    if (lua_isnil(L, -1)) {
-        lua_pop(L, 1);
-        return SLUICE_OK;
-    }
-    word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "";
-    for (uint64_t k = 0; k < table.n; k++) {
-        struct sluice_option option;
-        if (!option_at(&table, k, &option)) {
-            break;
-        }
-        if (strcmp(option.name, word) == 0) {
-            *out = option;
-            *has = true;
-        }
-        if (n < 64) {
-            names[n++] = option.name;
-        }
-    }
-    near = *has ? NULL : error_suggest(word, names, n);
-    if (!*has) {
-        status = fault(stage, err, "drop.%s names the option '%s', which is not declared%s%s%s",
-                       side, word, near == NULL ? "" : "; did you mean '", near == NULL ? "" : near,
-                       near == NULL ? "" : "'?");
-    } else if (out->type != SLUICE_OPT_FLOAT && out->type != SLUICE_OPT_INT) {
-        status =
-            fault(stage, err, "drop.%s: the option '%s' must be a float or an int", side, word);
-    } else if (out->def == NULL && (out->flags & SLUICE_OPTF_REQUIRED) == 0) {
-        status = fault(stage, err, "drop.%s: the option '%s' needs a default, or required = true",
-                       side, word);
-    }
-    lua_pop(L, 1);
-    return status;
-}
-
-static sluice_status read_heuristic(lua_State *L, int definition, struct luastage *stage,
-                                    struct sluice_error *err)
-{
-    char *reason = NULL;
-    sluice_status status;
-
-    lua_getfield(L, definition, "drop");
-    if (!lua_istable(L, -1)) {
-        lua_pop(L, 1);
-        return fault(
-            stage, err,
-            "drop must name the option that bounds the measure: drop = { above = \"max\" }");
-    }
-    status = read_bound(L, lua_gettop(L), stage, "above", &stage->has_above, &stage->above, err);
-    if (status == SLUICE_OK) {
-        status =
-            read_bound(L, lua_gettop(L), stage, "below", &stage->has_below, &stage->below, err);
-    }
-    lua_pop(L, 1);
-    TRY(status);
-    if (!stage->has_above && !stage->has_below) {
-        return fault(stage, err, "drop names neither above nor below");
-    }
-    TRY(read_text(L, definition, stage, "reason", stage->name, &reason, err));
-    status = option_name_valid(reason)
-                 ? add_reason(stage, reason, err)
-                 : fault(stage, err, "reason: found \"%s\", expected [a-z][a-z0-9_]*", reason);
-    free(reason);
-    return status;
 }
 
 /* ---- what the source mentions ---- */
@@ -455,33 +137,33 @@ static sluice_status read_reasons(lua_State *L, int definition, struct luastage 
 
     lua_getfield(L, definition, "reasons");
     if (!lua_isnil(L, -1) && !lua_istable(L, -1)) {
-        status =
-            fault(stage, err,
-                  "reasons: found a %s, expected a list such as { \"too_short\", \"too_long\" }",
-                  luaL_typename(L, -1));
+        status = luadefine_fault(
+            stage, err,
+            "reasons: found a %s, expected a list such as { \"too_short\", \"too_long\" }",
+            luaL_typename(L, -1));
     } else if (lua_istable(L, -1)) {
         n = (lua_Integer)lua_rawlen(L, -1);
         for (lua_Integer i = 1; i <= n && status == SLUICE_OK; i++) {
             lua_rawgeti(L, -1, i);
             if (lua_type(L, -1) != LUA_TSTRING || !option_name_valid(lua_tostring(L, -1))) {
-                status =
-                    fault(stage, err, "reasons: item %d must be a word [a-z][a-z0-9_]*", (int)i);
+                status = luadefine_fault(stage, err,
+                                         "reasons: item %d must be a word [a-z][a-z0-9_]*", (int)i);
             } else {
-                status = add_reason(stage, lua_tostring(L, -1), err);
+                status = luadefine_reason(stage, lua_tostring(L, -1), err);
             }
             lua_pop(L, 1);
         }
     } else {
-        status = add_reason(stage, stage->name, err);
+        status = luadefine_reason(stage, stage->name, err);
         for (size_t i = 0; i < scan->n_literals && status == SLUICE_OK; i++) {
             if (option_name_valid(scan->literals[i].text)) {
-                status = add_reason(stage, scan->literals[i].text, err);
+                status = luadefine_reason(stage, scan->literals[i].text, err);
             }
         }
     }
     lua_pop(L, 1);
     if (status == SLUICE_OK && stage->n_reasons == 0) {
-        status = fault(stage, err, "reasons is empty");
+        status = luadefine_fault(stage, err, "reasons is empty");
     }
     return status;
 }
@@ -505,14 +187,13 @@ static sluice_status read_fields(struct luastage *stage, const struct luascan *s
 {
     for (size_t i = 0; i < scan->n_fields; i++) {
         const struct luascan_word *word = &scan->fields[i];
-        if (find_field(stage, word->text) == NULL) {
-            TRY(add_field(stage, word->text, strlen(word->text), "", false, word->line, err));
+        if (luadefine_find(stage, word->text) == NULL) {
+            TRY(luadefine_field(stage, word->text, strlen(word->text), "", false, word->line, err));
         }
     }
     if (stage->n_fields == 0) { /* doc goes elsewhere: to a helper in a table, say */
-        TRY(add_field(stage, "text", 4, "", false, 0, err));
+        TRY(luadefine_field(stage, "text", 4, "", false, 0, err));
     }
-    stage->needs_text = find_field(stage, "text") != NULL;
     return SLUICE_OK;
 }
 
@@ -525,27 +206,7 @@ static sluice_status read_definition(lua_State *L, struct luastage *stage, int d
     sluice_status status;
     lua_Debug ar;
 
-    TRY(check_members(L, definition, stage, err));
-    TRY(read_text(L, definition, stage, "over", "text", &stage->over, err));
-    TRY(read_text(L, definition, stage, "doc", NULL, &stage->doc, err));
-    TRY(read_text(L, definition, stage, "summary", NULL, &stage->summary, err));
-    TRY(read_run(L, definition, stage, err));
-    TRY(read_needs(L, definition, stage, err));
-    stage->over_option = (struct sluice_option){ .name = "over",
-                                                 .doc = "Column that doc.text is.",
-                                                 .def = stage->over,
-                                                 .type = SLUICE_OPT_COLUMN };
-    lua_getfield(L, definition, "options");
-    status =
-        luaoptions_read(L, lua_gettop(L), stage->name, &stage->over_option, &stage->options, err);
-    lua_pop(L, 1);
-    TRY(status);
-    if (stage->role == LUAROLE_ANNOTATE) {
-        TRY(read_adds(L, definition, stage, err));
-    }
-    if (stage->role == LUAROLE_HEURISTIC) {
-        TRY(read_heuristic(L, definition, stage, err));
-    }
+    TRY(luadefine_read(L, definition, stage, err));
     lua_pushvalue(L, function);
     lua_getinfo(L, ">S", &ar);
     stage->file = copy(ar.source[0] == '@' || ar.source[0] == '=' ? ar.source + 1 : ar.source);
@@ -554,15 +215,33 @@ static sluice_status read_definition(lua_State *L, struct luastage *stage, int d
         return error_nomem(err, "a stage");
     }
     status = scan_all(L, stage, function, &scan, err);
-    if (status == SLUICE_OK && stage->role != LUAROLE_HEURISTIC) {
+    if (status == SLUICE_OK && (stage->role == LUAROLE_FILTER || stage->role == LUAROLE_ANNOTATE)) {
         status = read_reasons(L, definition, stage, &scan, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && stage->role != LUAROLE_READER) {
         status = read_fields(stage, &scan, err);
     }
     luascan_deinit(&scan);
     TRY(status);
-    return join_reasons(stage, err);
+    return luastage_judges(stage) ? join_reasons(stage, err) : SLUICE_OK;
+}
+
+static const struct {
+    const char *name, *what;
+    uint32_t role;
+} roles[LUAROLES] = {
+    [LUAROLE_FILTER] = { "filter", "A filter", SLUICE_ROLE_FILTER },
+    [LUAROLE_ANNOTATE] = { "annotate", "An annotator", SLUICE_ROLE_ANNOTATOR },
+    [LUAROLE_HEURISTIC] = { "heuristic", "A heuristic", SLUICE_ROLE_FILTER },
+    [LUAROLE_TRANSFORM] = { "transform", "A transform", SLUICE_ROLE_TRANSFORM },
+    [LUAROLE_READER] = { "reader", "A reader", SLUICE_ROLE_READER },
+    [LUAROLE_GATE] = { "gate", "A gate", SLUICE_ROLE_GATE },
+    [LUAROLE_WRITER] = { "writer", "A writer", SLUICE_ROLE_WRITER },
+};
+
+const char *luastage_role(const struct script *script, uint32_t k)
+{
+    return roles[script->stages[k]->role].name;
 }
 
 static void describe(struct luastage *stage)
@@ -575,24 +254,53 @@ static void describe(struct luastage *stage)
         .version = "1",
         .summary = stage->summary,
         .doc = stage->doc,
-        .role = stage->role == LUAROLE_ANNOTATE ? SLUICE_ROLE_ANNOTATOR : SLUICE_ROLE_FILTER,
-        .mode = stage->ordered ? SLUICE_MODE_ORDERED : SLUICE_MODE_STATELESS,
-        .options = table.options,
+        .role = roles[stage->role].role,
+        /* A writer's files are cut where its rows say, so they come in order. */
+        .mode = stage->ordered || stage->role == LUAROLE_WRITER ? SLUICE_MODE_ORDERED
+                                                                : SLUICE_MODE_STATELESS,
+        .flags = stage->role == LUAROLE_TRANSFORM ? SLUICE_STAGE_CONSUMES : 0,
+        .options = table.n > 0 ? table.options : NULL,
         .n_options = table.n,
         .option_stride = table.stride,
         .config_size = table.config_size,
         .reasons = stage->reason_words,
+        .cut = stage->role != LUAROLE_READER ? NULL
+               : stage->whole                ? "none"
+                                             : "newline",
         .bytes_worker = UINT64_C(16) << 20,
+        .state_version = stage->role == LUAROLE_GATE ? 1 : 0,
     };
-    luastage_vtable(&stage->descriptor);
+    luastage_vtable(stage);
 }
 
-/* Everything but the function's hash, which also covers what the definition says. */
-static sluice_status hash_stage(struct luastage *stage, lua_State *L, int function,
+/* The header that a writer's function makes has a part in what is written. */
+static sluice_status hash_header(struct luastage *stage, lua_State *L, int definition,
+                                 struct hasher *hasher, struct sluice_error *err)
+{
+    struct hash128 code;
+    sluice_status status;
+
+    hasher_add_string(hasher, stage->suffix);
+    hasher_add_u64(hasher, stage->header_n);
+    hasher_add(hasher, stage->header == NULL ? "" : stage->header, stage->header_n);
+    if (!stage->header_called) {
+        return SLUICE_OK;
+    }
+    lua_getfield(L, definition, "header");
+    status = funchash(stage->script, L, lua_gettop(L), &code, err);
+    lua_pop(L, 1);
+    hasher_add_hash(hasher, code);
+    return status;
+}
+
+/* The function with its upvalues, and what the definition says. What only a gate's judge sees has no part in it: it judges sums that are
+ * kept, so a change of it runs nothing again. */
+static sluice_status hash_stage(struct luastage *stage, lua_State *L, int definition, int function,
                                 struct sluice_error *err)
 {
     struct hasher *hasher;
     struct hash128 code;
+    sluice_status status = SLUICE_OK;
 
     TRY(funchash(stage->script, L, function, &code, err));
     hasher = hasher_create();
@@ -602,7 +310,7 @@ static sluice_status hash_stage(struct luastage *stage, lua_State *L, int functi
     hasher_add_hash(hasher, code);
     hasher_add_u64(hasher, (uint64_t)stage->role);
     hasher_add_u64(hasher, stage->ordered);
-    hasher_add_string(hasher, stage->reason_words);
+    hasher_add_string(hasher, stage->reason_words == NULL ? "" : stage->reason_words);
     for (uint32_t i = 0; i < stage->n_fields; i++) {
         hasher_add_string(hasher, stage->fields[i].name);
         hasher_add_string(hasher, stage->fields[i].type);
@@ -614,9 +322,16 @@ static sluice_status hash_stage(struct luastage *stage, lua_State *L, int functi
     }
     hasher_add_string(hasher, stage->has_above ? stage->above.name : "");
     hasher_add_string(hasher, stage->has_below ? stage->below.name : "");
+    for (uint32_t i = 0; i < stage->n_sums; i++) {
+        hasher_add_string(hasher, stage->sums[i]);
+    }
+    hasher_add_u64(hasher, stage->whole);
+    if (stage->role == LUAROLE_WRITER) {
+        status = hash_header(stage, L, definition, hasher, err);
+    }
     stage->hash = hasher_digest(hasher);
     hasher_destroy(hasher);
-    return SLUICE_OK;
+    return status;
 }
 
 sluice_status luastage_create(struct script *script, uint32_t k, lua_State *L, const char *role,
@@ -635,9 +350,11 @@ sluice_status luastage_create(struct script *script, uint32_t k, lua_State *L, c
     function = lua_absindex(L, function);
     stage->script = script;
     stage->k = k;
-    stage->role = strcmp(role, "filter") == 0     ? LUAROLE_FILTER
-                  : strcmp(role, "annotate") == 0 ? LUAROLE_ANNOTATE
-                                                  : LUAROLE_HEURISTIC;
+    for (int i = 0; i < LUAROLES; i++) {
+        if (strcmp(roles[i].name, role) == 0) {
+            stage->role = (enum luarole)i;
+        }
+    }
     stage->name = copy(name);
     stage->where = copy(where);
     if (stage->name == NULL || stage->where == NULL) {
@@ -648,23 +365,19 @@ sluice_status luastage_create(struct script *script, uint32_t k, lua_State *L, c
             "found the name \"%.80s\" for a stage, expected [a-z][a-z0-9_]*, at most 63 bytes",
             name);
     } else if (lua_iscfunction(L, function)) {
-        status = fault(stage, err, "its function must be written in Lua");
+        status = luadefine_fault(stage, err, "its function must be written in Lua");
     } else {
         status = read_definition(L, stage, definition, function, err);
     }
     if (status == SLUICE_OK && (stage->summary == NULL || stage->summary[0] == '\0' ||
                                 strchr(stage->summary, '\n') != NULL)) {
         free(stage->summary);
-        stage->summary = str_printf("%s in Lua, %s",
-                                    stage->role == LUAROLE_FILTER     ? "A filter"
-                                    : stage->role == LUAROLE_ANNOTATE ? "An annotator"
-                                                                      : "A heuristic",
-                                    where);
+        stage->summary = str_printf("%s in Lua, %s", roles[stage->role].what, where);
         status = stage->summary == NULL ? error_nomem(err, "a stage") : SLUICE_OK;
     }
     if (status == SLUICE_OK) {
         describe(stage);
-        status = hash_stage(stage, L, function, err);
+        status = hash_stage(stage, L, definition, function, err);
     }
     lua_settop(L, top);
     if (status != SLUICE_OK) {

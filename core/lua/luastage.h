@@ -6,7 +6,8 @@
 
 struct luastage;
 
-/* Describes Lua stage number k of a script from its definition: role "filter", "annotate" or "heuristic"; the definition table is at index
+/* Describes Lua stage number k of a script from its definition: role "filter", "annotate", "heuristic", "transform", "reader", "gate" or
+ * "writer"; the definition table is at index
  * definition, the function at index function of L (the planner's state). Checks everything a user can get wrong, with the place. The
  * hash covers the function's source lines and its upvalues by value (functions recursively; sorted), never string.dump. Gives. */
 sluice_status luastage_create(struct script *, uint32_t k, lua_State *L, const char *role,
@@ -16,17 +17,21 @@ void luastage_destroy(struct luastage *);
 /* The descriptor (borrowed) and the hash, for registry_add with the luastage as user pointer. */
 const struct sluice_stage *luastage_descriptor(const struct luastage *, struct hash128 *hash);
 
-/* Runs the examples of Lua stage k (members `examples` of filters and heuristics: { "text", keep = true|false, reason = "...", further
- * fields by name }) with the default options. report is called once an example; message says what went wrong, or "". Returns how many
- * examples keep and how many drop. */
+/* Runs the examples of Lua stage k (its member `examples`) with the default options. Of filters and heuristics: { "text", keep =
+ * true|false, reason = "...", further fields by name }. Annotators and transforms: gives = { ... }; readers: gives, bad = "reason", skips =
+ * true; writers: writes = "..."; gates: measures = ..., or { sums = { ... }, judges = "pass"|"warn"|"halt" }. report is called once an
+ * example; message says what went wrong, or "". */
 struct luastage_examples {
-    uint32_t kept, dropped, failed;
+    uint32_t kept, dropped; /* examples that say keep = true, or false */
+    uint32_t others, failed;
 };
 sluice_status
 luastage_run_examples(struct script *, uint32_t k,
                       void (*report)(void *ctx, uint32_t number, bool passed, const char *message),
                       void *ctx, struct luastage_examples *out, struct sluice_error *err) MUST_USE;
-/* "filter", "annotate" or "heuristic" of stage k. */
+/* The option that a heuristic drops above (or below), or NULL. Borrowed. */
+const char *luastage_bound(const struct script *, uint32_t k, bool above);
+/* The role of stage k, as above. */
 const char *luastage_role(const struct script *, uint32_t k);
 
 /* Hash of the function at index: its source lines (from the script's texts) and upvalues by value. A value that can't be hashed

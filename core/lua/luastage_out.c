@@ -1,4 +1,4 @@
-/* Columns from what an annotator returns. See luastageInt.h. */
+/* Columns from what annotators return, and transforms and readers give. See luastageInt.h. */
 #include <lauxlib.h>
 #include <math.h>
 #include <stdlib.h>
@@ -314,10 +314,10 @@ sluice_status luaout_blank(struct luaworker *worker, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-sluice_status luaout_add(struct luaworker *worker, int index, struct sluice_error *err)
+sluice_status luaout_add(struct luaworker *worker, lua_State *L, int index,
+                         struct sluice_error *err)
 {
     const struct luastage *stage = worker->instance->stage;
-    lua_State *L = worker->L;
 
     for (uint32_t k = 0; k < stage->n_adds; k++) {
         sluice_status status;
@@ -333,7 +333,62 @@ sluice_status luaout_add(struct luaworker *worker, int index, struct sluice_erro
             return status;
         }
     }
+    worker->given++;
     return SLUICE_OK;
+}
+
+sluice_status luaout_place(struct luaworker *worker, const uint64_t *numbers,
+                           struct sluice_error *err)
+{
+    for (uint32_t k = 0; k < worker->instance->stage->n_places; k++) {
+        if (!sluice_bytes_add(&worker->places[k], &numbers[k], sizeof numbers[k])) {
+            return out_of_memory(err);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- calls that turn out bad are taken back ---- */
+
+void luaout_start(struct luaworker *worker)
+{
+    for (uint32_t k = 0; k < worker->instance->stage->n_adds; k++) {
+        worker->starts[k] = worker->builders[k];
+    }
+    worker->given_start = worker->given;
+}
+
+void luaout_rewind(struct luaworker *worker)
+{
+    const struct luastage *stage = worker->instance->stage;
+
+    for (uint32_t k = 0; k < stage->n_adds; k++) {
+        take_back(&worker->builders[k], &stage->adds[k], &worker->starts[k]);
+    }
+    worker->given = worker->given_start;
+    for (uint32_t k = 0; k < stage->n_places; k++) {
+        worker->places[k].size = (uint64_t)worker->given * sizeof(uint64_t);
+    }
+}
+
+static uint64_t size_of(const struct column_builder *builders, uint32_t n)
+{
+    uint64_t sum = 0;
+
+    for (uint32_t k = 0; k < n; k++) {
+        sum += builders[k].values.size + builders[k].offsets.size + builders[k].inner.size;
+    }
+    return sum;
+}
+
+uint64_t luaout_bytes(const struct luaworker *worker)
+{
+    return size_of(worker->builders, worker->instance->stage->n_adds);
+}
+
+uint64_t luaout_call_bytes(const struct luaworker *worker)
+{
+    return luaout_bytes(worker) - size_of(worker->starts, worker->instance->stage->n_adds);
 }
 
 /* ---- batches ---- */
@@ -345,7 +400,8 @@ sluice_status luaout_begin(struct luaworker *worker, struct sluice_error *err)
     if (worker->builders == NULL) {
         worker->builders = calloc(stage->n_adds + 1, sizeof *worker->builders);
         worker->marks = calloc(stage->n_adds + 1, sizeof *worker->marks);
-        if (worker->builders == NULL || worker->marks == NULL) {
+        worker->starts = calloc(stage->n_adds + 1, sizeof *worker->starts);
+        if (worker->builders == NULL || worker->marks == NULL || worker->starts == NULL) {
             return out_of_memory(err);
         }
     }
@@ -371,6 +427,9 @@ void luaout_clear(struct luaworker *worker)
         sluice_bytes_free(&builder->inner);
         memset(builder, 0, sizeof *builder);
     }
+    sluice_bytes_free(&worker->places[0]);
+    sluice_bytes_free(&worker->places[1]);
+    worker->given = worker->given_start = 0;
 }
 
 static sluice_status make_column(struct column_builder *builder, const struct luacolumn *column,
@@ -413,19 +472,23 @@ sluice_status luaout_finish(struct luaworker *worker, int64_t n, struct ArrowArr
                             struct sluice_error *err)
 {
     const struct luastage *stage = worker->instance->stage;
-    struct ArrowArray *columns = calloc(stage->n_adds + 1, sizeof *columns);
+    uint32_t n_columns = stage->n_adds + stage->n_places;
+    struct ArrowArray *columns = calloc(n_columns + 1u, sizeof *columns);
     sluice_status status = SLUICE_OK;
     uint32_t made = 0;
 
     if (columns == NULL) {
         return out_of_memory(err);
     }
-    while (made < stage->n_adds && status == SLUICE_OK) {
-        status = make_column(&worker->builders[made], &stage->adds[made], n, &columns[made]);
+    while (made < n_columns && status == SLUICE_OK) {
+        status = made < stage->n_adds
+                     ? make_column(&worker->builders[made], &stage->adds[made], n, &columns[made])
+                     : sluice_make_fixed(&columns[made], n, &worker->places[made - stage->n_adds],
+                                         NULL, 0);
         made += status == SLUICE_OK;
     }
     if (status == SLUICE_OK) {
-        status = sluice_make_struct(out, n, (int64_t)stage->n_adds, columns);
+        status = sluice_make_struct(out, n, (int64_t)n_columns, columns);
         made = 0; /* they were moved, also on failure */
     }
     for (uint32_t k = 0; k < made; k++) {

@@ -102,7 +102,7 @@ static void push_cell(lua_State *L, enum cell cell, const struct ArrowArray *arr
     }
 }
 
-static void push_value(lua_State *L, struct cell_type type, const struct ArrowArray *array,
+void luarow_push_value(lua_State *L, struct cell_type type, const struct ArrowArray *array,
                        int64_t row)
 {
     const int32_t *offsets;
@@ -171,8 +171,8 @@ static int load_field(lua_State *L)
         lua_pushnil(L);
         return 1;
     }
-    push_value(L, instance->fields[k].type, worker->array->children[instance->fields[k].index],
-               worker->row);
+    luarow_push_value(L, instance->fields[k].type,
+                      worker->array->children[instance->fields[k].index], worker->row);
     if (!lua_isnil(L, -1)) {
         lua_pushvalue(L, 2);
         lua_pushvalue(L, -2);

@@ -1,8 +1,4 @@
-/* The vtable of Lua stages. One Lua state a worker; each row is a call of its own, and what goes wrong in one is that row's verdict alone.
- *
- * A row that needs more memory than the cap is judged again, alone in a fresh state, so that what other rows left behind can't decide.
- * A row that the watchdog found late is judged again in a fresh state under a count of instructions, so that the clock can't either.
- * See luastage.h. */
+/* Instances and workers of Lua stages, one Lua state a worker: the frame of their vtable. See luastageInt.h. */
 #include <lauxlib.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,17 +116,29 @@ static sluice_status prepare(void *shared, struct sluice_plan *plan, struct slui
     instance->fields = calloc(stage->n_fields + 1, sizeof *instance->fields);
     instance->n_fields = 0;
     instance->text_field = -1;
+    instance->row_index = -1;
     if (instance->fields == NULL) {
         return error_nomem(err, "a stage in Lua");
     }
     for (uint32_t k = 0; k < stage->n_fields; k++) {
         TRY(need_field(instance, plan, &stage->fields[k], err));
     }
-    TRY(plan->need(plan, 0, "_row", "uint64", 1, &instance->row_index, err));
+    if (stage->role != LUAROLE_READER) {
+        /* What a transform gives says by it where it came from; it seeds the random numbers of the others. */
+        TRY(plan->need(plan, 0, "_row", "uint64", stage->role != LUAROLE_TRANSFORM,
+                       &instance->row_index, err));
+    }
     for (uint32_t k = 0; k < stage->n_adds; k++) {
         TRY(plan->add(plan, stage->adds[k].name, stage->adds[k].type, NULL, err));
     }
-    return SLUICE_OK;
+    if (stage->role == LUAROLE_TRANSFORM) {
+        return plan->add(plan, "_origin", "uint64", NULL, err);
+    }
+    if (stage->role == LUAROLE_READER) {
+        TRY(plan->add(plan, "_begin", "uint64", NULL, err));
+        return plan->add(plan, "_end", "uint64", NULL, err);
+    }
+    return stage->role == LUAROLE_WRITER ? luawrite_prepare(instance, plan, err) : SLUICE_OK;
 }
 
 /* ---- upvalues ---- */
@@ -163,8 +171,7 @@ static sluice_status remember_upvalues(struct luaworker *worker, struct sluice_e
     return SLUICE_OK;
 }
 
-/* A row that changes what the next row sees makes results depend on which worker judged which rows. */
-static sluice_status check_upvalues(struct luaworker *worker, struct sluice_error *err)
+sluice_status luaworker_check(struct luaworker *worker, struct sluice_error *err)
 {
     const struct luastage *stage = worker->instance->stage;
 
@@ -206,8 +213,21 @@ static sluice_status open_state(struct luaworker *worker, struct sluice_error *e
     script_push_stage(L, stage->k);
     lua_replace(L, AT_FUNCTION); /* the definition is not needed */
     luarow_push(worker);         /* doc, cache */
-    luaoptions_push(L, stage->options, instance->config);
+    if (stage->role == LUAROLE_GATE) {
+        luaoptions_push_keyed(L, stage->options, instance->config);
+    } else {
+        luaoptions_push(L, stage->options, instance->config);
+    }
     lua_insert(L, AT_OPTIONS);
+    lua_pushlightuserdata(L, worker);
+    if (stage->role == LUAROLE_TRANSFORM) {
+        lua_pushcclosure(L, luagive_emit, 1);
+    } else if (stage->role == LUAROLE_READER) {
+        lua_pushcclosure(L, luaread_give, 1);
+    } else {
+        lua_pop(L, 1);
+        lua_pushnil(L);
+    }
     memset(worker->loaded, 0, instance->n_fields * sizeof *worker->loaded);
     worker->n_loaded = 0;
     for (uint32_t k = 0; k < instance->n_fields; k++) {
@@ -221,12 +241,17 @@ void luaworker_close(void *state)
     struct luaworker *worker = state;
 
     script_worker_close(worker->L);
-    for (size_t i = 0; i < worker->n_messages; i++) {
-        free(worker->messages[i]);
-    }
+    luaverdict_clear(worker);
+    luaread_forget(worker, 0);
     luaout_clear(worker);
+    sluice_bytes_free(&worker->out);
+    free(worker->header);
+    free(worker->bad);
+    free(worker->sums);
+    free(worker->row_sums);
     free(worker->builders);
     free(worker->marks);
+    free(worker->starts);
     free(worker->messages);
     free(worker->verdicts);
     free(worker->upvalues);
@@ -245,12 +270,19 @@ sluice_status luaworker_open(void *shared, void **out, struct sluice_error *err)
         return error_nomem(err, "a stage in Lua");
     }
     worker->instance = instance;
+    worker->push = instance->stage->role == LUAROLE_READER ? luaread_push : luacall_push_row;
     worker->names = calloc(instance->n_fields + 1, sizeof *worker->names);
     worker->loaded = calloc(instance->n_fields + 1, sizeof *worker->loaded);
     status = worker->names == NULL || worker->loaded == NULL ? error_nomem(err, "a stage in Lua")
                                                              : open_state(worker, err);
     if (status == SLUICE_OK) {
         status = remember_upvalues(worker, err);
+    }
+    if (status == SLUICE_OK && instance->stage->role == LUAROLE_GATE) {
+        status = luagate_open(worker, err);
+    }
+    if (status == SLUICE_OK && instance->stage->role == LUAROLE_WRITER) {
+        status = luawrite_open(worker, err);
     }
     if (status != SLUICE_OK) {
         luaworker_close(worker);
@@ -260,8 +292,7 @@ sluice_status luaworker_open(void *shared, void **out, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-/* Throws the state away. In an ordered stage what rows left behind is lost, so there the caller must not. */
-static sluice_status fresh_state(struct luaworker *worker, struct sluice_error *err)
+sluice_status luaworker_renew(struct luaworker *worker, struct sluice_error *err)
 {
     script_worker_close(worker->L);
     worker->L = NULL;
@@ -269,350 +300,38 @@ static sluice_status fresh_state(struct luaworker *worker, struct sluice_error *
     return remember_upvalues(worker, err);
 }
 
-/* ---- verdicts ---- */
+/* ---- vtable ---- */
 
-static sluice_status mark_bad(struct luaworker *worker, struct sluice_verdict *verdict,
-                              const char *reason, const char *detail, struct sluice_error *err)
+void luastage_vtable(struct luastage *stage)
 {
-    char *text;
+    struct sluice_stage *vtable = &stage->descriptor;
 
-    if (worker->n_messages == worker->message_capacity) {
-        size_t capacity = worker->message_capacity * 2 + 16;
-        char **messages = realloc(worker->messages, capacity * sizeof *messages);
-        if (messages == NULL) {
-            return error_nomem(err, "verdicts");
-        }
-        worker->messages = messages;
-        worker->message_capacity = capacity;
-    }
-    text = str_printf("%s: %s", reason, detail);
-    if (text == NULL) {
-        return error_nomem(err, "verdicts");
-    }
-    utf8_clean(text);
-    worker->messages[worker->n_messages++] = text;
-    *verdict = (struct sluice_verdict){ .reason = SLUICE_VERDICT_BAD,
-                                        .dup_of = text,
-                                        .dup_of_length = (int32_t)strlen(text) };
-    return SLUICE_OK;
-}
-
-/* "FILE:LINE: message" for what the function returned. */
-static void place(const struct luaworker *worker, struct sluice_error *err)
-{
-    error_prefix(err, "%s:%d", worker->instance->stage->file, worker->instance->stage->line);
-}
-
-/* A reason and, behind it, value and limit. SLUICE_E_DATA: not what a verdict may be. */
-static sluice_status read_reason(struct luaworker *worker, int index,
-                                 struct sluice_verdict *verdict, struct sluice_error *err)
-{
-    const struct luastage *stage = worker->instance->stage;
-    lua_State *L = worker->L;
-    const char *word;
-    uint32_t low = 0;
-    uint32_t high = stage->n_reasons;
-
-    if (lua_type(L, index) != LUA_TSTRING) {
-        return error_set(err, SLUICE_E_DATA,
-                         "the function returned a %s, expected nil (keep) or a reason such as "
-                         "\"too_short\" (drop)",
-                         luaL_typename(L, index));
-    }
-    word = lua_tostring(L, index);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        int order = strcmp(stage->reasons[middle], word);
-        if (order == 0) {
-            verdict->reason = (int32_t)middle + 1;
-            break;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (verdict->reason == 0) {
-        return error_set(err, SLUICE_E_DATA,
-                         "the function returned the reason \"%.80s\", which is not a literal in "
-                         "it; list it in reasons = { ... }",
-                         word);
-    }
-    for (int k = 1; k <= 2; k++) {
-        if (!lua_isnil(L, index + k) && lua_type(L, index + k) != LUA_TNUMBER) {
-            return error_set(
-                err, SLUICE_E_DATA,
-                "behind the reason the function returned a %s, expected a number (the %s)",
-                luaL_typename(L, index + k), k == 1 ? "value" : "limit");
-        }
-    }
-    verdict->value = lua_tonumber(L, index + 1);
-    verdict->limit = lua_tonumber(L, index + 2);
-    return SLUICE_OK;
-}
-
-static double bound_of(const struct luainstance *instance, const struct sluice_option *option)
-{
-    const char *at = (const char *)instance->config + option->offset;
-
-    return option->type == SLUICE_OPT_INT ? (double)*(const int64_t *)(const void *)at
-                                          : *(const double *)(const void *)at;
-}
-
-static sluice_status read_measure(struct luaworker *worker, int index,
-                                  struct sluice_verdict *verdict, struct sluice_error *err)
-{
-    const struct luastage *stage = worker->instance->stage;
-    lua_State *L = worker->L;
-    double value = lua_tonumber(L, index);
-
-    if (lua_type(L, index) != LUA_TNUMBER) {
-        return error_set(err, SLUICE_E_DATA, "measure returned a %s, expected a number",
-                         luaL_typename(L, index));
-    }
-    if (value != value) {
-        return error_set(
-            err, SLUICE_E_DATA,
-            "measure returned nan, expected a number; what is a text without words worth?");
-    }
-    verdict->value = value;
-    if (stage->has_below) {
-        verdict->limit = bound_of(worker->instance, &stage->below);
-        verdict->reason = value < verdict->limit;
-    }
-    if (stage->has_above && verdict->reason == 0) {
-        verdict->limit = bound_of(worker->instance, &stage->above);
-        verdict->reason = value > verdict->limit;
-    }
-    return SLUICE_OK;
-}
-
-/* What the function left at index .. index + 3. */
-sluice_status luaworker_result(struct luaworker *worker, int index, struct sluice_verdict *verdict,
-                               struct sluice_error *err)
-{
-    const struct luastage *stage = worker->instance->stage;
-    lua_State *L = worker->L;
-
-    memset(verdict, 0, sizeof *verdict);
+    vtable->open = open_instance;
+    vtable->prepare = prepare;
+    vtable->worker_open = luaworker_open;
+    vtable->worker_close = luaworker_close;
+    vtable->close = close_instance;
     switch (stage->role) {
     case LUAROLE_FILTER:
-        return lua_isnil(L, index) ? SLUICE_OK : read_reason(worker, index, verdict, err);
+    case LUAROLE_ANNOTATE:
     case LUAROLE_HEURISTIC:
-        return read_measure(worker, index, verdict, err);
-    default:
-        if (lua_istable(L, index)) {
-            return luaout_add(worker, index, err);
-        }
-        if (!lua_isnil(L, index)) {
-            return error_set(
-                err, SLUICE_E_DATA,
-                "the function returned a %s, expected a table of columns, or nil and a reason",
-                luaL_typename(L, index));
-        }
-        if (lua_isnil(L, index + 1)) {
-            return error_set(err, SLUICE_E_DATA,
-                             "the function returned nil; expected a table of columns, or nil and a "
-                             "reason to drop the row");
-        }
-        return read_reason(worker, index + 1, verdict, err);
+        vtable->process = luaverdict_process;
+        break;
+    case LUAROLE_TRANSFORM:
+        vtable->process = luagive_process;
+        break;
+    case LUAROLE_READER:
+        vtable->read = luaread_read;
+        break;
+    case LUAROLE_GATE:
+        vtable->process = luagate_process;
+        vtable->save = luagate_save;
+        vtable->load = luagate_load;
+        vtable->merge = luagate_merge;
+        vtable->judge = luagate_judge;
+        break;
+    case LUAROLE_WRITER:
+        vtable->process = luawrite_process;
+        break;
     }
-}
-
-/* ---- rows ---- */
-
-static void seed_row(struct luaworker *worker)
-{
-    const struct luainstance *instance = worker->instance;
-    uint64_t seed = instance->seed;
-    const struct ArrowArray *rows;
-    size_t n;
-
-    if (instance->row_index >= 0) {
-        rows = worker->array->children[instance->row_index];
-        seed += ((const uint64_t *)rows->buffers[1])[worker->row] * UINT64_C(0x9E3779B97F4A7C15);
-    }
-    /* Rows of different splits have the same numbers: the beginning of their text tells them apart. */
-    if (instance->text_field >= 0 && instance->fields[instance->text_field].index >= 0 &&
-        !instance->fields[instance->text_field].type.list &&
-        instance->fields[instance->text_field].type.cell >= CELL_TEXT) {
-        const char *text = sluice_text(
-            worker->array->children[instance->fields[instance->text_field].index], worker->row, &n);
-        seed ^= hash_bytes(text, n < 64 ? n : 64).lo + n;
-    }
-    sandbox_seed(worker->L, seed);
-}
-
-/* Calls the function on the current row; four results are at the top on success: nil, reason, value, limit is the longest. */
-static sluice_status call_row(struct luaworker *worker, struct sluice_error *err)
-{
-    lua_State *L = worker->L;
-
-    if (worker->counting) {
-        sandbox_limit(L, ROW_BUDGET);
-    }
-    seed_row(worker);
-    lua_pushvalue(L, AT_FUNCTION);
-    lua_pushvalue(L, AT_DOC);
-    lua_pushvalue(L, AT_OPTIONS);
-    return sandbox_call(L, 2, 4, err);
-}
-
-/* Judges the row again in a fresh state, under a count of instructions if it was late. */
-static sluice_status call_again(struct luaworker *worker, bool late, struct sluice_error *err)
-{
-    const struct ArrowArray *array = worker->array;
-    int64_t row = worker->row;
-    struct sluice_error error = ERROR_INIT;
-
-    worker->active = false;
-    if (fresh_state(worker, &error) != SLUICE_OK) {
-        *err = error;
-        err->code = SLUICE_E_INTERNAL;
-        return SLUICE_E_INTERNAL;
-    }
-    luarow_set(worker, array, row);
-    worker->counting = late;
-    return call_row(worker, err);
-}
-
-static sluice_status judge_row(struct luaworker *worker, const struct ArrowArray *array,
-                               int64_t row, struct sluice_verdict *verdict,
-                               struct sluice_error *err)
-{
-    const struct luastage *stage = worker->instance->stage;
-    struct sluice_error error = ERROR_INIT;
-    int base = AT_NAMES + (int)worker->instance->n_fields;
-    const char *reason = "lua_error";
-    bool placed = true; /* the message says where */
-    sluice_status status;
-
-    worker->counting = stage->ordered; /* its state can't be made anew for a second try */
-    luarow_set(worker, array, row);
-    status = call_row(worker, &error);
-    if (!stage->ordered && (status == SLUICE_E_NOMEM || status == SLUICE_E_CANCELLED) &&
-        worker->instance->api->cancelled(worker->instance->host) != 0) {
-        return error_set(err, SLUICE_E_CANCELLED, "cancelled");
-    }
-    if (!stage->ordered && status == SLUICE_E_NOMEM) {
-        status = call_again(worker, false, &error);
-    }
-    if (!stage->ordered && status == SLUICE_E_CANCELLED) {
-        status = call_again(worker, true, &error);
-    }
-    if (status == SLUICE_E_INTERNAL) {
-        *err = error;
-        return status;
-    }
-    if (status == SLUICE_E_NOMEM) {
-        reason = "lua_memory";
-    } else if (status == SLUICE_E_DATA) {
-        reason = "lua_endless";
-        if (++worker->endless_rows >= ENDLESS_ROWS) {
-            return error_set(err, SLUICE_E_CONFIG,
-                             "%u rows in succession ran into the limit of %llu instructions "
-                             "(%.500s): the function has an endless loop",
-                             ENDLESS_ROWS, (unsigned long long)ROW_BUDGET, error.message);
-        }
-    } else if (status == SLUICE_OK) {
-        worker->endless_rows = 0;
-        status = luaworker_result(worker, base, verdict, &error);
-        placed = status == SLUICE_OK;
-        if (status == SLUICE_E_NOMEM) { /* the host's memory, not the script's */
-            *err = error;
-            return status;
-        }
-    }
-    luarow_clear(worker);
-    lua_settop(worker->L, base - 1);
-    if (status != SLUICE_OK) {
-        if (!placed || status == SLUICE_E_NOMEM) {
-            place(worker, &error);
-        }
-        TRY(mark_bad(worker, verdict, reason, error.message, err));
-    }
-    if (stage->role == LUAROLE_ANNOTATE && (status != SLUICE_OK || verdict->reason != 0)) {
-        TRY(luaout_blank(worker, err));
-    }
-    return SLUICE_OK;
-}
-
-/* Called by the watchdog now and then while rows are judged: two ticks without a new row, and the row is late. Async-signal-safe. */
-static void tick(void *ctx)
-{
-    struct luaworker *worker = ctx;
-    lua_State *L = worker->L;
-
-    if (worker->active && !worker->counting && L != NULL &&
-        worker->rows_done == worker->rows_seen) {
-        sandbox_interrupt(L);
-    }
-    worker->rows_seen = worker->rows_done;
-}
-
-static sluice_status process_rows(struct luaworker *worker, const struct sluice_batch *batch,
-                                  struct sluice_error *err)
-{
-    for (int64_t k = 0; k < batch->n; k++) {
-        if ((k & 63) == 63 && worker->instance->api->cancelled(worker->instance->host) != 0) {
-            return error_set(err, SLUICE_E_CANCELLED, "cancelled");
-        }
-        worker->rows_done++;
-        TRY(judge_row(worker, batch->array, sluice_row(batch, k), &worker->verdicts[k], err));
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status process(void *state, const struct sluice_batch *batch,
-                             struct sluice_emit *emit, struct sluice_error *err)
-{
-    struct luaworker *worker = state;
-    const struct luastage *stage = worker->instance->stage;
-    const struct script_watch *watch = stage->script->options.watch;
-    struct script_watching watching;
-    struct ArrowArray columns;
-    sluice_status status;
-
-    for (size_t i = 0; i < worker->n_messages; i++) {
-        free(worker->messages[i]);
-    }
-    worker->n_messages = 0;
-    if (batch->n > worker->verdict_capacity) {
-        struct sluice_verdict *verdicts =
-            realloc(worker->verdicts, (size_t)batch->n * sizeof *verdicts);
-        if (verdicts == NULL) {
-            return error_nomem(err, "verdicts");
-        }
-        worker->verdicts = verdicts;
-        worker->verdict_capacity = batch->n;
-    }
-    if (stage->role == LUAROLE_ANNOTATE) {
-        TRY(luaout_begin(worker, err));
-    }
-    worker->rows_seen = UINT64_MAX;
-    if (watch != NULL) {
-        watch->begin(&watching, tick, worker);
-    }
-    status = process_rows(worker, batch, err);
-    if (watch != NULL) {
-        watch->end(&watching);
-    }
-    TRY(status);
-    TRY(check_upvalues(worker, err));
-    if (stage->role == LUAROLE_ANNOTATE) {
-        TRY(luaout_finish(worker, batch->n, &columns, err));
-        TRY(emit->batch(emit, &columns));
-    }
-    return emit->verdicts(emit, worker->verdicts, batch->n);
-}
-
-void luastage_vtable(struct sluice_stage *stage)
-{
-    stage->open = open_instance;
-    stage->prepare = prepare;
-    stage->worker_open = luaworker_open;
-    stage->process = process;
-    stage->worker_close = luaworker_close;
-    stage->close = close_instance;
 }

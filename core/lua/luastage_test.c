@@ -8,43 +8,8 @@
 #include "lua/sandbox.h"
 #include "lua/scriptInt.h"
 
-static int missing_field(lua_State *L)
-{
-    const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
-
-    return luaL_error(L, "the example has no field '%s'; add %s = ... to it", name, name);
-}
-
-/* Pushes the row that the example at index stands for: its first item is the text, other members are fields. */
-static void push_row(lua_State *L, int index, const char *over)
-{
-    int row;
-
-    lua_newtable(L);
-    row = lua_gettop(L);
-    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-        const char *key = lua_type(L, -2) == LUA_TSTRING ? lua_tostring(L, -2) : "keep";
-        if (strcmp(key, "keep") != 0 && strcmp(key, "reason") != 0) {
-            lua_pushvalue(L, -2);
-            lua_pushvalue(L, -2);
-            lua_rawset(L, row);
-        }
-    }
-    lua_rawgeti(L, index, 1);
-    if (!lua_isnil(L, -1)) {
-        lua_pushvalue(L, -1);
-        lua_setfield(L, row, "text");
-        lua_setfield(L, row, over);
-    }
-    lua_settop(L, row);
-    lua_createtable(L, 0, 1);
-    lua_pushcfunction(L, missing_field);
-    lua_setfield(L, -2, "__index");
-    lua_setmetatable(L, row);
-}
-
-/* Judges the example at index and compares; message becomes "" or what is wrong. */
-static void run_example(struct luaworker *worker, int index, struct luastage_examples *out,
+/* Judges the example at index, which says keep, and compares; message becomes "" or what is wrong. */
+static void run_verdict(struct luaworker *worker, int index, struct luastage_examples *out,
                         struct buf *message)
 {
     const struct luastage *stage = worker->instance->stage;
@@ -54,10 +19,6 @@ static void run_example(struct luaworker *worker, int index, struct luastage_exa
     const char *expected = NULL;
     bool keep;
 
-    if (!lua_istable(L, index)) {
-        buf_puts(message, "an example is { \"text\", keep = true } or { \"text\", keep = false }");
-        return;
-    }
     if (lua_getfield(L, index, "keep") != LUA_TBOOLEAN) {
         buf_puts(message, "the example does not say keep = true or keep = false");
         return;
@@ -70,10 +31,10 @@ static void run_example(struct luaworker *worker, int index, struct luastage_exa
     out->dropped += !keep;
     sandbox_seed(L, 0);
     lua_pushvalue(L, AT_FUNCTION);
-    push_row(L, index, stage->over);
+    luaexample_push_row(worker, index);
     lua_pushvalue(L, AT_OPTIONS);
     if (sandbox_call(L, 2, 4, &err) != SLUICE_OK ||
-        luaworker_result(worker, lua_gettop(L) - 3, &verdict, &err) != SLUICE_OK) {
+        luaverdict_result(worker, lua_gettop(L) - 3, &verdict, &err) != SLUICE_OK) {
         buf_puts(message, err.message);
     } else if (keep && verdict.reason != 0) {
         buf_printf(message, "is dropped (%s, value %g, limit %g), expected to be kept",
@@ -91,27 +52,47 @@ static void run_example(struct luaworker *worker, int index, struct luastage_exa
     }
 }
 
+static void run_example(struct luaworker *worker, uint32_t number, struct luastage_examples *out,
+                        struct buf *message)
+{
+    enum luarole role = worker->instance->stage->role;
+    lua_State *L = worker->L;
+    int index = luacall_base(worker);
+    bool keep;
+
+    if (!lua_istable(L, index)) {
+        buf_puts(message, "is no table; an example is { \"text\", keep = true }, or what goes with "
+                          "the stage's role");
+        return;
+    }
+    keep = lua_getfield(L, index, "keep") != LUA_TNIL;
+    lua_pop(L, 1);
+    if (role == LUAROLE_FILTER || role == LUAROLE_HEURISTIC || (role == LUAROLE_ANNOTATE && keep)) {
+        struct sluice_error err = ERROR_INIT;
+        if (luastage_builds(worker->instance->stage) && luaout_begin(worker, &err) != SLUICE_OK) {
+            buf_puts(message, err.message);
+            return;
+        }
+        run_verdict(worker, index, out, message);
+        luaout_clear(worker);
+        return;
+    }
+    out->others++;
+    luaexample_run(worker, number, message);
+}
+
 static void run_all(struct luaworker *worker, void (*report)(void *, uint32_t, bool, const char *),
                     void *ctx, struct luastage_examples *out)
 {
-    lua_State *L = worker->L;
-    int examples;
-    lua_Integer n;
-
-    script_push_stage(L, worker->instance->stage->k);
-    lua_getfield(L, -2, "examples");
-    examples = lua_gettop(L);
-    n = lua_istable(L, -1) ? (lua_Integer)lua_rawlen(L, -1) : 0;
-    for (lua_Integer i = 1; i <= n; i++) {
+    for (uint32_t number = 1; luaexample_push(worker, number); number++) {
         struct buf message = BUF_INIT;
-        lua_rawgeti(L, examples, i);
-        run_example(worker, examples + 1, out, &message);
+        run_example(worker, number, out, &message);
         out->failed += message.size > 0;
-        report(ctx, (uint32_t)i, message.size == 0, buf_str(&message));
+        report(ctx, number, message.size == 0, buf_str(&message));
         buf_deinit(&message);
-        lua_settop(L, examples);
+        lua_settop(worker->L, luacall_base(worker) - 1);
     }
-    lua_settop(L, examples - 3);
+    lua_settop(worker->L, luacall_base(worker) - 1);
 }
 
 sluice_status
@@ -122,13 +103,23 @@ luastage_run_examples(struct script *script, uint32_t k,
     const struct luastage *stage = script->stages[k];
     struct luainstance instance = { .stage = stage, .row_index = -1, .text_field = -1 };
     struct option_table table = luaoptions_table(stage->options);
-    struct option_args args = { 0 };
+    struct value named = VALUE_INIT;
+    struct value path;
+    struct option_args args = { .named = &named };
     struct options *options = NULL;
     void *worker = NULL;
-    sluice_status status;
+    sluice_status status = SLUICE_OK;
 
     memset(out, 0, sizeof *out);
-    status = options_parse(&table, &args, script->base_dir, &options, err);
+    value_map_init(&named);
+    if (stage->role == LUAROLE_WRITER && /* nothing is written there */
+        (!value_string(&path, "example", 7) || !value_map_set(&named, "path", path))) {
+        status = error_nomem(err, "an example");
+    }
+    if (status == SLUICE_OK) {
+        status = options_parse(&table, &args, script->base_dir, &options, err);
+    }
+    value_deinit(&named);
     if (status == SLUICE_OK) {
         instance.config = options_config(options);
         status = luaworker_open(&instance, &worker, err);
@@ -141,9 +132,12 @@ luastage_run_examples(struct script *script, uint32_t k,
     return status;
 }
 
-const char *luastage_role(const struct script *script, uint32_t k)
+const char *luastage_bound(const struct script *script, uint32_t k, bool above)
 {
-    static const char *const roles[] = { "filter", "annotate", "heuristic" };
+    const struct luastage *stage = script->stages[k];
 
-    return roles[script->stages[k]->role];
+    if (stage->role != LUAROLE_HEURISTIC || !(above ? stage->has_above : stage->has_below)) {
+        return NULL;
+    }
+    return above ? stage->above.name : stage->below.name;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "lua/ffi_module.h"
 #include "lua/luavalue.h"
 #include "lua/sandbox.h"
 #include "lua/scriptInt.h"
@@ -31,8 +32,14 @@ static sluice_status load_file(struct script *script, const char *path, const ch
 {
     struct buf text = BUF_INIT;
     struct loaded_file *files;
-    sluice_status status = disk_read_file(path, MAX_SCRIPT, &text, found, err);
+    sluice_status status = SLUICE_OK;
 
+    if (script->n_files == 0 && script->options.text != NULL) {
+        buf_puts(&text, script->options.text);
+        status = buf_status(&text, err);
+    } else {
+        status = disk_read_file(path, MAX_SCRIPT, &text, found, err);
+    }
     if (status != SLUICE_OK || (found != NULL && !*found)) {
         buf_deinit(&text);
         return status;
@@ -265,9 +272,10 @@ sluice_status script_load(const struct script_options *options, struct script **
     script->folder = str_copy(options->path, slash == NULL ? 0 : (size_t)(slash - options->path));
     script->args = calloc(options->n_args + 1, sizeof *script->args);
     script->graph = graph_create();
+    script->ffi = ffi_module_create();
     if (script->path == NULL || script->base_dir == NULL || script->cwd == NULL ||
         script->module_dir == NULL || script->folder == NULL || script->args == NULL ||
-        script->graph == NULL) {
+        script->graph == NULL || script->ffi == NULL) {
         status = error_nomem(err, "the script");
     }
     for (size_t i = 0; status == SLUICE_OK && i < options->n_args; i++) {
@@ -330,6 +338,7 @@ void script_destroy(struct script *script)
     free(script->base_dir);
     free(script->cwd);
     free(script->module_dir);
+    ffi_module_destroy(script->ffi);
     free(script->folder);
     free(script);
 }
@@ -343,6 +352,11 @@ const struct script_file *script_files(const struct script *script, size_t *n)
 uint32_t script_n_stages(const struct script *script)
 {
     return script->n_stages;
+}
+
+const char *script_library(const struct script *script, uint32_t k)
+{
+    return ffi_module_library(script->ffi, k);
 }
 
 const char *script_stage_name(const struct script *script, uint32_t k)

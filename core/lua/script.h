@@ -29,6 +29,7 @@ struct script_watch {
 
 struct script_options {
     const char *path; /* absolute */
+    const char *text; /* what stands for the text of that file, or NULL: it is read */
     const char *
         base_dir; /* what relative paths in the script mean: its folder, also when a copy of it runs */
     const char *cwd; /* what relative paths given on the command line mean */
@@ -38,6 +39,7 @@ struct script_options {
     size_t n_args;
     struct registry *registry;
     uint64_t memory; /* bytes a state may use; 0 = 256 MiB */
+    bool foreign;    /* ffi.def may load: a child process that has given up its rights */
     bool testing;    /* the script may define stages and return no pipeline (`sluice test`) */
     const struct script_watch *watch; /* borrowed until script_destroy; NULL = no watchdog */
 };
@@ -69,6 +71,8 @@ sluice_status script_judge(struct script *, uint32_t policy, const char *run_jso
 
 /* Examples of heuristics (kept and dropped) for `sluice test`: number of Lua stages and their definitions. */
 uint32_t script_n_stages(const struct script *);
+/* Path of the k-th library that ffi.def names; NULL past the end. */
+const char *script_library(const struct script *, uint32_t k);
 const char *script_stage_name(const struct script *, uint32_t k);
 
 #endif

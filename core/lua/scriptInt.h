@@ -24,13 +24,14 @@ struct script {
     struct luastage **stages;
     char **stage_names;
     uint32_t n_stages;
+    struct ffi_module *ffi; /* functions of shared libraries that it defines */
 };
 
 /* What the functions of `core` work on: one a state. */
 struct binding {
     struct script *script;
     bool planning; /* false: the counting core of a worker */
-    uint32_t n_nodes, n_stages;
+    uint32_t n_nodes, n_stages, n_functions;
     char at[256];  /* place that overrides the stack's, or "" */
     bool returned; /* core.pipeline was called */
 };

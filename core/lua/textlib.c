@@ -41,6 +41,15 @@ void textlib_close(struct textlib *lib)
     free(lib);
 }
 
+struct sluice_error *textlib_error(lua_State *L)
+{
+    struct sluice_error *err = &textlib_of(L)->err;
+
+    err->size = sizeof *err;
+    err->message[0] = '\0';
+    return err;
+}
+
 void textlib_check(lua_State *L, sluice_status status, const struct sluice_error *err)
 {
     if (status == SLUICE_E_NOMEM) {
@@ -76,8 +85,8 @@ struct analysis *textlib_analysis(lua_State *L)
     lua_rawsetp(L, LUA_REGISTRYINDEX, &anchor_keys[k]);
     memset(slot->has_words, 0, sizeof slot->has_words);
     memset(slot->has_units, 0, sizeof slot->has_units);
-    struct sluice_error err = ERROR_INIT;
-    textlib_check(L, text_doc_init(&slot->plain, text, len, NULL, 0, &err), &err);
+    struct sluice_error *err = textlib_error(L);
+    textlib_check(L, text_doc_init(&slot->plain, text, len, NULL, 0, err), err);
     slot->text = text;
     slot->len = len;
     slot->serial = ++lib->serials;
@@ -88,44 +97,49 @@ struct analysis *textlib_analysis(lua_State *L)
 static enum text_word_rule rule_at(lua_State *L, int index)
 {
     enum text_word_rule rule = TEXT_WORDS_WHITESPACE;
-    struct sluice_error err = ERROR_INIT;
 
     if (!lua_isnoneornil(L, index)) {
-        textlib_check(L, text_word_rule_parse(luaL_checkstring(L, index), &rule, &err), &err);
+        struct sluice_error *err = textlib_error(L);
+        textlib_check(L, text_word_rule_parse(luaL_checkstring(L, index), &rule, err), err);
     }
     return rule;
 }
 
-const struct text_doc *textlib_words(lua_State *L, int index, enum text_word_rule *rule)
+struct analysis *textlib_with_words(lua_State *L, int index, enum text_word_rule *rule)
 {
     struct analysis *slot = textlib_analysis(L);
-    struct sluice_error err = ERROR_INIT;
 
     *rule = rule_at(L, index);
     if (!slot->has_words[*rule]) {
         struct text_spans *words = &slot->words[*rule];
+        struct sluice_error *err = textlib_error(L);
         sandbox_charge(L, slot->len);
-        textlib_check(L, text_words(*rule, slot->text, slot->len, words, &err), &err);
+        textlib_check(L, text_words(*rule, slot->text, slot->len, words, err), err);
         /* The words are right by construction: no second pass to check and count. */
         slot->docs[*rule] = slot->plain;
         slot->docs[*rule].words = words->data;
         slot->docs[*rule].n_words = words->count;
         slot->has_words[*rule] = true;
     }
-    return &slot->docs[*rule];
+    return slot;
+}
+
+const struct text_doc *textlib_words(lua_State *L, int index, enum text_word_rule *rule)
+{
+    return &textlib_with_words(L, index, rule)->docs[*rule];
 }
 
 static const struct text_duplicates *units(lua_State *L, enum text_unit unit)
 {
     struct analysis *slot = textlib_analysis(L);
-    struct sluice_error err = ERROR_INIT;
 
     if (!slot->has_units[unit]) {
+        struct sluice_error *err = textlib_error(L);
         sandbox_charge(L, slot->len);
         textlib_check(L,
                       text_unit_duplicates(&slot->plain, unit, &textlib_of(L)->scratch,
-                                           &slot->units[unit], &err),
-                      &err);
+                                           &slot->units[unit], err),
+                      err);
         slot->has_units[unit] = true;
     }
     return &slot->units[unit];
@@ -292,7 +306,7 @@ static struct text_spans *split(lua_State *L, split_fn function)
     struct textlib *lib = textlib_of(L);
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err = textlib_error(L);
 
     sandbox_charge(L, n / 8);
     if (n > sandbox_of(L)->cap / 4) {
@@ -301,7 +315,7 @@ static struct text_spans *split(lua_State *L, split_fn function)
                    "the script's memory)",
                    (LUAI_UACINT)n);
     }
-    textlib_check(L, function(text, n, &lib->spans, &err), &err);
+    textlib_check(L, function(text, n, &lib->spans, err), err);
     return &lib->spans;
 }
 
@@ -356,10 +370,10 @@ static int text_lower_unicode(lua_State *L)
     struct textlib *lib = textlib_of(L);
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err = textlib_error(L);
 
     sandbox_charge(L, n / 4);
-    textlib_check(L, text_lower(text, n, &lib->buffer, &err), &err);
+    textlib_check(L, text_lower(text, n, &lib->buffer, err), err);
     lua_pushlstring(L, lib->buffer.data, lib->buffer.len);
     return 1;
 }
@@ -369,10 +383,10 @@ static int text_simplify_method(lua_State *L)
     struct textlib *lib = textlib_of(L);
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err = textlib_error(L);
 
     sandbox_charge(L, n / 2);
-    textlib_check(L, text_simplify(text, n, TEXT_SIMPLIFY_ALL, &lib->buffer, &err), &err);
+    textlib_check(L, text_simplify(text, n, TEXT_SIMPLIFY_ALL, &lib->buffer, err), err);
     lua_pushlstring(L, lib->buffer.data, lib->buffer.len);
     return 1;
 }

@@ -27,13 +27,17 @@ struct textlib {
     struct text_buffer buffer;
     struct textlib_ngrams *ngrams;
     uint64_t serials;
+    struct sluice_error err; /* of the current call: it is too large to be made anew by each */
 };
 
 struct textlib *textlib_of(lua_State *L);
 /* The analysis of the string at 1 (made anew for another string). */
 struct analysis *textlib_analysis(lua_State *L);
 /* The same with its words by the rule named at index (none: whitespace). */
+struct analysis *textlib_with_words(lua_State *L, int index, enum text_word_rule *rule);
 const struct text_doc *textlib_words(lua_State *L, int index, enum text_word_rule *rule);
+/* The state's own, emptied: for the length of one call. */
+struct sluice_error *textlib_error(lua_State *L);
 /* Raises err, unless status is SLUICE_OK. */
 void textlib_check(lua_State *L, sluice_status status, const struct sluice_error *err);
 

@@ -88,7 +88,7 @@ int textlib_gopher_quality(lua_State *L)
     struct text_gopher_quality_options options;
     const struct text_doc *doc = words_of(L);
     struct text_verdict verdict;
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err = textlib_error(L);
 
     text_gopher_quality_defaults(&options);
     const struct number_option numbers[] = {
@@ -103,8 +103,8 @@ int textlib_gopher_quality(lua_State *L)
         { "min_stop_words", NULL, &options.min_stop_words },
     };
     read_numbers(L, "gopher_quality", numbers, sizeof numbers / sizeof numbers[0]);
-    textlib_check(L, text_gopher_quality(doc, &options, &textlib_of(L)->scratch, &verdict, &err),
-                  &err);
+    textlib_check(L, text_gopher_quality(doc, &options, &textlib_of(L)->scratch, &verdict, err),
+                  err);
     return give(L, &verdict);
 }
 
@@ -115,7 +115,7 @@ int textlib_gopher_repetition(lua_State *L)
     struct text_ngram_limit top[3];
     struct text_ngram_limit dup[6];
     struct text_verdict verdict;
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err = textlib_error(L);
 
     text_gopher_repetition_defaults(&options);
     memcpy(top, options.top_n_grams, sizeof top);
@@ -145,8 +145,8 @@ int textlib_gopher_repetition(lua_State *L)
     for (size_t i = 0; i < 6; i++) {
         dup[i].limit = dup[i].limit > 0 ? dup[i].limit : 1e300;
     }
-    textlib_check(L, text_gopher_repetition(doc, &options, &textlib_of(L)->scratch, &verdict, &err),
-                  &err);
+    textlib_check(L, text_gopher_repetition(doc, &options, &textlib_of(L)->scratch, &verdict, err),
+                  err);
     return give(L, &verdict);
 }
 
@@ -155,7 +155,7 @@ int textlib_fineweb_quality(lua_State *L)
     struct text_fineweb_options options;
     const struct text_doc *doc = words_of(L);
     struct text_verdict verdict;
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err = textlib_error(L);
 
     text_fineweb_defaults(&options);
     const struct number_option numbers[] = {
@@ -166,7 +166,7 @@ int textlib_fineweb_quality(lua_State *L)
         { "new_line_ratio", &options.new_line_ratio, NULL },
     };
     read_numbers(L, "fineweb_quality", numbers, sizeof numbers / sizeof numbers[0]);
-    textlib_check(L, text_fineweb_quality(doc, &options, &textlib_of(L)->scratch, &verdict, &err),
-                  &err);
+    textlib_check(L, text_fineweb_quality(doc, &options, &textlib_of(L)->scratch, &verdict, err),
+                  err);
     return give(L, &verdict);
 }

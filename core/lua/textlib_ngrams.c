@@ -46,8 +46,8 @@ static struct textlib_ngrams *prepare(lua_State *L, const struct text_doc *doc, 
                                       bool again)
 {
     struct textlib *lib = textlib_of(L);
-    struct sluice_error err = ERROR_INIT;
     struct textlib_ngrams *kept;
+    struct sluice_error *err;
 
     if (lib->ngrams == NULL) {
         lib->ngrams = textlib_ngrams_create();
@@ -60,8 +60,9 @@ static struct textlib_ngrams *prepare(lua_State *L, const struct text_doc *doc, 
         return kept;
     }
     kept->doc = NULL;
+    err = textlib_error(L);
     sandbox_charge(L, doc->len);
-    textlib_check(L, text_ngrams_init(&kept->grams, doc, &kept->scratch, &err), &err);
+    textlib_check(L, text_ngrams_init(&kept->grams, doc, &kept->scratch, err), err);
     kept->doc = doc;
     kept->serial = serial;
     kept->has_top = false;
@@ -84,6 +85,7 @@ static struct question read_question(lua_State *L)
     struct question question = { .bounded = false };
     lua_Integer n = luaL_checkinteger(L, 2);
     enum text_word_rule rule;
+    struct analysis *slot;
     int at = 3;
 
     luaL_argcheck(L, n >= 1 && n <= 1000, 2, "n-grams have 1 to 1000 words");
@@ -93,8 +95,9 @@ static struct question read_question(lua_State *L)
         at = 4;
     }
     question.n = (uint32_t)n;
-    question.doc = textlib_words(L, at, &rule);
-    question.serial = textlib_analysis(L)->serial;
+    slot = textlib_with_words(L, at, &rule);
+    question.doc = &slot->docs[rule];
+    question.serial = slot->serial;
     return question;
 }
 
@@ -119,7 +122,7 @@ int textlib_top_ngram(lua_State *L)
 {
     struct question question = read_question(L);
     struct textlib_ngrams *kept;
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error *err;
     uint64_t chars = 0;
 
     if (question.doc->n_words < question.n) {
@@ -136,7 +139,8 @@ int textlib_top_ngram(lua_State *L)
         }
     }
     sandbox_charge(L, 2 * question.doc->len);
-    textlib_check(L, text_ngrams_top(&kept->grams, question.n, &chars, &err), &err);
+    err = textlib_error(L);
+    textlib_check(L, text_ngrams_top(&kept->grams, question.n, &chars, err), err);
     return answer(L, &question, chars);
 }
 
@@ -150,12 +154,12 @@ int textlib_dup_ngram(lua_State *L)
         return answer(L, &question, 0);
     }
     if (question.n < DUP_FIRST || question.n > DUP_LAST) {
-        struct sluice_error err = ERROR_INIT;
+        struct sluice_error *err = textlib_error(L);
         uint64_t chars = 0;
         sandbox_charge(L, 2 * question.doc->len);
         textlib_check(
-            L, text_dup_ngram(question.doc, question.n, &textlib_of(L)->scratch, &chars, &err),
-            &err);
+            L, text_dup_ngram(question.doc, question.n, &textlib_of(L)->scratch, &chars, err),
+            err);
         return answer(L, &question, chars);
     }
     kept = prepare(L, question.doc, question.serial, false);

@@ -275,6 +275,44 @@ static sluice_status check_dataset(const struct planner *planner, const struct o
     return SLUICE_OK;
 }
 
+/* Where does the stage run? *entry becomes its twin when that is in a child process. */
+static sluice_status place_stage(struct planner *planner, struct op *op,
+                                 const struct registry_entry **entry, struct sluice_error *err)
+{
+    static const struct node_isolation none;
+    const struct plan_options *options = &planner->plan->options;
+    const struct node_isolation *isolation = op->node == NULL ? &none : &op->node->isolation;
+    bool refused = isolation->given && !isolation->on;
+
+    if (options->in_process) {
+        return SLUICE_OK;
+    }
+    if (refused && (*entry)->isolation == REGISTRY_ALWAYS_ISOLATED) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "isolate = false: '%s' calls foreign functions, and such stages always "
+                         "run in a process of their own; leave isolate away",
+                         op->name);
+    }
+    if (refused && (*entry)->isolation == REGISTRY_ISOLATED) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "isolate = false: '%s' is native code from outside the installation (%s) "
+                         "and runs in a process of its own; leave isolate away, or pass --trust "
+                         "if you trust it",
+                         op->name, (*entry)->origin);
+    }
+    if (refused || ((*entry)->isolation == REGISTRY_IN_PROCESS && !isolation->on)) {
+        return SLUICE_OK;
+    }
+    if (options->isolate == NULL) {
+        return error_set(err, SLUICE_E_INTERNAL,
+                         "'%s' must run in a process of its own, which this command can't do",
+                         op->name);
+    }
+    op->isolated = true;
+    op->quarantine_late = isolation->quarantine_late;
+    return options->isolate(options->isolate_ctx, *entry, isolation, entry, err);
+}
+
 static sluice_status open_stage(struct planner *planner, struct op *op,
                                 const struct registry_entry *entry, const struct option_args *args,
                                 const char *where, struct sluice_error *err)
@@ -284,6 +322,12 @@ static sluice_status open_stage(struct planner *planner, struct op *op,
     sluice_status status =
         options_parse(&table, args, planner->plan->options.base_dir, &options, err);
 
+    if (status == SLUICE_OK) {
+        status = place_stage(planner, op, &entry, err);
+        if (status != SLUICE_OK) {
+            options_destroy(options);
+        }
+    }
     if (status == SLUICE_OK) {
         for (uint64_t k = 0;; k++) {
             struct option_value value;
@@ -498,6 +542,27 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
                                      const struct stage_need *need, const char *where,
                                      uint32_t *out, struct sluice_error *err);
 
+/* A run with on_timeout = "quarantine" may lose rows to a slow machine: every manifest downstream says so. */
+static sluice_status note_late(struct op *op, struct sluice_error *err)
+{
+    struct stage_note *notes;
+
+    if (!op->quarantine_late) {
+        return SLUICE_OK;
+    }
+    notes = realloc(op->notes, (op->n_notes + 1u) * sizeof *notes);
+    if (notes == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    op->notes = notes;
+    notes[op->n_notes].key = str_printf("reproducible");
+    notes[op->n_notes].json = str_printf("false");
+    op->n_notes++;
+    return notes[op->n_notes - 1].key == NULL || notes[op->n_notes - 1].json == NULL
+               ? error_nomem(err, "the plan")
+               : SLUICE_OK;
+}
+
 /* Prepares op's stage against its inputs, inserting providers behind them as long as derived columns are missing. */
 static sluice_status prepare_op(struct planner *planner, struct phase *phase, struct op *op,
                                 const char *where, uint32_t n_ports, uint32_t *inputs,
@@ -553,6 +618,7 @@ static sluice_status prepare_op(struct planner *planner, struct phase *phase, st
             prepared.notes = NULL;
             prepared.n_notes = 0;
             find_row(op);
+            status = note_late(op, err);
         }
         stage_prepared_deinit(&prepared);
         if (status != SLUICE_OK || !again) {

@@ -11,38 +11,6 @@
 
 #define MAX_CHAIN 256
 
-static bool is_fork(const struct graph *graph, uint32_t id)
-{
-    uint32_t n = 0;
-    uint32_t groups[64];
-    uint32_t n_groups = 0;
-
-    for (uint32_t i = id + 1; i < graph->n_nodes; i++) {
-        const struct node *node = graph->nodes[i];
-        bool uses = false;
-        bool known = false;
-        if (node->kind == NODE_DROPPED) {
-            continue;
-        }
-        for (uint32_t k = 0; k < node->n_inputs; k++) {
-            uses = uses || node->inputs[k] == id;
-        }
-        if (!uses) {
-            continue;
-        }
-        for (uint32_t g = 0; node->group > 0 && g < n_groups; g++) {
-            known = known || groups[g] == node->group;
-        }
-        if (!known) {
-            n++;
-            if (node->group > 0 && n_groups < 64) {
-                groups[n_groups++] = node->group;
-            }
-        }
-    }
-    return n > 1;
-}
-
 static bool passes_rows(const struct node *node)
 {
     if (node->kind != NODE_STAGE) {
@@ -65,7 +33,7 @@ static uint32_t chain_of(const struct graph *graph, const struct node *x,
     uint32_t n = 0;
     const struct node *node = x;
 
-    while (n < MAX_CHAIN && passes_rows(node) && (node == x || !is_fork(graph, node->id))) {
+    while (n < MAX_CHAIN && passes_rows(node) && (node == x || !graph_is_fork(graph, node->id))) {
         chain[n++] = node;
         node = graph->nodes[node->inputs[0]];
     }

@@ -197,6 +197,92 @@ sluice_status graph_sink(struct graph *graph, uint32_t id, struct sluice_error *
     return SLUICE_OK;
 }
 
+bool graph_is_fork(const struct graph *graph, uint32_t id)
+{
+    uint32_t n = 0;
+    uint32_t groups[64];
+    uint32_t n_groups = 0;
+
+    if (graph->nodes[id]->fork != FORK_OPEN) {
+        return graph->nodes[id]->fork == FORK_YES;
+    }
+    for (uint32_t i = id + 1; i < graph->n_nodes; i++) {
+        const struct node *node = graph->nodes[i];
+        bool uses = false;
+        bool known = false;
+        if (node->kind == NODE_DROPPED) {
+            continue;
+        }
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            uses = uses || node->inputs[k] == id;
+        }
+        if (!uses) {
+            continue;
+        }
+        for (uint32_t g = 0; node->group > 0 && g < n_groups; g++) {
+            known = known || groups[g] == node->group;
+        }
+        if (!known) {
+            n++;
+            if (node->group > 0 && n_groups < 64) {
+                groups[n_groups++] = node->group;
+            }
+        }
+    }
+    return n > 1;
+}
+
+/* The node behind the gates that end in id. */
+static uint32_t without_gates(const struct graph *graph, uint32_t id)
+{
+    while (graph->nodes[id]->kind == NODE_STAGE &&
+           graph->nodes[id]->entry->stage.role == SLUICE_ROLE_GATE &&
+           graph->nodes[id]->n_inputs > 0) {
+        id = graph->nodes[id]->inputs[0];
+    }
+    return id;
+}
+
+sluice_status graph_restrict(struct graph *graph, uint32_t *id, struct sluice_error *err)
+{
+    uint32_t *places = calloc(graph->n_nodes + 1u, sizeof *places); /* new id + 1; 0 = not used */
+    uint32_t n = 0;
+
+    if (places == NULL) {
+        return error_nomem(err, "the pipeline's graph");
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        graph->nodes[i]->fork = graph_is_fork(graph, i) ? FORK_YES : FORK_NO;
+    }
+    *id = without_gates(graph, *id);
+    places[*id] = 1;
+    for (uint32_t i = *id + 1; i-- > 0;) {
+        struct node *node = graph->nodes[i];
+        for (uint32_t k = 0; places[i] != 0 && k < node->n_inputs; k++) {
+            node->inputs[k] = without_gates(graph, node->inputs[k]);
+            places[node->inputs[k]] = 1;
+        }
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        struct node *node = graph->nodes[i];
+        if (places[i] == 0) {
+            node_destroy(node);
+            continue;
+        }
+        for (uint32_t k = 0; k < node->n_inputs; k++) {
+            node->inputs[k] = places[node->inputs[k]] - 1;
+        }
+        node->id = n;
+        graph->nodes[n] = node;
+        places[i] = ++n;
+    }
+    *id = places[*id] - 1;
+    graph->n_nodes = n;
+    graph->n_sinks = 0;
+    free(places);
+    return SLUICE_OK;
+}
+
 static bool is_role(const struct node *node, uint32_t role)
 {
     return node->kind == NODE_STAGE && node->entry->stage.role == role;

@@ -18,6 +18,19 @@ enum node_kind {
     NODE_DATASET  /* files of a snapshot; only a reader may follow (patterns[0] = PATH or PATH@N) */
 };
 
+/* What `isolate = ...` of a stage says; zeroed = the default of the stage's origin. */
+struct node_isolation {
+    bool given, on;       /* given: the script says something */
+    bool network, gpu;    /* granted */
+    bool quarantine_late; /* on_timeout = "quarantine" */
+    uint32_t threads;     /* 0 = as many as there are workers */
+    uint32_t max_deaths;  /* 0 = the default */
+    uint64_t memory;      /* bytes; 0 = the default */
+    uint64_t timeout_ns;  /* of a call; 0 = the default */
+};
+
+enum node_fork { FORK_OPEN, FORK_YES, FORK_NO };
+
 struct node {
     uint32_t id; /* index in graph->nodes */
     enum node_kind kind;
@@ -33,9 +46,11 @@ struct node {
     uint64_t max_record;                /* files */
     const struct registry_entry *entry; /* stage */
     struct value named, positional;     /* stage: options as the script gave them; owned */
+    struct node_isolation isolation;    /* stage */
     uint32_t partitions;                /* input of a keyed stage: virtual partitions */
     uint32_t
         group; /* nodes of one composite share a group number > 0: inside it, using a node twice is no fork */
+    enum node_fork fork; /* graph_restrict: what the whole graph said */
 };
 
 struct graph_arg {
@@ -76,6 +91,11 @@ sluice_status graph_connect(struct graph *, struct node *, uint32_t input,
 sluice_status graph_rename(struct graph *, uint32_t id, const char *name,
                            struct sluice_error *err) MUST_USE;
 sluice_status graph_sink(struct graph *, uint32_t id, struct sluice_error *err) MUST_USE;
+/* Whether the rows of node id go several ways (x.dropped looks no further back). */
+bool graph_is_fork(const struct graph *, uint32_t id);
+/* Leaves only node *id and what feeds it, without the gates on the way, and no sinks; forks stay forks. Ids change: *id becomes that of
+ * the same node, or of what stands before it if it is a gate. */
+sluice_status graph_restrict(struct graph *, uint32_t *id, struct sluice_error *err) MUST_USE;
 /* The options of a stage node as option_args; borrows from the node. */
 struct option_args node_args(const struct node *);
 /* Node by name, or NULL. */

@@ -50,6 +50,9 @@ static sluice_status op_key(const struct phase *phase, struct op *op, struct slu
                    entry->plugin == NULL ? "" : entry->plugin->libraries);
         options_canonical(stage_options(op->stage), &text);
         status = path_hashes(stage_options(op->stage), &text, err);
+        if (op->quarantine_late) {
+            buf_puts(&text, "on_timeout=quarantine\n");
+        }
     }
     for (uint32_t k = 0; k < op->n_outputs; k++) {
         enum outcodec_kind codec;

@@ -82,10 +82,12 @@ struct op {
     uint32_t n_emitted;       /* OP_READ: columns that the reader emits */
     struct stage_note *notes; /* owned */
     uint32_t n_notes;
-    struct hash128 key; /* of everything static that shapes its output */
-    char *key_text;     /* the same for people: options and versions */
-    bool writes;        /* a writer: has output files */
-    char *dataset;      /* writers: absolute folder */
+    struct hash128 key;   /* of everything static that shapes its output */
+    char *key_text;       /* the same for people: options and versions */
+    bool writes;          /* a writer: has output files */
+    char *dataset;        /* writers: absolute folder */
+    bool isolated;        /* its stage runs in child processes */
+    bool quarantine_late; /* a row that takes it too long is set aside instead of ending the run */
 };
 
 enum lane_kind { LANE_SPLITS, LANE_PARTITIONS, LANE_GLOBAL };
@@ -128,6 +130,13 @@ struct plan_options {
     sluice_status (*probe)(void *ctx, const struct listing_file *files, size_t n, uint64_t large,
                            struct input_info *infos, struct sluice_error *err);
     void *probe_ctx;
+    /* Gives what runs an entry's code in child processes, to be opened in its place (a twin, see core/isolate). The entry or the script
+     * asks for it; isolation may be all zeros. NULL: what must be isolated is refused. */
+    sluice_status (*isolate)(void *ctx, const struct registry_entry *,
+                             const struct node_isolation *isolation,
+                             const struct registry_entry **twin, struct sluice_error *err);
+    void *isolate_ctx;
+    bool in_process; /* for debuggers: nothing is isolated, whatever a script or an entry says */
 };
 
 struct plan {

@@ -86,6 +86,23 @@ static sluice_status check_role(const struct sluice_stage *stage, struct sluice_
     return SLUICE_OK;
 }
 
+/* What a pipeline says to any stage can't be an option of one. */
+static sluice_status check_reserved(const struct sluice_stage *stage,
+                                    const struct option_table *table, struct sluice_error *err)
+{
+    struct sluice_option option;
+
+    for (uint64_t k = 0; option_at(table, k, &option); k++) {
+        if (strcmp(option.name, "side") == 0 || strcmp(option.name, "isolate") == 0) {
+            return broken(stage,
+                          "an option can't be called 'side' or 'isolate', which mean something to "
+                          "every stage",
+                          err);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status registry_check_stage(const struct sluice_stage *stage, struct sluice_error *err)
 {
     struct option_table table = option_table_of(stage);
@@ -120,5 +137,6 @@ sluice_status registry_check_stage(const struct sluice_stage *stage, struct slui
     if ((stage->options == NULL) != (stage->n_options == 0)) {
         return broken(stage, "options and n_options contradict each other", err);
     }
-    return option_table_check(&table, err);
+    TRY(option_table_check(&table, err));
+    return check_reserved(stage, &table, err);
 }

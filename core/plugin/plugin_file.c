@@ -12,12 +12,14 @@
 #include <unistd.h>
 
 #include "plugin/option_table.h"
+#include "plugin/plugin_describe.h"
 #include "plugin/registry.h"
 
 /* What every plugin has had since ABI 1.0; larger structs come from newer minors. */
 #define PLUGIN_SIZE_1_0 (offsetof(struct sluice_plugin, stages) + sizeof(void *))
 #define STAGE_SIZE_1_0 (offsetof(struct sluice_stage, close) + sizeof(void (*)(void)))
 #define STRUCT_SIZE_MAX 65536u
+#define VERDICT_SIZE_1_0 40u
 
 sluice_status plugin_file_hash(const char *path, struct hash128 *out, struct sluice_error *err)
 {
@@ -148,11 +150,52 @@ static sluice_status check_plugin(const struct sluice_plugin *plugin, const char
             "\" nor \"" PLUGIN_SCRIPT "\"",
             path, plugin->name != NULL ? plugin->name : "");
     }
-    if (plugin->version == NULL || plugin->stages == NULL) {
-        return error_set(err, SLUICE_E_CONFIG, "%s is broken: its descriptor has no %s", path,
-                         plugin->version == NULL ? "version" : "stages");
+    if (plugin->verdict_stride < VERDICT_SIZE_1_0 || plugin->verdict_stride > STRUCT_SIZE_MAX ||
+        plugin->verdict_stride % 8 != 0) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s is broken: its verdict_stride is %u, expected at least %u; set "
+                         ".verdict_stride = sizeof(struct sluice_verdict)",
+                         path, plugin->verdict_stride, VERDICT_SIZE_1_0);
+    }
+    if (plugin->version == NULL) {
+        return error_set(err, SLUICE_E_CONFIG, "%s is broken: its descriptor has no version", path);
     }
     return SLUICE_OK;
+}
+
+static sluice_status check_stages(const struct plugin_file *file, const char *path,
+                                  struct sluice_error *err)
+{
+    for (size_t k = 0; k < file->n_stages; k++) {
+        const struct sluice_stage *stage = &file->stages[k];
+        sluice_status status = registry_check_stage(stage, err);
+        if (status != SLUICE_OK) {
+            error_prefix(err, "%s is broken", path);
+            return status == SLUICE_E_NOMEM ? status : SLUICE_E_CONFIG;
+        }
+        for (size_t j = 0; j < k; j++) {
+            if (strcmp(file->stages[j].name, stage->name) == 0) {
+                return error_set(err, SLUICE_E_CONFIG,
+                                 "%s is broken: it has two stages called '%s'", path, stage->name);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status plugin_file_check(const struct plugin_file *file, const char *path,
+                                struct sluice_error *err)
+{
+    sluice_status status = check_plugin(&file->plugin, path, err);
+
+    if (status == SLUICE_OK) {
+        status = check_stages(file, path, err);
+    }
+    if (status != SLUICE_OK && err != NULL) {
+        err->code = status;
+        utf8_clean(err->message);
+    }
+    return status;
 }
 
 static sluice_status copy_stages(const char *path, struct plugin_file *file,
@@ -161,6 +204,9 @@ static sluice_status copy_stages(const char *path, struct plugin_file *file,
     const struct sluice_stage *const *stages = file->plugin.stages;
     size_t n = 0;
 
+    if (stages == NULL) {
+        return error_set(err, SLUICE_E_CONFIG, "%s is broken: its descriptor has no stages", path);
+    }
     while (n <= PLUGIN_STAGES_MAX && stages[n] != NULL) {
         n++;
     }
@@ -174,20 +220,8 @@ static sluice_status copy_stages(const char *path, struct plugin_file *file,
         return error_nomem(err, "a plugin's stages");
     }
     for (size_t k = 0; k < n; k++) {
-        struct sluice_stage *stage = &file->stages[k];
-        sluice_status status;
-        TRY(copy_struct(stage, sizeof *stage, stages[k], STAGE_SIZE_1_0, path, "a stage", err));
-        status = registry_check_stage(stage, err);
-        if (status != SLUICE_OK) {
-            error_prefix(err, "%s is broken", path);
-            return status == SLUICE_E_NOMEM ? status : SLUICE_E_CONFIG;
-        }
-        for (size_t j = 0; j < k; j++) {
-            if (strcmp(file->stages[j].name, stage->name) == 0) {
-                return error_set(err, SLUICE_E_CONFIG,
-                                 "%s is broken: it has two stages called '%s'", path, stage->name);
-            }
-        }
+        TRY(copy_struct(&file->stages[k], sizeof file->stages[k], stages[k], STAGE_SIZE_1_0, path,
+                        "a stage", err));
         file->n_stages = k + 1;
     }
     return SLUICE_OK;
@@ -203,9 +237,7 @@ sluice_status plugin_file_load(const char *path, struct plugin_file *out, struct
 
     memset(out, 0, sizeof *out);
     if (handle == NULL) {
-        const char *why = dlerror();
-        return error_set(err, SLUICE_E_CONFIG, "cannot load the plugin %s: %s", path,
-                         why != NULL ? why : "unknown reason");
+        return plugin_missing(path, dlerror(), err);
     }
     status = find_entry(handle, path, &entry, err);
     if (status == SLUICE_OK) {
@@ -216,6 +248,9 @@ sluice_status plugin_file_load(const char *path, struct plugin_file *out, struct
         } else {
             status = copy_struct(&out->plugin, sizeof out->plugin, plugin, PLUGIN_SIZE_1_0, path,
                                  "its descriptor", err);
+            if (status == SLUICE_OK && out->plugin.verdict_stride == 0) {
+                out->plugin.verdict_stride = VERDICT_SIZE_1_0;
+            }
         }
     }
     if (status == SLUICE_OK) {
@@ -223,6 +258,9 @@ sluice_status plugin_file_load(const char *path, struct plugin_file *out, struct
     }
     if (status == SLUICE_OK) {
         status = copy_stages(path, out, err);
+    }
+    if (status == SLUICE_OK) {
+        status = check_stages(out, path, err);
     }
     if (status != SLUICE_OK) {
         plugin_file_deinit(out);
@@ -237,5 +275,6 @@ sluice_status plugin_file_load(const char *path, struct plugin_file *out, struct
 void plugin_file_deinit(struct plugin_file *file)
 {
     free(file->stages);
+    plugin_description_destroy(file->description);
     memset(file, 0, sizeof *file);
 }

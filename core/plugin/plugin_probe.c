@@ -1,6 +1,6 @@
 /* Trying a plugin in a child process before it may touch this one: constructors run at dlopen,
- * before any check. The child is `prober __probe FILE`, answers on descriptor 3 with "ok" or "no"
- * and a message, and ends. See plugin_file.h. */
+ * before any check. The child is `prober __probe FILE`, answers on descriptor 3 with "ok" and the plugin's
+ * description, or "no" and a message, and ends. See plugin_file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "plugin/plugin_describe.h"
 #include "plugin/plugin_file.h"
 #include "plugin/registry.h"
 #include "plugin/value.h"
@@ -23,24 +24,53 @@
 
 extern char **environ;
 
+static bool answer_all(struct buf *answer)
+{
+    size_t done = 0;
+
+    while (done < answer->size) {
+        ssize_t n = write(ANSWER_FD, answer->data + done, answer->size - done);
+        if (n < 0 && errno != EINTR) {
+            break;
+        }
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return done == answer->size && !answer->failed;
+}
+
+bool probe_fail(const struct sluice_error *err)
+{
+    struct buf answer = BUF_INIT;
+    bool ok;
+
+    buf_puts(&answer, "no\n");
+    buf_puts(&answer, err->message);
+    ok = answer_all(&answer);
+    buf_deinit(&answer);
+    return ok;
+}
+
 int probe_main(const char *path)
 {
     struct rlimit no_core = { 0, 0 };
     struct sluice_error err = ERROR_INIT;
     struct plugin_file file;
-    char answer[sizeof err.message + 4];
-    int n;
+    struct buf answer = BUF_INIT;
+    sluice_status status;
+    bool ok;
 
     /* A plugin that crashes here is expected; leave no core file and don't outlive the parent. */
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (plugin_file_load(path, &file, &err) == SLUICE_OK) {
+    status = plugin_file_load(path, &file, &err);
+    if (status == SLUICE_OK) {
+        buf_puts(&answer, "ok\n");
+        status = plugin_describe(&file, &answer, &err);
         plugin_file_deinit(&file);
-        n = snprintf(answer, sizeof answer, "ok\n");
-    } else {
-        n = snprintf(answer, sizeof answer, "no\n%s", err.message);
     }
-    return write(ANSWER_FD, answer, (size_t)n) == n ? 0 : 1;
+    ok = status == SLUICE_OK ? answer_all(&answer) : probe_fail(&err);
+    buf_deinit(&answer);
+    return ok ? 0 : 1;
 }
 
 /* Starts the child; *fd is the end of the pipe to read its answer from. */
@@ -86,24 +116,27 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Appends what there is to read (the pipe does not block); false at its end. */
-static bool read_some(int fd, char *answer, size_t size, size_t *used)
+/* Appends what there is to read (the pipe does not block); false at its end, or when it is too much. */
+static bool read_some(int fd, struct buf *answer)
 {
-    while (*used < size - 1) {
-        ssize_t n = read(fd, answer + *used, size - 1 - *used);
+    while (answer->size <= PLUGIN_DESCRIPTION_MAX + 3) {
+        ssize_t n;
+        if (!buf_reserve(answer, 65536)) {
+            return false;
+        }
+        n = read(fd, answer->data + answer->size, 65536);
         if (n <= 0) {
             return n < 0 && (errno == EINTR || errno == EAGAIN);
         }
-        *used += (size_t)n;
+        answer->size += (size_t)n;
     }
     return false;
 }
 
-/* Waits for the child and its answer; false = it was killed at the deadline. */
-static bool await(pid_t child, int fd, uint32_t ms, char *answer, size_t size, int *status)
+/* Waits for the child and its answer; false = it was killed at the deadline, or for saying too much. */
+static bool await(pid_t child, int fd, uint32_t ms, struct buf *answer, int *status)
 {
     int64_t deadline = now_ms() + ms;
-    size_t used = 0;
     bool open = true;
 
     *status = 0;
@@ -112,7 +145,7 @@ static bool await(pid_t child, int fd, uint32_t ms, char *answer, size_t size, i
         int64_t left = deadline - now_ms();
         struct pollfd event = { .fd = fd, .events = POLLIN, .revents = 0 };
         pid_t ended;
-        if (left <= 0) {
+        if (left <= 0 || answer->size > PLUGIN_DESCRIPTION_MAX + 3) {
             kill(child, SIGKILL);
             while (waitpid(child, status, 0) < 0 && errno == EINTR) {
             }
@@ -120,34 +153,23 @@ static bool await(pid_t child, int fd, uint32_t ms, char *answer, size_t size, i
         }
         if (open) {
             poll(&event, 1, left < 50 ? (int)left : 50);
-            open = event.revents == 0 || read_some(fd, answer, size, &used);
+            open = event.revents == 0 || read_some(fd, answer);
         } else {
             nanosleep(&(struct timespec){ 0, 200000 }, NULL);
         }
         ended = waitpid(child, status, WNOHANG);
         if (ended == child || (ended < 0 && errno == ECHILD)) {
-            read_some(fd, answer, size, &used);
-            answer[used] = '\0';
+            read_some(fd, answer);
             return true;
         }
     }
 }
 
-sluice_status plugin_file_probe(const char *path, const char *prober, uint32_t ms,
-                                struct sluice_error *err)
+static sluice_status judge(const char *path, struct buf *answer, bool in_time, int status,
+                           uint32_t ms, struct sluice_error *err)
 {
-    char answer[1024] = "";
-    pid_t child = -1;
-    int fd = -1;
-    int status;
-    bool in_time;
+    char message[1024];
 
-    if (ms == 0) {
-        ms = PROBE_MS;
-    }
-    TRY(spawn(prober != NULL ? prober : "/proc/self/exe", path, &child, &fd, err));
-    in_time = await(child, fd, ms, answer, sizeof answer, &status);
-    close(fd);
     if (!in_time) {
         return error_set(
             err, SLUICE_E_CONFIG,
@@ -160,15 +182,44 @@ sluice_status plugin_file_probe(const char *path, const char *prober, uint32_t m
                          "(%s); it is not loaded",
                          path, WTERMSIG(status), strsignal(WTERMSIG(status)));
     }
-    if (strncmp(answer, "no\n", 3) == 0) {
-        utf8_clean(answer);
-        return error_set(err, SLUICE_E_CONFIG, "%s", answer + 3);
+    if (answer->size > 3 && memcmp(answer->data, "no\n", 3) == 0) {
+        snprintf(message, sizeof message, "%s", buf_str(answer) + 3);
+        utf8_clean(message);
+        return error_set(err, SLUICE_E_CONFIG, "%s", message);
     }
-    if (strcmp(answer, "ok\n") != 0 || WEXITSTATUS(status) != 0) {
+    if (answer->size < 3 || memcmp(answer->data, "ok\n", 3) != 0 || WEXITSTATUS(status) != 0) {
         return error_set(err, SLUICE_E_CONFIG,
                          "the plugin %s ended the process (exit status %d) when tried in one of "
                          "its own; it is not loaded",
                          path, WEXITSTATUS(status));
     }
     return SLUICE_OK;
+}
+
+sluice_status plugin_file_probe(const char *path, const char *prober, uint32_t ms, struct buf *out,
+                                struct sluice_error *err)
+{
+    struct buf answer = BUF_INIT;
+    pid_t child = -1;
+    int fd = -1;
+    int ended = 0;
+    bool in_time;
+    sluice_status status;
+
+    if (ms == 0) {
+        ms = PROBE_MS;
+    }
+    TRY(spawn(prober != NULL ? prober : "/proc/self/exe", path, &child, &fd, err));
+    in_time = await(child, fd, ms, &answer, &ended);
+    close(fd);
+    status = buf_status(&answer, err);
+    if (status == SLUICE_OK) {
+        status = judge(path, &answer, in_time, ended, ms, err);
+    }
+    if (status == SLUICE_OK) {
+        buf_append(out, answer.data + 3, answer.size - 3);
+        status = buf_status(out, err);
+    }
+    buf_deinit(&answer);
+    return status;
 }

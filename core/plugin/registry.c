@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugin/plugin_describe.h"
 #include "plugin/registryInt.h"
 #include "plugin/value.h"
 
@@ -43,17 +44,25 @@ static sluice_status set_problem(struct plugin *plugin, const char *problem,
     return plugin->problem != NULL ? SLUICE_OK : error_nomem(err, "the plugin list");
 }
 
+/* What is known of a plugin from outside before anything of it runs here; description gets what a child found in it. */
 static sluice_status check_outside(const struct registry *registry, const struct plugin *plugin,
-                                   struct sluice_error *err)
+                                   struct buf *description, struct sluice_error *err)
 {
-    if (!registry->trust) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "the plugin %s is not loaded: it is native code from outside the "
-                         "installation; if you trust it, pass --trust",
-                         plugin->path);
-    }
     TRY(plugin_file_safe(plugin->path, err));
-    return plugin_file_probe(plugin->path, registry->prober, registry->probe_ms, err);
+    return plugin_file_probe(plugin->path, registry->prober, registry->probe_ms, description, err);
+}
+
+/* Is the file the one that this process was started for? */
+static sluice_status check_expected(const struct registry *registry, const struct plugin *plugin,
+                                    struct sluice_error *err)
+{
+    if (hash_is_zero(registry->expected) || strcmp(plugin->view.found_by, "--plugin") != 0 ||
+        hash_equal(registry->expected, plugin->view.hash)) {
+        return SLUICE_OK;
+    }
+    return error_set(err, SLUICE_E_CONFIG,
+                     "the plugin %s changed while it was in use; run the pipeline again",
+                     plugin->path);
 }
 
 /* Loads a plugin once; a failure is kept as its problem. Only SLUICE_E_NOMEM is returned. */
@@ -61,21 +70,29 @@ static sluice_status load_plugin(struct registry *registry, struct plugin *plugi
                                  struct sluice_error *err)
 {
     struct sluice_error why = ERROR_INIT;
-    sluice_status status = SLUICE_OK;
+    struct buf description = BUF_INIT;
+    bool outside = !plugin->view.standard && !registry->contained;
+    bool isolated = outside && !registry->trust;
+    sluice_status status;
 
     if (plugin->tried) {
         return SLUICE_OK;
     }
     plugin->tried = true;
-    if (!plugin->view.standard) {
-        status = check_outside(registry, plugin, &why);
+    /* Hashed first: the child that runs it later loads a file with this hash and no other. */
+    status = plugin_file_hash(plugin->path, &plugin->view.hash, &why);
+    if (status == SLUICE_OK) {
+        status = check_expected(registry, plugin, &why);
+    }
+    if (status == SLUICE_OK && outside) {
+        status = check_outside(registry, plugin, &description, &why);
     }
     if (status == SLUICE_OK) {
-        status = plugin_file_hash(plugin->path, &plugin->view.hash, &why);
+        status = isolated ? plugin_described(description.data, description.size, plugin->path,
+                                             &plugin->file, &why)
+                          : plugin_file_load(plugin->path, &plugin->file, &why);
     }
-    if (status == SLUICE_OK) {
-        status = plugin_file_load(plugin->path, &plugin->file, &why);
-    }
+    buf_deinit(&description);
     if (status != SLUICE_OK) {
         TRY(set_problem(plugin, why.message, err));
         return status == SLUICE_E_NOMEM ? error_nomem(err, "a plugin") : SLUICE_OK;
@@ -87,7 +104,9 @@ static sluice_status load_plugin(struct registry *registry, struct plugin *plugi
         plugin->file.plugin.libraries != NULL ? plugin->file.plugin.libraries : "";
     plugin->view.abi_minor_built = plugin->file.plugin.abi_minor_built;
     plugin->view.abi_minor_needed = plugin->file.plugin.abi_minor_needed;
+    plugin->view.verdict_stride = plugin->file.plugin.verdict_stride;
     plugin->view.loaded = true;
+    plugin->view.isolated = isolated;
     for (size_t k = 0; k < plugin->file.n_stages; k++) {
         struct registry_entry *entry = calloc(1, sizeof *entry);
         if (entry == NULL) {
@@ -99,6 +118,7 @@ static sluice_status load_plugin(struct registry *registry, struct plugin *plugi
         entry->origin = plugin->path;
         entry->hash = plugin->view.hash;
         entry->trusted = plugin->view.standard;
+        entry->isolation = isolated ? REGISTRY_ISOLATED : REGISTRY_IN_PROCESS;
         TRY(insert_entry(registry, entry, err));
     }
     return SLUICE_OK;
@@ -124,6 +144,8 @@ sluice_status registry_create(const struct registry_options *options, struct reg
         return error_nomem(err, "the stage list");
     }
     registry->trust = options->trust;
+    registry->contained = options->contained;
+    registry->expected = options->expected;
     registry->probe_ms = options->probe_ms;
     status = SLUICE_OK;
     if (options->prober != NULL) {
@@ -481,4 +503,22 @@ sluice_status registry_index(struct registry *registry, struct buf *out, struct 
         buf_putc(out, '\n');
     }
     return buf_status(out, err);
+}
+
+void registry_serialise(struct registry *registry, const struct registry_entry *entry)
+{
+    for (size_t k = 0; k < registry->n_entries; k++) {
+        if (registry->entries[k] == entry) {
+            registry->entries[k]->serial = true;
+        }
+    }
+}
+
+void registry_isolate_always(struct registry *registry, const struct registry_entry *entry)
+{
+    for (size_t k = 0; k < registry->n_entries; k++) {
+        if (registry->entries[k] == entry) {
+            registry->entries[k]->isolation = REGISTRY_ALWAYS_ISOLATED;
+        }
+    }
 }

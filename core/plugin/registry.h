@@ -25,7 +25,10 @@ struct registry_options {     /* zeroed = install tree only; all borrowed for th
     const char *search_path; /* colon-separated, or NULL */
     const char *script_dir;  /* folder of the pipeline script, or NULL */
     const char *data_home;   /* $XDG_DATA_HOME, or NULL */
-    bool trust;              /* --trust: plugins outside the install tree may be loaded */
+    bool trust; /* --trust: plugins outside the install tree are loaded into this process */
+    bool
+        contained; /* this process is a child that runs foreign code: everything is loaded, untried */
+    struct hash128 expected; /* contained: what the files of --plugin must be; zero = anything */
     bool bare;               /* no install tree either (tests) */
     /* Program run as `prober __probe FILE` with the answer on fd 3; NULL = /proc/self/exe. */
     const char *prober;
@@ -40,9 +43,11 @@ struct registry_plugin {
     const char *found_by;
     const char *problem; /* NULL = loaded; else why not (then there are no stages) */
     bool standard;       /* from the install tree */
-    bool loaded;         /* false for a standard plugin known from index.txt only */
+    bool loaded;   /* its stages are known; false for a standard plugin known from index.txt only */
+    bool isolated; /* loaded in child processes only; what is known here was told by one */
     uint32_t abi_minor_built, abi_minor_needed;
-    struct hash128 hash; /* XXH3-128 of the file, once loaded */
+    uint32_t verdict_stride; /* bytes of its struct sluice_verdict */
+    struct hash128 hash;     /* XXH3-128 of the file, once loaded */
 };
 
 struct registry_entry {
@@ -52,7 +57,15 @@ struct registry_entry {
     const char *origin;                   /* path of the .so or the text given to registry_add */
     struct hash128 hash;                  /* of the .so, or as given */
     bool trusted; /* standard or core: emitted arrays are checked in depth only on request */
-    void *user;   /* of registry_add_user: what an adapter finds its stage by (stage_user) */
+    /* Where its code may run. A plugin that is not standard is isolated unless it is trusted with --trust; its functions are then not
+     * loaded into this process at all (only its descriptor is known), and open and the others are NULL or must not be called. */
+    enum registry_isolation {
+        REGISTRY_IN_PROCESS,
+        REGISTRY_ISOLATED,
+        REGISTRY_ALWAYS_ISOLATED
+    } isolation;
+    bool serial; /* its code bears one call at a time: one worker is served at once */
+    void *user;  /* of registry_add_user: what an adapter finds its stage by (stage_user) */
 };
 
 struct registry;
@@ -61,8 +74,7 @@ struct registry;
  * data_home ($HOME/.local/share). */
 void registry_environment(struct registry_options *, char *buffer, size_t size);
 
-/* Scans; loads the files given by --plugin. SLUICE_E_CONFIG when one of those can't be loaded (or
- * is not trusted). Gives. */
+/* Scans; loads the files given by --plugin. SLUICE_E_CONFIG when one of those can't be loaded. Gives. */
 sluice_status registry_create(const struct registry_options *, struct registry **out,
                               struct sluice_error *err) MUST_USE;
 void registry_destroy(struct registry *); /* NULL is fine; no stage may be open */
@@ -71,7 +83,7 @@ void registry_destroy(struct registry *); /* NULL is fine; no stage may be open 
  * tried and why it gave nothing), or found in two plugins. Borrowed. */
 sluice_status registry_find(struct registry *, const char *name, const struct registry_entry **out,
                             struct sluice_error *err) MUST_USE;
-/* Loads one more file (`s.plugin "./acme.so"`): the same trust rule and checks. An already loaded
+/* Loads one more file (`s.plugin "./acme.so"`): the same rule and checks. An already loaded
  * file gives the same handle. */
 sluice_status registry_load(struct registry *, const char *path, const struct registry_plugin **out,
                             struct sluice_error *err) MUST_USE;
@@ -95,6 +107,11 @@ sluice_status registry_add_user(struct registry *, const struct sluice_stage *st
                                 const struct registry_entry **out,
                                 struct sluice_error *err) MUST_USE;
 
+/* Marks an entry of registry_add as REGISTRY_ALWAYS_ISOLATED (stages that call foreign functions). */
+void registry_isolate_always(struct registry *, const struct registry_entry *);
+/* Marks such an entry as serial. */
+void registry_serialise(struct registry *, const struct registry_entry *);
+
 /* Loads everything that may be loaded; problems are kept in the plugin list. Call before listing.
  */
 sluice_status registry_load_all(struct registry *, struct sluice_error *err) MUST_USE;
@@ -113,8 +130,10 @@ sluice_status registry_index(struct registry *, struct buf *out, struct sluice_e
 /* Descriptor checks of one stage (SLUICE_E_INTERNAL), after zero-extension. */
 sluice_status registry_check_stage(const struct sluice_stage *, struct sluice_error *err) MUST_USE;
 
-/* Body of the hidden command `__probe FILE`: loads FILE in this process, checks it, writes the
- * answer to fd 3; returns the exit status. The caller must do nothing else with the process. */
+/* Body of the hidden command `__probe FILE`: loads FILE in this process, checks it, writes what is in it to fd 3; returns the exit
+ * status. The caller has dropped the rights of the process and does nothing else with it. */
 int probe_main(const char *path);
+/* Answers that the plugin can't be tried, and why; false = nobody listens. */
+bool probe_fail(const struct sluice_error *);
 
 #endif

@@ -26,7 +26,8 @@ struct registry {
     size_t n_tried, n_skipped;
     char *prober;
     uint32_t probe_ms;
-    bool trust;
+    bool trust, contained;
+    struct hash128 expected;
     bool indexed; /* every standard plugin is listed in index.txt */
 };
 

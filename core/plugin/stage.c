@@ -31,6 +31,9 @@ static sluice_status error_end(const struct stage *stage, sluice_status status,
     if (known == SLUICE_OK) {
         return SLUICE_OK;
     }
+    if (stage->remote && (status == STAGE_CRASHED || status == STAGE_TIMED_OUT)) {
+        known = status;
+    }
     if (known == SLUICE_E_HALT && stage->kind->role != SLUICE_ROLE_GATE) {
         known = SLUICE_E_INTERNAL;
     }
@@ -110,6 +113,10 @@ sluice_status stage_open(const struct registry_entry *entry, struct options *opt
     stage->kind = &entry->stage;
     stage->options = options;
     stage->deep = !entry->trusted || services->check;
+    /* Only a plugin in this process lays its verdicts out; adapters have this header. */
+    stage->verdict_stride = entry->plugin != NULL && entry->isolation == REGISTRY_IN_PROCESS
+                                ? entry->plugin->verdict_stride
+                                : sizeof(struct sluice_verdict);
     stage->output.kind = TYPE_STRUCT;
     stage->name = str_copy(name, strlen(name));
     status = stage->name == NULL ? error_nomem(err, "a stage")
@@ -178,6 +185,11 @@ const char *stage_reason(const struct stage *stage, uint32_t k)
 {
     assert(k >= 1 && k <= stage->n_reasons);
     return stage->reasons[k - 1];
+}
+
+const struct type *stage_output(const struct stage *stage)
+{
+    return &stage->output;
 }
 
 bool stage_can_save(const struct stage *stage)

@@ -23,6 +23,11 @@
 struct stage;
 struct stage_worker;
 
+/* Statuses of stages in child processes, inside the core only (plugins can't give them): the child died, or a call did not end in time,
+ * also when it was repeated in a child of its own. */
+#define STAGE_CRASHED ((sluice_status)64)
+#define STAGE_TIMED_OUT ((sluice_status)65)
+
 /* What the core provides to one instance. Functions are called from any thread. Copied by
  * stage_open; what it points to must live until stage_close. Zeroed = works, without budget, files
  * and scratch. */
@@ -42,6 +47,8 @@ struct stage_services {
     uint64_t memory_share;        /* bytes a worker may use; 0 = 64 MiB */
     const _Atomic int *cancelled; /* NULL = never */
     bool check; /* validate arrays in depth even from trusted plugins (SLUICE_CHECK=1, debug) */
+    /* Asked before each allocation for the plugin: false = it gets NULL. NULL = all are allowed. */
+    bool (*allow)(void *ctx, uint64_t bytes);
 };
 
 /* Opens an instance called name (copied) of entry. Takes options, even on failure. Gives. */
@@ -59,9 +66,23 @@ const char *stage_reason(const struct stage *, uint32_t k); /* k from 1, as in v
 bool stage_can_save(const struct stage *);                  /* has save and load */
 bool stage_can_merge(const struct stage *);                 /* has save and merge */
 
+/* For adapters in the core, inside open: name, options and services of the instance that host belongs to. */
+const struct stage *stage_of(struct sluice_host *host);
+const struct stage_services *stage_services(const struct stage *);
+
 /* For adapters in the core: the user pointer of the entry that host belongs to (registry_add_user),
  * inside open. */
 void *stage_user(struct sluice_host *host);
+
+/* For stages in child processes, inside open: from now on the two statuses above may come from the stage's functions. */
+void stage_set_remote(struct sluice_host *host);
+/* Inside prepare: what the planner gave, and what was recorded so far. Borrowed until prepare returns. */
+const struct stage_inputs *stage_plan_inputs(const struct sluice_plan *);
+const struct stage_prepared *stage_plan_prepared(const struct sluice_plan *);
+/* After prepare: the struct type of the batches that the stage gives. Borrowed until the next prepare. */
+const struct type *stage_output(const struct stage *);
+/* Inside load and merge: bytes not read yet. */
+size_t stage_state_left(const struct sluice_io *);
 
 /* ---- prepare ---- */
 
@@ -99,6 +120,9 @@ struct stage_inputs {
                                   struct sluice_error *err);
     /* Answers a reader's struct sluice_plan.wanted; NULL = everything is wanted. */
     int32_t (*wanted)(void *ctx, const char *name);
+    /* Called for a column that is asked for and is not there, before that is decided on: may append
+     * it to the schema that it lent. NULL = nothing is added. */
+    void (*absent)(void *ctx, uint32_t port, const char *name, const char *type);
     void *ctx;
 };
 

@@ -12,7 +12,7 @@
 /* ---- host services ---- */
 
 struct sluice_host { /* opaque to plugins */
-    const struct stage *stage;
+    struct stage *stage;
     struct stage_services services;
     struct budget budget; /* of this instance, below services.budget */
     struct hash128 name_hash;
@@ -24,7 +24,7 @@ struct sluice_host { /* opaque to plugins */
 
 extern const struct sluice_host_api stage_host_api;
 
-sluice_status stage_host_init(struct sluice_host *, const struct stage *,
+sluice_status stage_host_init(struct sluice_host *, struct stage *,
                               const struct stage_services *, struct sluice_error *err) MUST_USE;
 void stage_host_deinit(struct sluice_host *);
 
@@ -38,6 +38,8 @@ struct stage {
     struct sluice_host host;
     void *shared;
     bool opened, prepared, deep; /* deep: arrays are validated to the last byte */
+    bool remote;                 /* in a child process: STAGE_CRASHED and STAGE_TIMED_OUT may come */
+    size_t verdict_stride;       /* bytes from one verdict of the plugin to the next */
     char *reason_text;           /* "a\0b\0c" */
     const char **reasons;
     uint32_t n_reasons;
@@ -92,6 +94,9 @@ void stage_emitter_init(struct stage_emitter *, const struct stage *, struct sta
                         enum emit_call, int64_t n);
 /* Is what was given back complete? Turns text offsets into pointers. */
 sluice_status stage_emitter_finish(struct stage_emitter *, struct sluice_error *err) MUST_USE;
+
+/* Copies an error to the caller's, which may be a plugin's: that of an older header is shorter, and says so. NULL is fine. */
+void error_give(struct sluice_error *to, const struct sluice_error *from);
 
 /* An error that is the plugin's fault, without the stage's name (stage.c adds it). */
 #define DEFECT(err, ...) error_set(err, SLUICE_E_INTERNAL, "(a defect of the plugin) " __VA_ARGS__)

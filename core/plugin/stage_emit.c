@@ -118,6 +118,25 @@ static sluice_status check_verdict(struct stage_emitter *emitter,
     return SLUICE_OK;
 }
 
+/* min(theirs, ours) bytes of each into zeroed ones. */
+static void copy_verdicts(struct sluice_verdict *out, const struct sluice_verdict *verdicts,
+                          int64_t n, size_t stride)
+{
+    const char *from = (const char *)verdicts;
+
+    if (n == 0) {
+        return;
+    }
+    if (stride == sizeof *out) {
+        memcpy(out, verdicts, (size_t)n * stride);
+        return;
+    }
+    memset(out, 0, (size_t)n * sizeof *out);
+    for (int64_t k = 0; k < n; k++, from += stride) {
+        memcpy(&out[k], from, stride < sizeof *out ? stride : sizeof *out);
+    }
+}
+
 static sluice_status emit_verdicts(struct sluice_emit *emit, const struct sluice_verdict *verdicts,
                                    int64_t n)
 {
@@ -127,7 +146,8 @@ static sluice_status emit_verdicts(struct sluice_emit *emit, const struct sluice
     if (emitter->failed != SLUICE_OK) {
         return emitter->failed;
     }
-    if (emitter->call != EMIT_PROCESS || emitter->stage->n_reasons == 0) {
+    /* A stage without reasons may still say which rows it can't process. */
+    if (emitter->call != EMIT_PROCESS) {
         return REFUSE_DEFECT(emitter, "it gives verdicts where none are expected");
     }
     if (out->has_verdicts) {
@@ -146,9 +166,7 @@ static sluice_status emit_verdicts(struct sluice_emit *emit, const struct sluice
         out->verdicts = more;
         out->verdicts_capacity = n;
     }
-    if (n > 0) {
-        memcpy(out->verdicts, verdicts, (size_t)n * sizeof *verdicts);
-    }
+    copy_verdicts(out->verdicts, verdicts, n, emitter->stage->verdict_stride);
     for (int64_t row = 0; row < n; row++) {
         struct sluice_verdict *verdict = &out->verdicts[row];
         TRY(check_verdict(emitter, verdict, row));

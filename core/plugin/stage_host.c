@@ -7,16 +7,40 @@
 #include "base/hash.h"
 #include "plugin/stageInt.h"
 
+#define ERROR_SIZE_1_0 \
+    (uint32_t)(offsetof(struct sluice_error, message) + sizeof((struct sluice_error *)0)->message)
 #define MEMORY_SHARE (UINT64_C(64) << 20)
+
+static bool allowed(struct sluice_host *host, uint64_t bytes)
+{
+    return host->services.allow == NULL || host->services.allow(host->services.ctx, bytes);
+}
+
+void error_give(struct sluice_error *to, const struct sluice_error *from)
+{
+    uint32_t size = to != NULL ? to->size : 0;
+
+    if (to == NULL) {
+        return;
+    }
+    /* One that was never initialised has at least the size of ABI 1.0. */
+    size = size < ERROR_SIZE_1_0 ? ERROR_SIZE_1_0 : size;
+    size = size > sizeof *from ? (uint32_t)sizeof *from : size;
+    memcpy(to, from, size);
+    to->size = size;
+}
 
 static void *host_alloc(struct sluice_host *host, uint64_t bytes)
 {
+    if (!allowed(host, bytes)) {
+        return NULL;
+    }
     return budget_alloc(&host->budget, bytes);
 }
 
 static void *host_realloc(struct sluice_host *host, void *memory, uint64_t bytes)
 {
-    return budget_realloc(&host->budget, memory, bytes);
+    return allowed(host, bytes) ? budget_realloc(&host->budget, memory, bytes) : NULL;
 }
 
 static void host_free(struct sluice_host *host, void *memory)
@@ -41,8 +65,8 @@ static void host_log(struct sluice_host *host, int32_t level, const char *messag
     host->services.log(host->services.ctx, level, host->stage->name, clean);
 }
 
-static sluice_status host_read_file(struct sluice_host *host, const char *path, const void **data,
-                                    uint64_t *size, struct sluice_error *err)
+static sluice_status read_file(struct sluice_host *host, const char *path, const void **data,
+                               uint64_t *size, struct sluice_error *err)
 {
     const void **files;
 
@@ -69,6 +93,18 @@ static sluice_status host_read_file(struct sluice_host *host, const char *path, 
         return error_nomem(err, "a file");
     }
     return SLUICE_OK;
+}
+
+static sluice_status host_read_file(struct sluice_host *host, const char *path, const void **data,
+                                    uint64_t *size, struct sluice_error *err)
+{
+    struct sluice_error error = ERROR_INIT;
+    sluice_status status = read_file(host, path, data, size, &error);
+
+    if (status != SLUICE_OK) {
+        error_give(err, &error);
+    }
+    return status;
 }
 
 /* The low half of XXH3-128 over (pipeline seed, hash of the stage's name, salt), each
@@ -124,7 +160,7 @@ const struct sluice_host_api stage_host_api = {
     .cancelled = host_cancelled,
 };
 
-sluice_status stage_host_init(struct sluice_host *host, const struct stage *stage,
+sluice_status stage_host_init(struct sluice_host *host, struct stage *stage,
                               const struct stage_services *services, struct sluice_error *err)
 {
     memset(host, 0, sizeof *host);
@@ -142,6 +178,22 @@ sluice_status stage_host_init(struct sluice_host *host, const struct stage *stag
 void *stage_user(struct sluice_host *host)
 {
     return host->stage->entry->user;
+}
+
+void stage_set_remote(struct sluice_host *host)
+{
+    host->stage->remote = true;
+    host->stage->verdict_stride = sizeof(struct sluice_verdict); /* made here, not by the plugin */
+}
+
+const struct stage *stage_of(struct sluice_host *host)
+{
+    return host->stage;
+}
+
+const struct stage_services *stage_services(const struct stage *stage)
+{
+    return &stage->host.services;
 }
 
 void stage_host_deinit(struct sluice_host *host)

@@ -13,6 +13,16 @@ static struct stage_recorder *recorder_of(struct sluice_plan *plan)
     return plan->ctx;
 }
 
+const struct stage_inputs *stage_plan_inputs(const struct sluice_plan *plan)
+{
+    return ((const struct stage_recorder *)plan->ctx)->inputs;
+}
+
+const struct stage_prepared *stage_plan_prepared(const struct sluice_plan *plan)
+{
+    return ((const struct stage_recorder *)plan->ctx)->out;
+}
+
 /* Remembers the first refusal and hands it to the plugin. error is what was filled on the way. */
 static sluice_status refused(struct stage_recorder *recorder, sluice_status status,
                              const struct sluice_error *error, struct sluice_error *err)
@@ -22,9 +32,7 @@ static sluice_status refused(struct stage_recorder *recorder, sluice_status stat
             recorder->failed = status;
             recorder->error = *error;
         }
-        if (err != NULL) {
-            *err = *error;
-        }
+        error_give(err, error);
     }
     return status;
 }
@@ -191,6 +199,10 @@ static sluice_status record_need(struct stage_recorder *recorder, uint32_t port,
     TRY(check_port(recorder, port, err));
     schema = recorder->inputs->schemas[port];
     TRY(find_field(schema, name, type, &need.field, &found, err));
+    if (!found && recorder->inputs->absent != NULL) {
+        recorder->inputs->absent(recorder->inputs->ctx, port, name, type);
+        TRY(find_field(schema, name, type, &need.field, &found, err));
+    }
     if (!found && optional) {
         return SLUICE_OK;
     }
@@ -268,6 +280,9 @@ static sluice_status record_derived(struct stage_recorder *recorder, uint32_t po
     options = options != NULL ? options : "";
     TRY(check_port(recorder, port, err));
     schema = recorder->inputs->schemas[port];
+    if (schema_find(schema, source) < 0 && recorder->inputs->absent != NULL) {
+        recorder->inputs->absent(recorder->inputs->ctx, port, source, "utf8?");
+    }
     if (schema_find(schema, source) < 0) {
         sluice_status status = schema_missing(schema, source, err);
         error_prefix(err, "it needs %s of the column '%.100s'", provider, source);

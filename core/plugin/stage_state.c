@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "plugin/stage.h"
 
 #define MAGIC "SLST"
 #define FORMAT 1u
@@ -101,6 +102,11 @@ static sluice_status state_read(struct sluice_io *io, void *data, uint64_t n)
         state->left -= (size_t)n;
     }
     return SLUICE_OK;
+}
+
+size_t stage_state_left(const struct sluice_io *io)
+{
+    return ((const struct stage_state_io *)io->ctx)->left;
 }
 
 void stage_state_io_init(struct stage_state_io *state, struct buf *out, const void *in, size_t n)

@@ -49,7 +49,7 @@ void worker_cache_destroy(struct worker_cache *cache)
     free(cache);
 }
 
-static bool keeps_worker(const struct op *op)
+bool chain_repeats(const struct op *op)
 {
     return op->kind_of->mode == SLUICE_MODE_STATELESS && op->kind_of->role != SLUICE_ROLE_READER &&
            op->kind_of->role != SLUICE_ROLE_WRITER && op->kind_of->role != SLUICE_ROLE_GATE &&
@@ -62,7 +62,7 @@ sluice_status chain_worker(struct chain *chain, uint32_t index, struct stage_wor
     struct op_state *state = &chain->states[index];
     const struct op *op = chain->phase->ops[index];
 
-    if (state->worker == NULL && keeps_worker(op)) {
+    if (state->worker == NULL && chain_repeats(op)) {
         struct stage_worker **kept = &chain->options.cache->workers[chain->phase->index][index];
         state->worker = *kept;
         *kept = NULL;
@@ -167,7 +167,7 @@ void chain_destroy(struct chain *chain)
     for (uint32_t i = 0; chain->states != NULL && i < chain->phase->n_ops; i++) {
         struct op_state *state = &chain->states[i];
         const struct op *op = chain->phase->ops[i];
-        if (state->worker != NULL && keeps_worker(op) && stage_worker_usable(state->worker) &&
+        if (state->worker != NULL && chain_repeats(op) && stage_worker_usable(state->worker) &&
             !chain->failed) {
             chain->options.cache->workers[chain->phase->index][i] = state->worker;
         } else {
@@ -189,6 +189,7 @@ void chain_destroy(struct chain *chain)
     free(chain->verdict_rows);
     notes_deinit(&chain->drops);
     notes_deinit(&chain->bad);
+    quarantine_deinit(&chain->kept);
     free(chain);
 }
 
@@ -291,6 +292,11 @@ struct port *chain_port(struct chain *chain, uint32_t op, struct edge_directory 
 struct shards *chain_shards(struct chain *chain, uint32_t op)
 {
     return chain->states[op].shards;
+}
+
+const struct kept_rows *chain_kept(const struct chain *chain)
+{
+    return &chain->kept;
 }
 
 struct port *chain_table_port(struct chain *chain, enum chain_table which,

@@ -83,6 +83,9 @@ const char *chain_table_name(enum chain_table); /* "origin" ... */
 /* NULL when the table has no rows. */
 struct port *chain_table_port(struct chain *, enum chain_table, struct edge_directory **directory,
                               uint64_t *rows);
+/* Rows that stages refused, for quarantine_write. Borrowed. */
+struct kept_rows;
+const struct kept_rows *chain_kept(const struct chain *);
 /* Saved state of a gate; out gets the bytes. */
 sluice_status chain_state(struct chain *, uint32_t op, struct buf *out,
                           struct sluice_error *) MUST_USE;

@@ -4,6 +4,7 @@
 
 #include "run/chain.h"
 #include "run/notes.h"
+#include "run/quarantine.h"
 
 /* Rows that one stage dropped from one batch, waiting for the collector to put them in order. */
 struct drop_slice {
@@ -50,8 +51,14 @@ struct chain {
         by_rows; /* the task's rows come in order of _row, and chain_drain is called behind each batch */
     struct notes drops, bad; /* of rows, waiting to be put in order */
     bool failed;
-    int32_t data_error_op; /* the op whose stage reported the last data error, or -1 */
+    int32_t
+        fault_op; /* the op whose stage reported the last fault of rows (bad data, crash, time-out), or -1 */
+    uint64_t culprits;     /* rows that were found to crash a stage, or to take it too long */
+    struct kept_rows kept; /* rows for `sluice replay` */
 };
+
+/* Is a stage's call over rows a pure function of them, so that it may be made again on parts of them by another worker? */
+bool chain_repeats(const struct op *);
 
 void chain_drop_worker(struct chain *, uint32_t op);
 sluice_status chain_open_table(struct chain *, enum chain_table, struct sluice_error *) MUST_USE;

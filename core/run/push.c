@@ -138,6 +138,12 @@ static uint64_t text_bytes_of(const struct chain *chain, const struct op *op, ui
     return sum;
 }
 
+/* May the rows of the batch be to blame? */
+static bool row_fault(sluice_status status)
+{
+    return status == SLUICE_E_DATA || status == STAGE_CRASHED || status == STAGE_TIMED_OUT;
+}
+
 static sluice_status run_stage(struct chain *chain, const struct op *op, uint32_t port,
                                const struct batch *batch, struct sluice_error *err)
 {
@@ -148,6 +154,7 @@ static sluice_status run_stage(struct chain *chain, const struct op *op, uint32_
     sluice_status status;
     int tries = 0;
 
+    chain->fault_op = -1; /* that no worker opens is no row's fault */
     TRY(make_view(op, port, batch, &view, err));
     do {
         TRY(chain_worker(chain, op->index, &worker, err));
@@ -159,7 +166,7 @@ static sluice_status run_stage(struct chain *chain, const struct op *op, uint32_
             chain_drop_worker(chain, op->index);
         }
     } while (status == SLUICE_E_RETRY && ++tries < 5);
-    chain->data_error_op = status == SLUICE_E_DATA ? (int32_t)op->index : -1;
+    chain->fault_op = row_fault(status) ? (int32_t)op->index : -1;
     for (uint32_t k = 0; status == SLUICE_OK && k < chain->result.n_measures; k++) {
         if (chain->result.measures[k].delta != 0) {
             status = ledger_measure(&chain->ledger.ops[op->index], chain->result.measures[k].name,
@@ -201,6 +208,15 @@ static sluice_status quarantine_row(struct chain *chain, const struct op *op,
     }
     snprintf(detail, sizeof detail, "%.*s", (int)(text + n - colon), colon);
     bad.row = row_number(from, batch, row);
+    TRY(quarantine_add(&chain->kept,
+                       &(struct quarantine_row){ .phase = chain->phase,
+                                                 .op = op,
+                                                 .task_key = chain->options.key,
+                                                 .task = chain->options.task,
+                                                 .row = bad.row,
+                                                 .reason = reason,
+                                                 .detail = detail },
+                       batch, (uint32_t)row, err));
     return chain_quarantine(chain, op->index, &bad, err);
 }
 
@@ -260,6 +276,42 @@ static sluice_status apply_verdicts(struct chain *chain, const struct op *op, st
         *kept = n_kept == n ? batch_ref(batch) : batch_select(batch, rows, n_kept);
         status = *kept == NULL ? error_nomem(err, "a selection") : SLUICE_OK;
     }
+    return status;
+}
+
+/* Quarantines the rows that a stage which doesn't judge could not process; *good are the others. */
+static sluice_status set_aside(struct chain *chain, const struct op *op, struct batch *batch,
+                               struct batch **good, struct sluice_error *err)
+{
+    const struct sluice_verdict *verdicts = chain->result.verdicts;
+    uint32_t *rows;
+    int64_t n = 0;
+    sluice_status status = SLUICE_OK;
+
+    if (!chain->result.has_verdicts) {
+        *good = batch_ref(batch);
+        return SLUICE_OK;
+    }
+    rows = malloc(((size_t)batch->n_rows + 1) * sizeof *rows);
+    if (rows == NULL) {
+        return error_nomem(err, "a selection");
+    }
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n_rows; k++) {
+        uint32_t row = batch->rows == NULL ? (uint32_t)k : batch->rows[k];
+        const struct sluice_verdict *verdict = &verdicts[k];
+        if (verdict->reason == 0) {
+            rows[n++] = row;
+        } else {
+            status = quarantine_row(
+                chain, op, batch, row, verdict->dup_of == NULL ? "" : verdict->dup_of,
+                verdict->dup_of == NULL ? 0 : (size_t)verdict->dup_of_length, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        *good = batch_select(batch, rows, n);
+        status = *good == NULL ? error_nomem(err, "a selection") : SLUICE_OK;
+    }
+    free(rows);
     return status;
 }
 
@@ -331,8 +383,8 @@ static sluice_status push_filter(struct chain *chain, const struct op *op, struc
     sluice_status status;
 
     if (op->kind_of->role == SLUICE_ROLE_GATE) {
-        chain->ledger.ops[op->index].kept += (uint64_t)batch->n_rows;
-        kept = batch_ref(batch);
+        TRY(set_aside(chain, op, batch, &kept, err));
+        chain->ledger.ops[op->index].kept += (uint64_t)kept->n_rows;
     } else {
         TRY(apply_verdicts(chain, op, batch, &kept, err));
     }
@@ -554,8 +606,8 @@ static sluice_status trace(struct chain *chain, const struct op *op, const struc
     return SLUICE_OK;
 }
 
-static sluice_status push_writer(struct chain *chain, const struct op *op,
-                                 const struct batch *batch, struct sluice_error *err)
+static sluice_status push_written(struct chain *chain, const struct op *op,
+                                  const struct batch *batch, struct sluice_error *err)
 {
     struct shards *shards = chain->states[op->index].shards;
     struct op_metrics *metrics = &chain->options.metrics->ops[op->index];
@@ -572,6 +624,30 @@ static sluice_status push_writer(struct chain *chain, const struct op *op,
     }
     METRIC_ADD(metrics->ns, clock_ns() - start);
     return status;
+}
+
+static sluice_status push_writer(struct chain *chain, const struct op *op, struct batch *batch,
+                                 struct sluice_error *err)
+{
+    struct batch *good = NULL;
+    sluice_status status = set_aside(chain, op, batch, &good, err);
+
+    if (status == SLUICE_OK) {
+        status = push_written(chain, op, good, err);
+        batch_unref(good);
+    }
+    return status;
+}
+
+static sluice_status push_transform(struct chain *chain, const struct op *op, struct batch *batch,
+                                    struct sluice_error *err)
+{
+    struct batch *good = NULL;
+
+    TRY(set_aside(chain, op, batch, &good, err));
+    chain->ledger.ops[op->index].consumed += (uint64_t)good->n_rows;
+    batch_unref(good);
+    return push_emitted(chain, op, err);
 }
 
 static sluice_status push_once(struct chain *chain, const struct op *op, uint32_t port,
@@ -599,8 +675,7 @@ static sluice_status push_once(struct chain *chain, const struct op *op, uint32_
             status = push_writer(chain, op, whole, err);
             break;
         default:
-            chain->ledger.ops[op->index].consumed += (uint64_t)whole->n_rows;
-            status = push_emitted(chain, op, err);
+            status = push_transform(chain, op, whole, err);
             break;
         }
     } else if (status == SLUICE_OK && op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
@@ -610,17 +685,102 @@ static sluice_status push_once(struct chain *chain, const struct op *op, uint32_
     return status;
 }
 
-/* After a data error: finds the rows that fail alone and quarantines them; all others go on, in order. */
-static sluice_status bisect(struct chain *chain, const struct op *op, struct batch *batch,
-                            struct sluice_error *err)
+/* Which rows of the split a fault is about, for a message: " (rows 17 to 300)". */
+static void describe_rows(const struct chain *chain, const struct op *op, const struct batch *batch,
+                          char *text, size_t size)
 {
+    const struct op *from = chain->phase->ops[op->inputs[0]];
+    int64_t first = batch->rows == NULL ? 0 : batch->rows[0];
+    int64_t last = batch->rows == NULL ? batch->length - 1 : batch->rows[batch->n_rows - 1];
+
+    if (batch->n_rows == 1) {
+        snprintf(text, size, "row %llu", (unsigned long long)row_number(from, batch, first));
+    } else {
+        snprintf(text, size, "rows %llu to %llu",
+                 (unsigned long long)row_number(from, batch, first),
+                 (unsigned long long)row_number(from, batch, last));
+    }
+}
+
+/* SIGKILL comes from outside, as a rule from a system that has no memory left: never a row's doing. */
+static bool killed(sluice_status fault, const struct sluice_error *err)
+{
+    return fault == STAGE_CRASHED && strstr(err->message, "(SIGKILL") != NULL;
+}
+
+/* Can the rows to blame be found, and set aside? */
+static bool divides(const struct op *op, sluice_status fault, const struct sluice_error *err)
+{
+    return chain_repeats(op) && !killed(fault, err) &&
+           (fault != STAGE_TIMED_OUT || op->quarantine_late);
+}
+
+/* The run ends over a fault. Data errors stay what they are. */
+static sluice_status refuse_batch(struct chain *chain, const struct op *op, uint32_t port,
+                                  const struct batch *batch, sluice_status fault, bool divided,
+                                  struct sluice_error *err)
+{
+    char why[sizeof err->message];
+    char rows[80];
+
+    if (fault == SLUICE_E_DATA) {
+        return fault;
+    }
+    describe_rows(chain, op, batch, rows, sizeof rows);
+    snprintf(why, sizeof why, "%.600s", err->message);
+    if (killed(fault, err)) {
+        return error_set(err, SLUICE_E_NOMEM,
+                         "%s; the batch is %s of its %s; it was killed from outside, as the system "
+                         "does when it has no memory left: run again, with fewer workers, or with "
+                         "a lower isolate = { memory = ... }",
+                         why, rows, port == 0 ? "input" : "side input");
+    }
+    if (fault == STAGE_TIMED_OUT) {
+        return error_set(err, SLUICE_E_INTERNAL,
+                         "%s; the batch is %s of its %s%s; raise isolate = { timeout = ... }%s",
+                         why, rows, port == 0 ? "input" : "side input",
+                         divided ? ", a row alone" : "",
+                         chain_repeats(op) ? ", or set such rows aside with on_timeout = "
+                                             "\"quarantine\" (the result then depends on the "
+                                             "machine's speed)"
+                                           : "");
+    }
+    return error_set(err, SLUICE_E_INTERNAL, "%s; the batch is %s of its %s%s", why, rows,
+                     port == 0 ? "input" : "side input",
+                     divided
+                         ? ": all of them together crash it, no row does alone; that is a defect "
+                           "of the plugin, see `sluice test-plugin`"
+                         : ": the stage keeps a state from row to row, so no row can be set "
+                           "aside; that is a defect of the plugin, see `sluice test-plugin`");
+}
+
+static sluice_status quarantine_culprit(struct chain *chain, const struct op *op,
+                                        const struct batch *batch, sluice_status fault,
+                                        struct sluice_error *err)
+{
+    char text[1100];
+    int n = snprintf(text, sizeof text, "%s: %s",
+                     fault == SLUICE_E_DATA   ? "data_error"
+                     : fault == STAGE_CRASHED ? "crash"
+                                              : "late",
+                     err->message);
+
+    chain->culprits++;
+    return quarantine_row(chain, op, batch, batch->rows == NULL ? 0 : batch->rows[0], text,
+                          n < (int)sizeof text ? (size_t)n : sizeof text - 1, err);
+}
+
+/* After a fault: finds the rows that fail alone and quarantines them; all others go on, in order. A stage in a child process gets a
+ * fresh child for every part, so that what a part does is not the doing of the one before. */
+static sluice_status bisect(struct chain *chain, const struct op *op, struct batch *batch,
+                            sluice_status fault, struct sluice_error *err)
+{
+    struct sluice_error first = *err;
+    uint64_t culprits = chain->culprits;
     sluice_status status;
 
     if (batch->n_rows == 1) {
-        char text[1100];
-        int n = snprintf(text, sizeof text, "data_error: %s", err->message);
-        return quarantine_row(chain, op, batch, batch->rows == NULL ? 0 : batch->rows[0], text,
-                              n < (int)sizeof text ? (size_t)n : sizeof text - 1, err);
+        return quarantine_culprit(chain, op, batch, fault, err);
     }
     for (int half = 0; half < 2; half++) {
         int64_t middle = batch->n_rows / 2;
@@ -630,13 +790,19 @@ static sluice_status bisect(struct chain *chain, const struct op *op, struct bat
             return error_nomem(err, "a selection");
         }
         status = push_once(chain, op, 0, part, err);
-        if (status == SLUICE_E_DATA && chain->data_error_op == (int32_t)op->index) {
-            status = bisect(chain, op, part, err);
+        if (row_fault(status) && chain->fault_op == (int32_t)op->index) {
+            status = divides(op, status, err)
+                         ? bisect(chain, op, part, status, err)
+                         : refuse_batch(chain, op, 0, part, status, false, err);
         }
         batch_unref(part);
         if (status != SLUICE_OK) {
             return status;
         }
+    }
+    if (fault == STAGE_CRASHED && chain->culprits == culprits) {
+        *err = first;
+        return refuse_batch(chain, op, 0, batch, fault, true, err);
     }
     return SLUICE_OK;
 }
@@ -646,10 +812,17 @@ static sluice_status push_stage(struct chain *chain, const struct op *op, uint32
 {
     sluice_status status = push_once(chain, op, port, batch, err);
 
-    if (status == SLUICE_E_DATA && chain->data_error_op == (int32_t)op->index && port == 0 &&
-        op->kind_of->mode == SLUICE_MODE_STATELESS && op->kind_of->role != SLUICE_ROLE_WRITER) {
-        status = bisect(chain, op, batch, err);
+    if (!row_fault(status) || chain->fault_op != (int32_t)op->index) {
+        return status;
     }
+    if (port != 0 || !divides(op, status, err)) {
+        return refuse_batch(chain, op, port, batch, status, false, err);
+    }
+    if (status == SLUICE_E_DATA) {
+        return bisect(chain, op, batch, status, err);
+    }
+    status = bisect(chain, op, batch, status, err);
+    chain_drop_worker(chain, op->index); /* the next batch is no suspect */
     return status;
 }
 

@@ -255,6 +255,11 @@ static sluice_status read_split(struct chain *chain, const struct op *op, const 
         start = clock_ns();
         status = stage_read(worker, &chunk, chain_result(chain), err);
         METRIC_ADD(metrics->ops[op->index].ns, clock_ns() - start);
+        if (status == STAGE_CRASHED || status == STAGE_TIMED_OUT) {
+            status = error_prefix(err, "%s, bytes %llu to %llu", chunk.uri,
+                                  (unsigned long long)chunk.offset,
+                                  (unsigned long long)(chunk.offset + chunk.n));
+        }
         if (status == SLUICE_OK && chunk.consumed < chunk.n &&
             (chunk.flags & SLUICE_CHUNK_LAST) != 0) {
             status = error_set(err, SLUICE_E_DATA,

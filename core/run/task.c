@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "run/quarantine.h"
 #include "run/sources.h"
 
 /* ---- keys ---- */
@@ -396,6 +397,9 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
         status = publish_files(run, chain, phase, commit, key, err);
     }
     if (status == SLUICE_OK) {
+        status = quarantine_write(chain_kept(chain), run->options.run_dir, err);
+    }
+    if (status == SLUICE_OK) {
         commit->ledger = ledger_json(chain_books(chain));
         status = commit->ledger == NULL ? error_nomem(err, "the ledger")
                                         : phase_folder(run, p, &dir, err);
@@ -531,7 +535,10 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
     if (status != SLUICE_OK && status != SLUICE_E_CANCELLED) {
         status = error_prefix(err, "%s, %s", phase->name, phase_task_name(phase, task, buffer));
     }
+    if (err != NULL) {
+        err->code = error_known(err->code); /* a crash or time-out is nothing that others know */
+    }
     chain_destroy(chain);
     loads_free(inputs.loads, phase->n_ops);
-    return status;
+    return error_known(status);
 }

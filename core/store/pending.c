@@ -410,34 +410,40 @@ static bool owner_dead(const struct owner *owner, const struct owner *self, cons
     return lstat(path, &st) == 0 && time(NULL) - st.st_mtime > FOREIGN_SECONDS;
 }
 
-/* Removes a leftover: a file, a symlink, or a folder of files. Another process may be sweeping too.
- */
-static sluice_status remove_leftover(const char *path, struct sluice_error *err)
+/* Folders in folders that are followed: what a child process left in its scratch folder may be anything. */
+#define DEPTH_MAX 64
+
+static sluice_status remove_tree(const char *path, int depth, struct sluice_error *err)
 {
     struct disk_names names;
     int errnum = disk_unlink(path);
-    sluice_status status;
 
     if (errnum == 0 || errnum == ENOENT) {
         return SLUICE_OK;
     }
-    if (errnum != EISDIR && errnum != EPERM) {
+    if ((errnum != EISDIR && errnum != EPERM) || depth == DEPTH_MAX) {
         return error_errno(err, errnum, "can't remove the leftover %s", path);
     }
     TRY(disk_list(path, &names, err));
     for (size_t i = 0; i < names.n; i++) {
         char *inner = disk_join(path, names.names[i]);
         if (inner != NULL) {
-            (void)disk_unlink(inner);
+            if (remove_tree(inner, depth + 1, NULL) != SLUICE_OK) {
+                /* The folder can't be removed then, which is said below. */
+            }
         }
         free(inner);
     }
     disk_names_deinit(&names);
     errnum = disk_rmdir(path);
-    status = errnum == 0 || errnum == ENOENT
-                 ? SLUICE_OK
-                 : error_errno(err, errnum, "can't remove the leftover %s", path);
-    return status;
+    return errnum == 0 || errnum == ENOENT
+               ? SLUICE_OK
+               : error_errno(err, errnum, "can't remove the leftover %s", path);
+}
+
+sluice_status pending_remove(const char *path, struct sluice_error *err)
+{
+    return remove_tree(path, 0, err);
 }
 
 sluice_status pending_sweep(const char *dir, uint32_t *removed, struct sluice_error *err)
@@ -461,7 +467,7 @@ sluice_status pending_sweep(const char *dir, uint32_t *removed, struct sluice_er
         if (path == NULL) {
             status = error_nomem(err, "a path");
         } else if (owner_dead(&owner, &self, path)) {
-            status = remove_leftover(path, err);
+            status = remove_tree(path, 0, err);
             if (removed != NULL && status == SLUICE_OK) {
                 ++*removed;
             }

@@ -51,6 +51,9 @@ sluice_status pending_put(const char *dir, const char *name, const void *data, s
  * out of memory. Gives. */
 char *pending_temp_path(const char *dir, uint32_t n);
 
+/* Removes a file, a link, or a folder with all that is in it. An absent one is fine. Another process may be doing the same. */
+sluice_status pending_remove(const char *path, struct sluice_error *) MUST_USE;
+
 /* Removes the `.tmp-…` files and folders in dir that no living process owns: those of dead
  * processes of this host, and those of other hosts after 7 days without a change. *removed may be
  * NULL. An absent dir is fine. */

@@ -267,9 +267,14 @@ sluice_status read_array(void *state, sluice_chunk *chunk, sluice_emit *emit, sl
 
     if ((chunk->flags & SLUICE_CHUNK_FIRST) != 0) {
         worker->started = worker->ended = worker->after_record = worker->bare = false;
-        if (chunk->n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
-            p += 3;
-        }
+    }
+    /* A byte order mark is no text; the beginning of one waits for the rest. */
+    if (chunk->offset == 0 && chunk->n < 3 && !last && memcmp(p, "\xef\xbb\xbf", chunk->n) == 0) {
+        chunk->consumed = 0;
+        return SLUICE_OK;
+    }
+    if (chunk->offset == 0 && chunk->n >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+        p += 3;
     }
     if (!worker->records.begin()) {
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for records");

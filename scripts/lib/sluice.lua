@@ -256,40 +256,86 @@ end
 
 -- ---- stages in Lua ----------------------------------------------------------------------------------------------------------
 
--- s.filter { "no_lorem", function(doc, o) ... end, over = "text", run = "stateless", options = {...}, needs = { "lang" } }
--- The function returns a reason ([a-z0-9_]+) that drops the row, or nil, which keeps it; then optionally value and limit.
-local function lua_stage(role, definition, what)
-  local name, f = definition[1], definition[2] or definition.row
-  if type(name) ~= "string" then fail("s.%s: the first item must be its name", what) end
-  if type(f) ~= "function" then fail("s.%s '%s': the second item must be a function(doc)", what, name) end
-  local given = definition.with or {}
-  local entry = core.lua_stage(role, name, f, definition)
-  local where = core.where()
-  return template(name, where, function(input) return put(entry, name, where, given, nil, { input }) end)
-end
-
-function M.filter(definition) return lua_stage("filter", definition, "filter") end
-
--- s.annotate { "length", function(doc) return { n_chars = doc.text:chars() } end, adds = { n_chars = "int64" } }
-function M.annotate(definition) return lua_stage("annotate", definition, "annotate") end
-
--- A heuristic separates measure from threshold:
---   s.heuristic { "digits", options = { max = { "float", 0.25, min = 0, max = 1 } }, measure = function(doc, o) return number end,
---                 drop = { above = "max" }, examples = { { "text", keep = true }, ... }, over = "text" }
--- It returns a stage function: docs | digits { max = 0.3 }.
-function M.heuristic(definition)
+-- What a constructor returns can be piped as it is, or called with options first: docs | explode, docs | explode { max = 3 }.
+local function lua_stage(role, definition, f, with)
   local name = definition[1]
-  if type(name) ~= "string" then fail("s.heuristic: the first item must be its name") end
-  if type(definition.measure) ~= "function" then fail("s.heuristic '%s': measure must be a function(doc, options)", name) end
-  if type(definition.drop) ~= "table" or (definition.drop.above == nil and definition.drop.below == nil) then
-    fail("s.heuristic '%s': drop must name the option that bounds it: drop = { above = \"max\" } or { below = \"min\" }", name)
-  end
-  local entry = core.lua_stage("heuristic", name, definition.measure, definition)
-  return function(given)
+  local entry = core.lua_stage(role, name, f, definition)
+  local function configured(given)
     local where = core.where()
     local named, positional = split_options(name, given)
     return template(name, where, function(input) return put(entry, name, where, named, positional, { input }) end)
   end
+  local plain = configured(with)
+  rawset(plain, "configured", configured)
+  return plain
+end
+
+function Template.__call(self, given, ...)
+  local configured = rawget(self, "configured")
+  if configured == nil then fail("'%s' has its options already", rawget(self, "name")) end
+  if select("#", ...) > 0 then fail("'%s' takes one table of options", rawget(self, "name")) end
+  return configured(given)
+end
+
+-- The name and the function of a definition; the function is the second item or the member called `member`.
+local function check_definition(definition, what, member, signature)
+  if type(definition) ~= "table" or type(definition[1]) ~= "string" then fail("s.%s: the first item must be its name", what) end
+  local f = definition[2]
+  if f == nil then f = definition[member] end
+  if type(f) ~= "function" then fail("s.%s '%s': %s must be a %s", what, definition[1], member, signature) end
+  return f
+end
+
+-- s.filter { "no_lorem", function(doc, o) ... end, over = "text", run = "stateless", options = {...}, needs = { "lang" } }
+-- The function returns a reason ([a-z0-9_]+) that drops the row, or nil, which keeps it; then optionally value and limit.
+function M.filter(definition)
+  local f = check_definition(definition, "filter", "row", "function(doc)")
+  return lua_stage("filter", definition, f, definition.with)
+end
+
+-- s.annotate { "length", function(doc) return { n_chars = doc.text:chars() } end, adds = { n_chars = "int64" } }
+function M.annotate(definition)
+  local f = check_definition(definition, "annotate", "row", "function(doc)")
+  return lua_stage("annotate", definition, f, definition.with)
+end
+
+-- A heuristic separates measure from threshold:
+--   s.heuristic { "digits", options = { max = { "float", 0.25, min = 0, max = 1 } }, measure = function(doc, o) return number end,
+--                 drop = { above = "max" }, examples = { { "text", keep = true }, ... }, over = "text" }
+function M.heuristic(definition)
+  local f = check_definition(definition, "heuristic", "measure", "function(doc, options)")
+  if type(definition.drop) ~= "table" or (definition.drop.above == nil and definition.drop.below == nil) then
+    fail("s.heuristic '%s': drop must name the option that bounds it: drop = { above = \"max\" } or { below = \"min\" }", definition[1])
+  end
+  return lua_stage("heuristic", definition, f)
+end
+
+-- Any number of rows for one: s.transform { "explode", gives = { text = "utf8" }, row = function(doc, o, emit) emit { text = "..." } end }
+function M.transform(definition)
+  return lua_stage("transform", definition, check_definition(definition, "transform", "row", "function(doc, options, emit)"))
+end
+
+-- A format: s.reader { "kv", gives = { text = "utf8" }, record = function(line, o, file, offset) return { text = line } end }
+-- false: no record; nil, reason [, detail]: a bad one. With cut = "none" a call a file: record = function(text, o, file, give) and
+-- give({ text = "..." } [, first, last]) or give(nil, first, last, reason [, detail]).
+function M.reader(definition)
+  return lua_stage("reader", definition, check_definition(definition, "reader", "record", "function(line, options, file, offset)"))
+end
+
+-- s.gate { "short_share", sums = { "short" }, measure = function(doc, o) return { short = integer } end,
+--          judge = function(sums, o, count) if sums.short > o.max * sums.rows then return "halt", "too many" end end }
+-- A table without a name is the standard library's gate: s.gate { rows = { min = 1000 } }.
+function M.gate(given)
+  if type(given) == "table" and rawequal(getmetatable(given), nil) and (given[1] ~= nil or given.measure ~= nil or given.judge ~= nil) then
+    return lua_stage("gate", given, check_definition(given, "gate", "measure", "function(doc, options)"))
+  end
+  if std == nil then std = core.module("lib.std", M, core) end
+  return std.gate(given)
+end
+
+-- A format: s.writer { "write_tsv", suffix = ".tsv", row = function(doc, o) return doc.text .. "\n" end }; docs | write_tsv { "out/kept" }
+function M.writer(definition)
+  return lua_stage("writer", definition, check_definition(definition, "writer", "row", "function(doc, options)"))
 end
 
 -- A policy judges the run's measures at every barrier: s.policy { "cost", options = {...}, judge = function(o, run) ... end }

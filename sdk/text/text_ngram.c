@@ -139,7 +139,9 @@ void text_ngrams_top_bounds(const struct text_ngrams *grams, const struct text_n
         bits++;
     }
     unsigned shift = 64 - bits;
-    memset(grams->sums, 0, n_limits * TEXT_NGRAM_BUCKETS * sizeof *grams->sums);
+    for (size_t k = 0; k < n_limits; k++) { /* only what short documents use */
+        memset(grams->sums + k * TEXT_NGRAM_BUCKETS, 0, sizeof *grams->sums << bits);
+    }
     for (size_t i = 0; i < grams->n; i++) {
         uint64_t hash = 0;
         uint32_t before = grams->chars[i];

@@ -21,6 +21,9 @@
 #ifndef STAGE_SIZE
 #define STAGE_SIZE sizeof(struct sluice_stage)
 #endif
+#ifndef STRIDE
+#define STRIDE 0
+#endif
 #ifndef BEFORE
 #define BEFORE
 #endif
@@ -63,6 +66,7 @@ const struct sluice_plugin *ENTRY(void)
         .abi_major = MAJOR,
         .abi_minor_built = NEEDED,
         .abi_minor_needed = NEEDED,
+        .verdict_stride = STRIDE,
         .name = "broken",
         .version = "0.1",
         .stages = keep_stages,

@@ -169,7 +169,7 @@ AT(sluice_plugin, size, 0);
 AT(sluice_plugin, abi_major, 8);
 AT(sluice_plugin, abi_minor_built, 12);
 AT(sluice_plugin, abi_minor_needed, 16);
-AT(sluice_plugin, reserved, 20);
+AT(sluice_plugin, verdict_stride, 20);
 AT(sluice_plugin, name, 24);
 AT(sluice_plugin, version, 32);
 AT(sluice_plugin, license, 40);
@@ -244,8 +244,7 @@ SAME(SLUICE_STAGE_SIDE_BY_SPLIT, 8);
 SAME(SLUICE_STAGE_CONSUMES, 16);
 SAME(SLUICE_STAGE_HIDDEN, 32);
 
-/* Without a size of their own or a stride, so they can never grow. */
-_Static_assert(sizeof(struct sluice_verdict) == 40, "sluice_verdict changed its size");
+/* Members of config structs of plugins, so they can never grow. */
 _Static_assert(sizeof(struct sluice_range) == 16, "sluice_range changed its size");
 _Static_assert(sizeof(struct sluice_list) == 16, "sluice_list changed its size");
 _Static_assert(sizeof(struct sluice_map) == 24, "sluice_map changed its size");

@@ -322,7 +322,7 @@ struct sluice_stage {
 
 struct sluice_plugin {
     uint64_t size;
-    uint32_t abi_major, abi_minor_built, abi_minor_needed, reserved;
+    uint32_t abi_major, abi_minor_built, abi_minor_needed, verdict_stride;
     const char *name, *version, *license;
     const struct sluice_stage *const *stages;   /* NULL-terminated */
     const char *libraries;       /* versions of linked libraries that shape output, "simdjson 3.0.1, ..." or NULL; in the task key */

@@ -361,7 +361,8 @@ script 2 'unknown type' -- "s.args { x = { 'itn', 5 } }"
 row=plugins
 if [ -f "$BUILD/tests/abi/major2.so" ]; then
     try 2 'ABI 2' 'ABI 1' -- run read.lua --quiet --run-dir run --trust --plugin "$BUILD/tests/abi/major2.so"
-    try 2 --trust -- run read.lua --quiet --run-dir run --plugin "$BUILD/tests/abi/good.so"
+    try 2 no_plugin -- run read.lua --quiet --run-dir run --plugin "$BUILD/tests/abi/no_plugin.so"
+    try 2 crash -- run read.lua --quiet --run-dir run --plugin "$BUILD/tests/abi/crash.so"
     try 2 no_plugin -- run read.lua --quiet --run-dir run --trust --plugin "$BUILD/tests/abi/no_plugin.so"
     try 2 crash -- run read.lua --quiet --run-dir run --trust --plugin "$BUILD/tests/abi/crash.so"
 fi

@@ -26,3 +26,40 @@ echo "status $?"
 echo 'return 1 +' >e.lua
 "$SLUICE" test e.lua 2>&1
 echo "status $?"
+echo '-- where the example stands, in a file of several stages and in a module'
+cat >two.lua <<'END'
+local s = require "sluice"
+-- { "second", examples = { { "not this one" } } }
+local first = s.filter { "first", function(doc) if doc.text:contains "[[" then return "link" end end,
+  examples = { { [==[ { "second", ]] ]==], keep = true }, { 'a \' "[[', keep = false } } }
+local second = s.heuristic { "second", options = { max = { "int", 2 } }, measure = function(doc) return doc.text:n_words() end,
+  drop = { above = "max" }, examples = {
+    { "one", keep = true },
+    { "one two three",
+      keep = false },
+
+    --[[ { } ]] { "one two three four", keep = true },
+  } }
+return s.pipeline { "t", s.files "in/*.jsonl" | s.read_jsonl {} | first {} | second {} | s.write_jsonl { "out" } }
+END
+"$SLUICE" test two.lua
+echo "status $?"
+"$SLUICE" test two.lua --json
+echo "status $?"
+echo '-- files and folders'
+mkdir -p rules/more rules/.hidden
+cp "$SRC/scripts/heuristics/digits.lua" rules/
+sed 's/"digits"/"digits_too"/' rules/digits.lua >rules/more/b.lua
+cp e.lua rules/.hidden/e.lua
+echo 'return { limit = 3 }' >rules/more/helper.lua
+"$SLUICE" test rules
+echo "status $?"
+"$SLUICE" test rules/digits.lua two.lua
+echo "status $?"
+cp e.lua rules/more/e.lua
+"$SLUICE" test rules 2>&1
+echo "status $?"
+"$SLUICE" test 2>&1
+echo "status $?"
+"$SLUICE" test nowhere.lua 2>&1
+echo "status $?"

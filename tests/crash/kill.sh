@@ -1,7 +1,7 @@
 # kill.sh - kill -9 at any operation on the disk, chosen by seeds over the whole run and over the
 # runs that resume it, leaves nothing or valid commits: running again gives the bytes of a run that
 # nobody disturbed, works only on tasks that had no commit, and leaves no debris. FULL=1: 500 kills.
-# time limit: 900
+# time limit: 3600
 . "$SRC/tests/lib.sh"
 
 perl "$CORPUS" corpus files=3 docs=300 bad=4 >made || fail 'no corpus'

@@ -64,18 +64,7 @@ mv elsewhere/corpus corpus
 
 # Every task by a process of its own, in random order within what a phase needs, four at a time.
 go apart --workers 2
-rm -rf apart.run/tasks apart.run/spill apart.out
-number=0
-json apart.run/last.json 'phases.*.tasks' >phases
-while read -r tasks; do
-    perl -e 'my ($a, $n) = @ARGV; my $x = 12345 + $a;
-        my @t = ($a .. $a + $n - 1);
-        for (my $i = @t; $i > 1; $i--) { $x = ($x * 1103515245 + 12345) & 0x7fffffff; my $j = ($x >> 8) % $i; @t[$i - 1, $j] = @t[$j, $i - 1]; }
-        print "$_\n" for @t' "$number" "$tasks" |
-        xargs -P 4 -n 1 "$SLUICE" task "$TMP/apart.run" >tasks.out 2>tasks.err || { cat tasks.err >&2; fail 'a task of its own'; }
-    is "$(grep -c ': done$' tasks.out)" "$tasks" 'tasks done alone'
-    number=$((number + tasks))
-done <phases
+tasks_apart apart
 go apart --workers 2
 is "$(reran apart.run | sum)" 0 'tasks that the run that publishes works on'
 equal apart

@@ -21,6 +21,13 @@
 #include "run/rowcodec.h"
 #include "store/disk.h"
 
+/* Rounds are left out where a sanitizer makes each one slow. */
+#if defined(__SANITIZE_THREAD__)
+#define SLOWER 10
+#else
+#define SLOWER 1
+#endif
+
 #define MASK (((uint64_t)1 << 40) - 1)
 #define COLUMNS_MAX 40
 
@@ -935,7 +942,7 @@ static void test_damage(void **state)
     } while (m->directory.n_frames < 2);
     slice = &m->directory.slices[0];
     MUST(drain(&f, &m->directory));
-    for (int round = 0; round < 300; round++) {
+    for (int round = 0; round < 300 / SLOWER; round++) {
         size_t at = (size_t)kit_below(&r, (int64_t)m->bytes.size);
         char change = (char)(1 + kit_below(&r, 255));
         m->bytes.data[at] = (char)(m->bytes.data[at] ^ change);
@@ -1070,7 +1077,7 @@ static void test_directory(void **state)
     struct kit_random r = { 61 };
 
     (void)state;
-    for (int round = 0; round < 200; round++) {
+    for (int round = 0; round < 200 / SLOWER; round++) {
         struct edge_directory d = { 0 };
         struct edge_directory back;
         struct buf bytes = BUF_INIT;

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "plugin/options.h"
+#include "plugin/plugin_describe.h"
 #include "plugin/registry.h"
 
 static char libraries[PATH_MAX]; /* folder of the plugins of tests/abi */
@@ -104,25 +105,28 @@ static void assert_message(const struct sluice_error *err, const char *text)
     }
 }
 
-/* --plugin FILE with trust must fail and say text. */
+/* --plugin FILE must fail and say text, trusted or not: it is tried in a child first. */
 static void assert_refused(const char *name, const char *text)
 {
     char path[PATH_MAX + 64];
     const char *files[] = { path };
     struct registry_options options = {
-        .bare = true, .trust = true, .files = files, .n_files = 1, .probe_ms = 3000
+        .bare = true, .files = files, .n_files = 1, .probe_ms = 3000
     };
     struct registry *registry;
-    struct sluice_error err = ERROR_INIT;
 
     snprintf(path, sizeof path, "%s", library(name));
-    if (registry_create(&options, &registry, &err) == SLUICE_OK) {
-        fail_msg("%s was loaded", name);
+    for (int trust = 0; trust < (strcmp(name, "hangs") == 0 ? 1 : 2); trust++) {
+        struct sluice_error err = ERROR_INIT;
+        options.trust = trust == 1;
+        if (registry_create(&options, &registry, &err) == SLUICE_OK) {
+            fail_msg("%s was loaded", name);
+        }
+        assert_null(registry);
+        assert_int_equal(err.code, SLUICE_E_CONFIG);
+        assert_message(&err, text);
+        assert_message(&err, name);
     }
-    assert_null(registry);
-    assert_int_equal(err.code, SLUICE_E_CONFIG);
-    assert_message(&err, text);
-    assert_message(&err, name);
 }
 
 static void test_good(void **state)
@@ -233,48 +237,227 @@ static void test_not_a_library(void **state)
     tree_close(&tree);
 }
 
-static void test_trust(void **state)
+static bool is_mapped(const char *path)
 {
-    struct tree tree;
-    char path[PATH_MAX + 64];
-    const char *files[] = { path };
-    struct registry_options options = { .bare = true, .files = files, .n_files = 1 };
-    struct registry *registry;
-    const struct registry_entry *entry;
-    const struct registry_plugin *plugin;
-    struct sluice_error err = ERROR_INIT;
+    FILE *file = fopen("/proc/self/maps", "r");
+    char line[PATH_MAX + 256];
+    bool found = false;
+
+    assert_non_null(file);
+    while (fgets(line, sizeof line, file) != NULL) {
+        found = found || strstr(line, path) != NULL;
+    }
+    fclose(file);
+    return found;
+}
+
+static void assert_text(const char *a, const char *b)
+{
+    assert_int_equal(a == NULL, b == NULL);
+    if (a != NULL) {
+        assert_string_equal(a, b);
+    }
+}
+
+#define ASSERT_FIELD(name) assert_true(a->name == b->name)
+#define ASSERT_SAME_PRESENCE(name) assert_true((a->name == NULL) == (b->name == NULL))
+
+/* What a child told of a stage is what the stage is. */
+static void assert_same_stage(const struct sluice_stage *a, const struct sluice_stage *b)
+{
+    struct option_table table_a = option_table_of(a);
+    struct option_table table_b = option_table_of(b);
+    struct sluice_option x;
+    struct sluice_option y;
+    uint64_t n = 0;
+
+    assert_text(a->name, b->name);
+    assert_text(a->version, b->version);
+    assert_text(a->summary, b->summary);
+    assert_text(a->doc, b->doc);
+    assert_text(a->example, b->example);
+    assert_text(a->reasons, b->reasons);
+    assert_text(a->provides, b->provides);
+    assert_text(a->cut, b->cut);
+    assert_text(a->conserves, b->conserves);
+    ASSERT_FIELD(size);
+    ASSERT_FIELD(role);
+    ASSERT_FIELD(mode);
+    ASSERT_FIELD(flags);
+    ASSERT_FIELD(config_size);
+    ASSERT_FIELD(n_options);
+    ASSERT_FIELD(bytes_shared);
+    ASSERT_FIELD(bytes_worker);
+    ASSERT_FIELD(bytes_per_input);
+    ASSERT_FIELD(state_version);
+    ASSERT_SAME_PRESENCE(open);
+    ASSERT_SAME_PRESENCE(prepare);
+    ASSERT_SAME_PRESENCE(worker_open);
+    ASSERT_SAME_PRESENCE(process);
+    ASSERT_SAME_PRESENCE(read);
+    ASSERT_SAME_PRESENCE(flush);
+    ASSERT_SAME_PRESENCE(save);
+    ASSERT_SAME_PRESENCE(load);
+    ASSERT_SAME_PRESENCE(merge);
+    ASSERT_SAME_PRESENCE(judge);
+    ASSERT_SAME_PRESENCE(worker_close);
+    ASSERT_SAME_PRESENCE(close);
+    for (; option_at(&table_a, n, &x); n++) {
+        assert_true(option_at(&table_b, n, &y));
+        assert_text(x.name, y.name);
+        assert_text(x.doc, y.doc);
+        assert_text(x.def, y.def);
+        assert_text(x.choices, y.choices);
+        assert_text(x.since, y.since);
+        assert_true(x.min == y.min && x.max == y.max);
+        assert_true(x.type == y.type && x.flags == y.flags && x.offset == y.offset);
+    }
+    assert_false(option_at(&table_b, n, &y));
+}
+
+/* Without --trust a plugin is known in full and never loaded: each one's stages as a child tells them, then the same file loaded. */
+static void test_isolated(void **state)
+{
+    static const char *const names[] = { "good",
+                                         "old",
+                                         "future",
+                                         "../../plugins/quality",
+                                         "../../plugins/read_jsonl",
+                                         "../../plugins/gate",
+                                         "../../plugins/write_megatron",
+                                         "../../plugins/tokenize",
+                                         "../../plugins/minhash",
+                                         "../../plugins/pack" };
 
     (void)state;
-    snprintf(path, sizeof path, "%s", library("good"));
-    assert_int_equal(registry_create(&options, &registry, &err), SLUICE_E_CONFIG);
-    assert_message(&err, "if you trust it, pass --trust");
+    for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
+        struct tree tree;
+        char path[PATH_MAX + 64];
+        const char *files[] = { path };
+        struct registry_options options = { .bare = true, .files = files, .n_files = 1 };
+        struct registry *told;
+        struct registry *loaded;
+        const struct sluice_stage *stage;
+        struct sluice_error err = ERROR_INIT;
+        struct hash128 hash;
 
-    tree_open(&tree);
-    make_folder(&tree, "plugins");
-    copy_file(&tree, "good", "plugins/good.so");
-    options.n_files = 0;
-    options.script_dir = tree.root;
-    registry = created(&options);
-    assert_int_equal(registry_find(registry, "few_words", &entry, &err), SLUICE_E_CONFIG);
-    assert_message(&err, "unknown stage 'few_words'");
-    assert_message(&err, "plugins/good.so is not loaded");
-    assert_message(&err, "pass --trust");
-    assert_int_equal(registry_load(registry, path, &plugin, &err), SLUICE_E_CONFIG);
-    assert_message(&err, "pass --trust");
-    registry_destroy(registry);
-    options.trust = true;
-    registry = created(&options);
-    assert_string_equal(found(registry, "few_words")->plugin->found_by,
-                        "plugins/ beside the script");
-    registry_destroy(registry);
-    tree_close(&tree);
+        if (access(library(names[k]), F_OK) != 0) {
+            continue; /* left out of this build */
+        }
+        tree_open(&tree);
+        copy_file(&tree, names[k], "copy.so");
+        snprintf(path, sizeof path, "%s", in(&tree, "copy.so"));
+        told = created(&options);
+        assert_true(registry_count(told) > 0);
+        assert_false(is_mapped(path));
+        stage = &registry_at(told, 0)->stage;
+        assert_int_equal(registry_at(told, 0)->isolation, REGISTRY_ISOLATED);
+        assert_false(registry_at(told, 0)->trusted);
+        assert_true(registry_plugin_at(told, 0)->isolated);
+        if (stage->worker_open != NULL) {
+            void *worker;
+            assert_int_equal(stage->worker_open(NULL, &worker, &err), SLUICE_E_INTERNAL);
+            assert_message(&err, "in a process of its own only");
+        }
+        options.trust = true;
+        loaded = created(&options);
+        assert_true(is_mapped(path));
+        assert_int_equal(registry_count(loaded), registry_count(told));
+        for (size_t j = 0; j < registry_count(told); j++) {
+            const struct registry_entry *a = registry_at(told, j);
+            const struct registry_entry *b = registry_at(loaded, j);
+            assert_same_stage(&a->stage, &b->stage);
+            assert_string_equal(a->plugin_name, b->plugin_name);
+            assert_string_equal(a->plugin->version, b->plugin->version);
+            assert_string_equal(a->plugin->license, b->plugin->license);
+            assert_string_equal(a->plugin->libraries, b->plugin->libraries);
+            assert_true(hash_equal(a->hash, b->hash));
+            assert_int_equal(b->isolation, REGISTRY_IN_PROCESS);
+        }
+        hash = registry_at(loaded, 0)->hash;
+        registry_destroy(loaded);
+        registry_destroy(told);
+
+        /* A child that is to run it loads this very file or nothing. */
+        options = (struct registry_options){
+            .bare = true, .contained = true, .files = files, .n_files = 1, .expected = hash
+        };
+        loaded = created(&options);
+        assert_int_equal(registry_at(loaded, 0)->isolation, REGISTRY_IN_PROCESS);
+        registry_destroy(loaded);
+        options.expected.lo ^= 1;
+        assert_int_equal(registry_create(&options, &loaded, &err), SLUICE_E_CONFIG);
+        assert_message(&err, "changed while it was in use");
+        tree_close(&tree);
+    }
+}
+
+/* What a hostile plugin might say of itself in its child. */
+static void assert_not_described(const char *text, size_t n, const char *why)
+{
+    struct plugin_file file;
+    struct sluice_error err = ERROR_INIT;
+
+    assert_int_equal(plugin_described(text, n, "x.so", &file, &err), SLUICE_E_CONFIG);
+    assert_message(&err, why);
+}
+
+static void test_descriptions(void **state)
+{
+    struct plugin_file file;
+    struct plugin_file again;
+    struct buf text = BUF_INIT;
+    struct buf other = BUF_INIT;
+    struct sluice_error err = ERROR_INIT;
+    char *process;
+
+    (void)state;
+    assert_int_equal(plugin_file_load(library("good"), &file, &err), SLUICE_OK);
+    assert_int_equal(plugin_describe(&file, &text, &err), SLUICE_OK);
+    assert_int_equal(plugin_described(text.data, text.size, "x.so", &again, &err), SLUICE_OK);
+    assert_int_equal(plugin_describe(&again, &other, &err), SLUICE_OK);
+    assert_string_equal(buf_str(&text), buf_str(&other));
+    plugin_file_deinit(&again);
+    assert_not_described("", 0, "no descriptor");
+    assert_not_described("[]", 2, "no descriptor");
+    assert_not_described("{\"stages\":[{}]}", 15, "no descriptor");
+    for (size_t n = 0; n < text.size; n++) {
+        assert_not_described(text.data, n, "no descriptor");
+    }
+    /* Any byte may be wrong: refused, or a descriptor that passes the checks. */
+    for (size_t n = 0; n < text.size; n++) {
+        char was = text.data[n];
+        text.data[n] = (char)(was == '9' ? '1' : '9');
+        if (plugin_described(text.data, text.size, "x.so", &again, &err) == SLUICE_OK) {
+            plugin_file_deinit(&again);
+        }
+        text.data[n] = was;
+    }
+    process = strstr(text.data, "\"functions\":");
+    assert_non_null(process);
+    process += strlen("\"functions\":");
+    memset(process, ' ', strspn(process, "0123456789"));
+    *process = '0';
+    assert_not_described(text.data, text.size, "needs the function process");
+    process = strstr(other.data, "\"name\":\"good\"");
+    assert_non_null(process);
+    memcpy(process, "\"name\":\"core\"", 13);
+    assert_not_described(other.data, other.size, "neither \"core\" nor");
+    buf_deinit(&text);
+    buf_deinit(&other);
+    /* A text that is not UTF-8 has no description. */
+    file.stages[0].summary = "\xff";
+    assert_int_equal(plugin_describe(&file, &text, &err), SLUICE_E_CONFIG);
+    assert_message(&err, "not UTF-8");
+    buf_deinit(&text);
+    plugin_file_deinit(&file);
 }
 
 static void test_world_writable(void **state)
 {
     struct tree tree;
     const char *files[1];
-    struct registry_options options = { .bare = true, .trust = true, .files = files, .n_files = 1 };
+    struct registry_options options = { .bare = true, .files = files, .n_files = 1 };
     struct registry *registry;
     struct sluice_error err = ERROR_INIT;
     char path[PATH_MAX + 64];
@@ -540,13 +723,13 @@ static void test_environment(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),           cmocka_unit_test(test_other_minors),
-        cmocka_unit_test(test_bad_plugins),    cmocka_unit_test(test_probe),
-        cmocka_unit_test(test_not_a_library),  cmocka_unit_test(test_trust),
-        cmocka_unit_test(test_world_writable), cmocka_unit_test(test_places),
-        cmocka_unit_test(test_index),          cmocka_unit_test(test_twins),
-        cmocka_unit_test(test_added),          cmocka_unit_test(test_descriptors),
-        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_good),          cmocka_unit_test(test_other_minors),
+        cmocka_unit_test(test_bad_plugins),   cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_not_a_library), cmocka_unit_test(test_isolated),
+        cmocka_unit_test(test_descriptions),  cmocka_unit_test(test_world_writable),
+        cmocka_unit_test(test_places),        cmocka_unit_test(test_index),
+        cmocka_unit_test(test_twins),         cmocka_unit_test(test_added),
+        cmocka_unit_test(test_descriptors),   cmocka_unit_test(test_environment),
     };
     ssize_t n;
 

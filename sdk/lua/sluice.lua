@@ -1,0 +1,338 @@
+---@meta sluice
+-- Annotations for lua-language-server: the pipeline language, so that editors complete it, show its documentation and find mistakes before
+-- `sluice check` does. The standard stages and the methods of texts are in stages.lua. Never run; luarc.json shows how an editor finds it.
+
+---A stream of rows. `|` pipes it into a stage; used twice it forks.
+---@class sluice.Rows
+---@field dropped sluice.Rows Rows dropped since the last reader, union or fork, as they entered the stage that dropped them, with drop_stage, drop_reason, drop_value, drop_limit, dup_of and similarity.
+---@operator bor(sluice.Stage): sluice.Rows
+
+---A stage with its options, which a stream is piped into.
+---@class sluice.Stage
+---@operator bor(sluice.Stage): sluice.Stage
+
+---A stage that a script defines. It can be piped into as it is, or called with options first: `docs | explode { most = 3 }`.
+---@class sluice.LuaStage: sluice.Stage
+---@operator call(table|string): sluice.Stage
+
+---A pipeline, which a script returns.
+---@class sluice.Pipeline
+---@field pipeline string Its name.
+
+---A policy, for `s.pipeline { ..., policies = { ... } }`.
+---@class sluice.Policy
+
+---Limits of a process of its own.
+---@class sluice.Isolation
+---@field threads? integer Calls that it serves at once.
+---@field memory? integer|string Bytes of memory it may have.
+---@field timeout? number|string Longest time of one call.
+---@field network? boolean Whether it may open sockets.
+---@field gpu? boolean Whether it may use the devices of GPUs.
+---@field on_timeout? "halt"|"quarantine" What a row that takes too long does.
+---@field max_deaths? integer Batches that may kill a process before the run ends.
+
+---A rule that cuts a text into words.
+---@alias sluice.Words "whitespace"|"uax29"
+
+---A class of characters, or one character.
+---@alias sluice.Class "letter"|"digit"|"number"|"alnum"|"space"|"upper"|"lower"|"punct"|"symbol"|"punctuation"|"terminal"|string
+
+---The type of a column; a ? behind it allows nulls.
+---@alias sluice.Type "bool"|"int8"|"int16"|"int32"|"int64"|"uint8"|"uint16"|"uint32"|"uint64"|"float32"|"float64"|"utf8"|"binary"|"json"|"utf8?"|"int64?"|"float64?"|"list<utf8>"|string
+
+---A row as a function sees it. Fields are columns; a field that the function does not name itself is listed in `needs`.
+---@class sluice.Doc
+---@field text string The column that `over` names ("text").
+---@field id string
+---@field [string] any
+
+---How often each word of a text occurs.
+---@class sluice.Counter
+local Counter = {}
+
+---@param word string
+---@return integer
+function Counter:count(word) end
+
+---@return integer
+function Counter:total() end
+
+---@return integer
+function Counter:distinct() end
+
+---The n most frequent words.
+---@param n integer
+---@return table
+function Counter:top(n) end
+
+---@class sluice.WordStats
+---@field words integer
+---@field chars integer
+---@field content integer Words that are not only punctuation.
+---@field content_chars integer
+---@field alphabetic integer Words with a letter.
+
+---A declared option: { type, default, min =, max =, choices =, doc =, required = }.
+---@class sluice.Option
+---@field [1] "bool"|"int"|"float"|"string"|"enum"|"size"|"duration"|"path"|"glob"|"column"|"range"|"list"|"map"|"node"
+---@field [2] any? Default.
+---@field min? number
+---@field max? number
+---@field choices? string "a|b|c" of an enum.
+---@field doc? string One sentence, with units.
+---@field required? boolean
+---@field judge? boolean Only judge of a gate sees it; changing it runs nothing again.
+
+---@alias sluice.Options table<string, sluice.Option>
+
+---What all definitions have.
+---@class sluice.Definition
+---@field [1] string Name: [a-z][a-z0-9_]*.
+---@field options? sluice.Options
+---@field summary? string
+---@field doc? string
+---@field examples? table[] Run by `sluice test FILE.lua`.
+
+---@class sluice.RowDefinition: sluice.Definition
+---@field over? string Column that doc.text is ("text").
+---@field needs? string[] Columns that the function reaches without naming them: "lang", "score:float64", "title?".
+---@field run? "stateless"|"ordered" "ordered": rows may leave something behind for the next.
+
+---@class sluice.FilterDefinition: sluice.RowDefinition
+---@field [2] (fun(doc: sluice.Doc, o: table): string?, number?, number?)?
+---@field row? fun(doc: sluice.Doc, o: table): string?, number?, number? A reason drops the row, nil keeps it; then value and limit.
+---@field reasons? string[] Reasons that are not literals in the function.
+---@field with? table Options.
+
+---@class sluice.AnnotateDefinition: sluice.RowDefinition
+---@field [2] (fun(doc: sluice.Doc, o: table): table?, string?, number?, number?)?
+---@field row? fun(doc: sluice.Doc, o: table): table?, string?, number?, number? The added columns; or nil and a reason, which drops the row.
+---@field adds table<string, sluice.Type>
+---@field reasons? string[]
+---@field with? table Options.
+
+---@class sluice.Bound
+---@field above? string Option: a measure above it drops.
+---@field below? string
+
+---@class sluice.HeuristicDefinition: sluice.RowDefinition
+---@field measure fun(doc: sluice.Doc, o: table): number
+---@field drop sluice.Bound
+---@field reason? string The reason of dropped rows; the name otherwise.
+
+---@class sluice.TransformDefinition: sluice.RowDefinition
+---@field [2] (fun(doc: sluice.Doc, o: table, emit: fun(row: table)))?
+---@field row? fun(doc: sluice.Doc, o: table, emit: fun(row: table)) Calls emit { ... } for each row that it gives.
+---@field gives table<string, sluice.Type> All columns of its rows.
+
+---With cut = "newline" record is called on each line; with cut = "none" on each file's text.
+---@class sluice.ReaderDefinition: sluice.Definition
+---@field record (fun(line: string, o: table, file: string, offset: integer): table|false|nil, string?, string?)|(fun(text: string, o: table, file: string, give: fun(record: table?, first?: integer, last?: integer, reason?: string, detail?: string)))
+---@field cut? "newline"|"none"
+---@field gives table<string, sluice.Type>
+
+---@class sluice.GateDefinition: sluice.Definition
+---@field over? string
+---@field needs? string[]
+---@field sums? string[] Names of the sums; without them measure returns one integer, and judge sees sums.sum.
+---@field measure fun(doc: sluice.Doc, o: table): integer|boolean|table<string, integer|boolean> Integers, which are added up.
+---@field judge fun(sums: table<string, integer>, o: table, count: fun(node: string): integer?): ("halt"|"warn")?, string? Sees the sums and sums.rows when all rows are counted.
+
+---@class sluice.WriterDefinition: sluice.RowDefinition
+---@field [2] (fun(doc: sluice.Doc, o: table): string)?
+---@field row? fun(doc: sluice.Doc, o: table): string The text that is appended for the row.
+---@field suffix string What the files' names end in: ".tsv".
+---@field header? string|fun(o: table): string What each file begins with.
+
+---@class sluice.PolicyDefinition
+---@field [1] string
+---@field options? sluice.Options
+---@field judge fun(o: table, run: table): ("halt"|"warn")?, string?
+
+---@class sluice.CompositeDefinition
+---@field [1] string
+---@field options? sluice.Options
+---@field build fun(input: sluice.Rows, o: table): sluice.Rows
+
+---@class sluice.PipelineDefinition
+---@field [1] string Name.
+---@field [integer] sluice.Rows Streams that end in writers.
+---@field max_bad? string|number Quarantined records that the run bears: "0.1%", or a count.
+---@field seed? integer Seed of everything random.
+---@field policies? sluice.Policy[]
+
+---@class sluice.FilesDefinition
+---@field [integer] string Paths or patterns: "a/*.gz", "b/{dump}/*.zst".
+---@field split? integer|string Target size of an input split. Default: 64MiB.
+---@field max_record? integer|string Longest record. Default: 64MiB.
+
+---@class sluice.options.exact
+---@field over? string Column whose equal values are duplicates. Default: text.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+
+---@class sluice.options.minhash
+---@field over? string Column that holds the text. Default: text.
+---@field ngram? integer Words of a shingle. Default: 5.
+---@field bands? integer Bands of the signature. Default: 14.
+---@field rows? integer Hash functions of a band. Default: 8.
+---@field seed? integer Seed of the hash functions. Default: 1.
+---@field hash? "xxhash"|"sha1" Hash of a shingle. Default: xxhash.
+---@field bits? "64"|"32" Width of a hash. Default: 64.
+---@field words? sluice.Words Rule that cuts the normalised text into words. Default: whitespace.
+---@field normalise? boolean Lower-case, numbers to 0, no punctuation and diacritics. Default: true.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+
+---@class sluice.options.gate
+---@field rows? { min: integer?, max: integer? }
+---@field pass_rate? { min: number?, max: number?, of: sluice.Rows } Rows here / rows that left `of`.
+---@field null_rate? table<string, number> Largest share of nulls by column.
+---@field require? string|string[] Columns in which the first null halts.
+---@field schema? table<string, string> Types that columns must have.
+---@field baseline? string|{ [1]: string, min: number?, max: number? } Snapshot whose rows are compared with.
+---@field action? "halt"|"warn"
+
+---The pipeline language: `local s = require "sluice"`.
+---@class sluice
+---@field math table exp, log, pow and the trigonometric functions with the same bits on every machine.
+local s = {}
+
+---Files to read: `s.files "corpus/*.zst" | s.read_jsonl {}`.
+---@param patterns string|sluice.FilesDefinition
+---@return sluice.Rows
+function s.files(patterns) end
+
+---The rows of a snapshot: `s.dataset "silver/web@12"`, or `"silver/web"` for the newest.
+---@param reference string
+---@return sluice.Rows
+function s.dataset(reference) end
+
+---Several streams as one.
+---@param first sluice.Rows|sluice.Rows[]
+---@param ... sluice.Rows
+---@return sluice.Rows
+function s.union(first, ...) end
+
+---Gives the stream's last stage a name.
+---@generic T: sluice.Rows|sluice.Stage
+---@param name string
+---@param stream T
+---@return T
+function s.named(name, stream) end
+
+---A stage by its name, with a side input: for composites.
+---@param name string
+---@param options table
+---@param main sluice.Rows
+---@param side? sluice.Rows
+---@param partitions? integer
+---@return sluice.Rows
+function s.stage(name, options, main, side, partitions) end
+
+---The declared arguments' values: `local a = s.args { out = { "path", "out" } }`.
+---@param declared sluice.Options
+---@return table
+function s.args(declared) end
+
+---The stages of a plugin: `local acme = s.plugin "./acme.so"`, then `docs | acme.ppl { ... }`.
+---@param path string
+---@return table<string, fun(options?: table|string): sluice.Stage>
+function s.plugin(path) end
+
+---The pipeline, which the script returns.
+---@param definition sluice.PipelineDefinition
+---@return sluice.Pipeline
+function s.pipeline(definition) end
+
+---A composite: a function that builds a part of the graph and is used as a stage.
+---@param definition sluice.CompositeDefinition
+---@return fun(options?: table): sluice.Stage
+function s.composite(definition) end
+
+---A filter: a reason drops the row, nil keeps it.
+---```lua
+---s.filter { "no_menus", function(doc)
+---  if doc.text:starts_with "Home About" then return "menu" end
+---end }
+---```
+---@param definition sluice.FilterDefinition
+---@return sluice.LuaStage
+function s.filter(definition) end
+
+---An annotator: adds columns.
+---```lua
+---s.annotate { "length", function(doc) return { n_chars = doc.text:chars() } end, adds = { n_chars = "int64" } }
+---```
+---@param definition sluice.AnnotateDefinition
+---@return sluice.LuaStage
+function s.annotate(definition) end
+
+---A heuristic: what is measured, apart from the threshold.
+---```lua
+---s.heuristic { "digits", options = { max = { "float", 0.25, min = 0, max = 1 } },
+---  measure = function(doc) return doc.text:share "digit" end, drop = { above = "max" },
+---  examples = { { "abc", keep = true }, { "123", keep = false } } }
+---```
+---@param definition sluice.HeuristicDefinition
+---@return sluice.LuaStage
+function s.heuristic(definition) end
+
+---A transform: any number of rows for one.
+---```lua
+---s.transform { "explode", gives = { text = "utf8" }, row = function(doc, o, emit)
+---  for word in doc.text:gmatch "%S+" do emit { text = word } end
+---end, examples = { { "a b", gives = { { text = "a" }, { text = "b" } } } } }
+---```
+---@param definition sluice.TransformDefinition
+---@return sluice.LuaStage
+function s.transform(definition) end
+
+---A reader: a format. A line is a record, false (no record), or nil and a reason (a bad one).
+---```lua
+---s.reader { "kv", gives = { id = "utf8", text = "utf8" }, record = function(line, o, file, offset)
+---  local at = line:find("=", 1, true)
+---  if at == nil then return nil, "no_separator" end
+---  return { id = line:sub(1, at - 1), text = line:sub(at + 1) }
+---end }
+---```
+---@param definition sluice.ReaderDefinition
+---@return sluice.LuaStage
+function s.reader(definition) end
+
+---A gate. With a name: of one's own, from sums of integers. Without: contracts on rows, shares, nulls and types.
+---```lua
+---s.gate { "short_share", options = { max = { "float", 0.1, judge = true } },
+---  measure = function(doc) return #doc.text < 50 end,
+---  judge = function(sums, o) if sums.sum > o.max * sums.rows then return "halt", "too many short documents" end end }
+---s.gate { rows = { min = 1000 }, pass_rate = { min = 0.1, of = docs } }
+---```
+---@param definition sluice.GateDefinition
+---@return sluice.LuaStage
+---@overload fun(contract: sluice.options.gate): sluice.Stage
+function s.gate(definition) end
+
+---A writer: a text a row, into the files of a dataset. Options of each: path (first), compression, level, shard_size.
+---```lua
+---local write_tsv = s.writer { "write_tsv", suffix = ".tsv", row = function(doc) return doc.id .. "\t" .. doc.text .. "\n" end }
+---return s.pipeline { "tsv", docs | write_tsv { "out/tsv" } }
+---```
+---@param definition sluice.WriterDefinition
+---@return sluice.LuaStage
+function s.writer(definition) end
+
+---A policy judges the run's measures at every barrier.
+---@param definition sluice.PolicyDefinition
+---@return fun(options?: table): sluice.Policy
+function s.policy(definition) end
+
+---Exact duplicates of a column's value: the first survives.
+---@param options? sluice.options.exact
+---@return sluice.Stage
+function s.exact(options) end
+
+---Near-duplicates by MinHash: the first of a cluster survives.
+---@param options? sluice.options.minhash
+---@return sluice.Stage
+function s.minhash(options) end
+
+return s

@@ -1,0 +1,55 @@
+# own_plugins.sh - every stage of our own plugins, hidden ones as well, and of our own heuristics,
+# passes the conformance kit.
+#
+# time limit: 300
+# shellcheck shell=sh
+# shellcheck source=tests/lib.sh
+. "$SRC/tests/lib.sh"
+
+data=$SRC/tests/data/tokenize
+
+# test FILE OPTION... : its report goes to a file of its own; prints what fails.
+kit() {
+    file=$1
+    shift
+    report=$TMP/$(basename "$file").report
+    status=0
+    "$SLUICE" test-plugin "$file" --time-limit 60 "$@" >"$report" 2>&1 || status=$?
+    if [ "$status" != 0 ]; then
+        echo "$file: exit status $status"
+        grep -v -e '^passed' -e '^skipped' "$report"
+    fi
+}
+
+run() {
+    while read -r file; do
+        case $file in
+        */tokenize.so) kit "$file" --option "tokenizer=$data/tiny_gpt2.json" ;;
+        *) kit "$file" ;;
+        esac
+    done
+}
+
+for file in "$BUILD"/plugins/*.so "$SRC"/scripts/heuristics/*.lua; do echo "$file"; done >"$TMP/files"
+awk 'NR % 2' "$TMP/files" | run >"$TMP/odd" &
+first=$!
+awk 'NR % 2 == 0' "$TMP/files" | run >"$TMP/even"
+wait "$first"
+if [ -s "$TMP/odd" ] || [ -s "$TMP/even" ]; then
+    cat "$TMP/odd" "$TMP/even" >&2
+    fail 'a plugin of our own fails the kit'
+fi
+
+# No stage is skipped as a whole: each one of the index came through an ordinary run.
+for file in "$BUILD"/plugins/*.so; do
+    grep -q '^passed  .*: runs$' "$TMP/$(basename "$file").report" || fail "no stage of $file ran"
+    if grep -q '^skipped .*: runs ' "$TMP/$(basename "$file").report"; then
+        grep '^skipped .*: runs ' "$TMP/$(basename "$file").report" >&2
+        fail "a stage of $file did not run"
+    fi
+done
+# And the checks that matter most were not skipped where they apply.
+for line in 'c4_quality: row_local' 'pack: batch_splits' 'pack: origin' 'read_jsonl: chunks' 'gate_check: gate_merge' 'gopher_quality: threads' \
+    'write_jsonl: rolls' 'minhash_components: batch_splits' 'tokenize: allocations' 'read_text: deterministic'; do
+    grep -qh "^passed  $line\$" "$TMP"/*.report || fail "not passed: $line"
+done

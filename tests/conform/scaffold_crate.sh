@@ -1,0 +1,74 @@
+# The crate for stages in Rust: its structs are those of sluice.h, its own tests pass, and a plugin that uses what the templates don't
+# (every type of option and column, nulls, verdicts of an annotator, state, a reader that cuts its input itself) gives what it should.
+# time limit: 400
+. "$SRC/tests/conform/scaffold_kit"
+installed
+cargo_ready
+cd "$TMP/usr/share/sluice/rust"
+
+# Layout: what rustc made of each struct becomes assertions for the C compiler. Sizes are equal, and every field has the same place and
+# size: no field can be missing on either side.
+"$CARGO" run --release --offline --quiet --example layout >"$TMP/layout.txt" || fail 'the crate can not tell its layout'
+{
+    echo '#include <sluice.h>'
+    awk '$1 == "struct" { printf "_Static_assert(sizeof(struct %s) == %s, \"size of %s\");\n", $3, $2, $3 }
+         $1 == "field" { printf "_Static_assert(offsetof(struct %s, %s) == %s, \"%s.%s\");\n", $4, $5, $2, $4, $5
+             printf "_Static_assert(sizeof(((struct %s *)0)->%s) == %s, \"size of %s.%s\");\n", $4, $5, $3, $4, $5 }' "$TMP/layout.txt"
+} >"$TMP/layout.c"
+[ "$(grep -c '_Static_assert(offsetof' "$TMP/layout.c")" -ge 100 ] || fail 'the layout has few fields'
+expect 0 gcc -std=c11 -fsyntax-only -I"$TMP/usr/include/sluice" "$TMP/layout.c"
+# Every struct with fields in the header is mirrored (but ArrowSchema, which no function of the contract takes).
+sed -n 's/^struct \([A-Za-z_]*\) {.*/\1/p' "$TMP/usr/include/sluice/sluice.h" | grep -v '^ArrowSchema$' | LC_ALL=C sort >"$TMP/here"
+awk '$1 == "struct" { print $3 }' "$TMP/layout.txt" | LC_ALL=C sort >"$TMP/there"
+diff "$TMP/here" "$TMP/there" >&2 || fail 'the structs of sluice.h (<) and of the crate (>) are not the same'
+
+"$CARGO" test --release --offline --quiet --lib >"$TMP/log" 2>&1 || fail "the crate's tests: $(tail -n 20 "$TMP/log")"
+grep -q '3 passed; 0 failed' "$TMP/log" || fail "the crate's tests did not run: $(cat "$TMP/log")"
+
+"$CARGO" build --release --offline --quiet --example kinds || fail 'the example kinds does not build'
+cd "$TMP"
+cp target/release/examples/libkinds.so kinds.so
+expect 0 "$SLUICE" test-plugin ./kinds.so
+
+cat >docs.jsonl <<'END'
+{"id":"1","text":"the one","score":0.5}
+{"id":"2","text":""}
+{"id":"3","text":"copy"}
+{"id":"4","text":"odd"}
+{"id":"5","text":"eé e"}
+END
+printf 'one\ntwo\n\nthree\n\n\n\nfour \377\n\nfive\n' >p.txt
+cat >kinds.lua <<'END'
+local s = require "sluice"
+local k = s.plugin "kinds.so"
+local docs = s.files "docs.jsonl" | s.read_jsonl { columns = { score = "float64" } }
+local good = docs | k.kinds { names = { a = "1", b = "2" }, words = { "x", "y" }, label = "L" }
+return s.pipeline { "kinds", max_bad = "50%",
+  s.named("kept", good | s.write_jsonl { "out/1", compression = "none" }),
+  s.named("dropped", good.dropped | s.write_jsonl { "out/2", compression = "none" }),
+  s.named("joined", docs | k.pairs {} | s.write_jsonl { "out/3", compression = "none" }),
+  s.named("cut", s.files "p.txt" | k.paragraphs {} | s.write_jsonl { "out/4", compression = "none" }),
+}
+END
+cat >expected <<'END'
+{"text":"the one","id":"1","score":0.5,"flag":true,"count":-7,"share":0.125,"label":"L","mode":"second","size":2048,"wait":3000000000,"between":2.5,"words":"x+y a=1;b=2","lengths":[3,3],"small":-2,"places":[2,6]}
+{"text":"eé e","id":"5","flag":true,"count":-7,"share":0.25,"label":"L","mode":"second","size":2048,"wait":3000000000,"between":2.5,"words":"x+y a=1;b=2","lengths":[3,1],"small":-2,"places":[0,4]}
+{"text":"","id":"2","drop_stage":"kinds","drop_reason":"empty","drop_value":0.0,"drop_limit":1.0}
+{"text":"copy","id":"3","drop_stage":"kinds","drop_reason":"copy","drop_value":0.0,"drop_limit":0.0,"dup_of":"the first","similarity":0.75}
+{"text":"the one|"}
+{"text":"copy|odd"}
+{"text":"eé e"}
+{"text":"one\ntwo"}
+{"text":"three"}
+{"text":"five\n"}
+END
+expect 0 "$SLUICE" run kinds.lua --quiet
+for n in 1 2 3 4; do lines out/$n; done >found
+diff expected found >&2 || fail 'the plugin in Rust gives something else (<: expected)'
+expect 0 "$SLUICE" why kinds --quarantine
+says 'odd_text in kinds' "this one can't be judged" 'invalid_utf8 in paragraphs: p.txt bytes 18 to 24'
+
+# Errors have their code and field.
+sed 's/label = "L"/between = "1..10"/' kinds.lua >wrong.lua
+expect 2 "$SLUICE" check wrong.lua
+says 'found 10 as the upper end, expected less'
