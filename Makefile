@@ -98,7 +98,7 @@ TEXT_LIB    := $(BUILD)/libsluice-text.a
 SDK_SO      := $(BUILD)/libsluice-sdk.so
 CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/core/$l.a))
 
-.PHONY: all debug asan tsan clang setup demo test check bench parity lint fuzz install uninstall clean format help \
+.PHONY: all debug asan tsan clang setup demo test check bench parity lint fuzz install uninstall clean format reference help \
         plugins unit-tests test-libraries benches fuzzers parity-programs objects FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -338,6 +338,10 @@ uninstall:  ## remove what install put there
 
 clean:  ## remove build/ but for downloaded assets
 	find build -mindepth 1 -maxdepth 1 ! -name assets -exec rm -rf {} + 2>/dev/null || true
+
+reference: all  ## write sdk/reference and sdk/lua/stages.lua from the option tables
+	$(BUILD)/sluice inspect --luals >sdk/lua/stages.lua.new && mv sdk/lua/stages.lua.new sdk/lua/stages.lua
+	pkg/reference $(BUILD)/sluice sdk/reference
 
 format:  ## format all sources in place
 	tests/lint/run --formatted | xargs clang-format-14 -i

@@ -437,8 +437,19 @@ int cmd_inspect(int argc, char **argv, struct registry *registry)
             all = true;
         } else if (strcmp(argv[i], "--luals") == 0) {
             luals = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            printf("usage: sluice inspect [STAGE] [options]\n\n"
+                   "Lists the stages there are, or shows one: its options with types, defaults and "
+                   "ranges, the reasons that it\ndrops rows for, an example.\n\noptions:\n"
+                   "  --all                  internal parts of composites as well\n"
+                   "  --md                   as Markdown\n"
+                   "  --json                 for programs\n"
+                   "  --luals                annotations for lua-language-server, of all stages\n"
+                   "  --plugin FILE          load a plugin (may be repeated)\n");
+            return 0;
         } else if (argv[i][0] == '-' || name != NULL) {
-            return complain("usage: sluice inspect [STAGE] [--json|--md|--luals] [--all]");
+            return complain("usage: sluice inspect [STAGE] [--json|--md|--luals] [--all] "
+                            "[--plugin FILE]");
         } else {
             name = argv[i];
         }

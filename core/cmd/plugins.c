@@ -170,8 +170,18 @@ int cmd_plugins(int argc, char **argv, struct registry *registry)
             format = INSPECT_MARKDOWN;
         } else if (strcmp(argv[i], "--index") == 0) {
             index = true;
+        } else if (strcmp(argv[i], "--help") == 0) {
+            printf("usage: sluice plugins [options]\n\n"
+                   "Lists the plugins that were found with their stages, those that can't be used "
+                   "and why, and the folders that were searched.\n\noptions:\n"
+                   "  --md                   as Markdown\n"
+                   "  --json                 for programs\n"
+                   "  --index                stages by plugin, as the index of an installation\n"
+                   "  --plugin FILE          load a plugin (may be repeated)\n");
+            return 0;
         } else {
-            fprintf(stderr, "sluice: usage: sluice plugins [--json|--md] [--index]\n");
+            fprintf(stderr, "sluice: usage: sluice plugins [--json|--md] [--index] [--plugin "
+                            "FILE]\n");
             return 2;
         }
     }

@@ -145,9 +145,10 @@ static bool add_fixed(struct builder *builder, const struct type *type, const ch
 
     /* Keys come sorted, a few rows each. */
     for (size_t i = 0; i < n; i++) {
-        bytes[i] = strcmp(column, "key") != 0 ? (unsigned char)kit_next(random)
-                   : i < 8                    ? (unsigned char)((id / 3) >> (8 * (7 - i)))
-                                              : 0;
+        uint64_t byte = strcmp(column, "key") != 0 ? kit_next(random)
+                        : i < 8                    ? (id / 3) >> (8 * (7 - i))
+                                                   : 0;
+        bytes[i] = (unsigned char)byte;
     }
     return builder_bytes_add(builder, bytes, n);
 }
