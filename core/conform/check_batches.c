@@ -79,6 +79,28 @@ static bool ordinary(struct kit *kit, struct kit_bench *bench, struct kit_outcom
            kit_exercise(bench, 0, KIT_ORDINARY, NULL, NULL, outcome);
 }
 
+/* A function in Lua that fails on an ordinary row: a run would set the row aside. */
+static bool script_fine(struct kit *kit, const struct kit_outcome *outcome)
+{
+    static const char *const reasons[] = { "\"lua_error", "\"lua_memory", "\"lua_endless" };
+    const char *texts[] = { outcome->text.data, outcome->bad.data };
+
+    for (size_t k = 0; k < 2 && kit->script != NULL; k++) {
+        for (size_t i = 0; i < sizeof reasons / sizeof reasons[0] && texts[k] != NULL; i++) {
+            const char *at = memmem(texts[k], k == 0 ? outcome->text.size : outcome->bad.size,
+                                    reasons[i], strlen(reasons[i]));
+            if (at != NULL) {
+                const char *end = k == 0 ? texts[k] + outcome->text.size
+                                         : texts[k] + outcome->bad.size;
+                const char *stop = memchr(at, '\n', (size_t)(end - at));
+                return kit_fail(kit, "its function fails on an ordinary row: %.*s",
+                                (int)((stop != NULL ? stop : end) - at), at);
+            }
+        }
+    }
+    return true;
+}
+
 void check_runs(struct kit *kit)
 {
     struct kit_bench bench;
@@ -90,8 +112,8 @@ void check_runs(struct kit *kit)
             kit_skip(kit,
                      "it refuses the generated JSON; give a file in its format with --data (%s)",
                      outcome.error.message);
-        } else {
-            kit_outcome_fine(kit, &outcome, kit_reader(kit) ? "a file" : "ordinary rows");
+        } else if (kit_outcome_fine(kit, &outcome, kit_reader(kit) ? "a file" : "ordinary rows")) {
+            script_fine(kit, &outcome);
         }
     }
     kit_outcome_deinit(&outcome);

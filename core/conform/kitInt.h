@@ -289,7 +289,8 @@ enum {
     KIT_FIRST = 2,   /* runs even when the stage fails an ordinary run */
     KIT_TWICE = 4,   /* in two processes, whose dumps must be equal */
     KIT_FUZZES = 8,  /* only with --fuzz */
-    KIT_COUNTS = 16  /* without the allocator's caches */
+    KIT_COUNTS = 16, /* without the allocator's caches */
+    KIT_ASIDE = 32   /* finds what is a danger to others: nothing else runs after it failed */
 };
 
 struct kit_check {
@@ -339,6 +340,7 @@ void check_signals(struct kit *);
 void check_process(struct kit *);
 void check_descriptors(struct kit *);
 void check_children(struct kit *);
+void check_outside(struct kit *);
 void check_chunks(struct kit *);
 void check_ranges(struct kit *);
 void check_file_end(struct kit *);

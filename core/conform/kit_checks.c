@@ -16,6 +16,10 @@ const struct kit_check kit_checks[] = {
     { "descriptor",
       "The description of the stage (struct sluice_stage) is incomplete or contradicts itself.",
       check_descriptor, KIT_FIRST },
+    { "outside",
+      "A stage reaches out of its process: it writes files other than temporary ones in the host's "
+      "scratch_dir, runs programs, or sends signals to other processes.",
+      check_outside, KIT_FIRST | KIT_ASIDE },
     { "runs",
       "An ordinary run from open to close does not come to an end. All other checks build on it.",
       check_runs, KIT_FIRST },

@@ -296,12 +296,19 @@ void kit_outcome_add(struct kit_outcome *outcome, const struct kit_bench *bench,
                      const struct stage_result *result, const uint64_t *ids, int64_t n)
 {
     bool annotates = bench->kind->role == SLUICE_ROLE_ANNOTATOR && ids != NULL;
+    bool judges = bench->kind->reasons != NULL;
 
     for (int64_t row = 0; ids != NULL && row < n && (result->has_verdicts || annotates); row++) {
+        /* From a stage without reasons to keep a row is to say nothing of it: it gives verdicts
+         * only for batches in which it sets rows aside. */
+        bool told = result->has_verdicts && (judges || result->verdicts[row].reason != 0);
+        if (!told && !annotates) {
+            continue;
+        }
         if (!begin_record(outcome, ids[row])) {
             return;
         }
-        if (result->has_verdicts) {
+        if (told) {
             print_verdict(&outcome->text, bench, &result->verdicts[row]);
             buf_puts(&outcome->text, annotates ? "; " : "");
         }

@@ -57,6 +57,7 @@ struct child {
     const char *dump;    /* or NULL */
     bool elsewhere;      /* in another folder, with another environment */
     bool counted;        /* without the allocator's caches: what is in use is exact */
+    bool aside;          /* how an ordinary run ends is for another check to say */
 };
 
 /* Another environment than ours: a second run in it must not differ. */
@@ -240,6 +241,14 @@ static enum kit_verdict judge(struct parent *parent, const struct child *child, 
         (done == 1 + KIT_FAILED || (in_time && WIFEXITED(status) && WEXITSTATUS(status) == 0))) {
         buf_puts(message, report->message);
         return (enum kit_verdict)(done - 1);
+    }
+    if (child->aside) {
+        buf_puts(message, "an ordinary run does not come to an end, see 'runs'");
+        return KIT_SKIPPED;
+    }
+    if (done > 1 + KIT_SKIPPED) {
+        buf_puts(message, "it overwrites memory that this process shares with another one");
+        return KIT_FAILED;
     }
     last_words(child, said);
     if (!in_time) {
@@ -441,6 +450,7 @@ static bool wanted(const struct parent *parent, const struct kit_check *check)
 static sluice_status run_stage(struct parent *parent, const char *stage, struct sluice_error *err)
 {
     enum kit_verdict runs = KIT_PASSED; /* of the check that others build on */
+    bool outside = false;               /* the stage is a danger to others */
     struct buf why = BUF_INIT;
     sluice_status status = SLUICE_OK;
 
@@ -452,7 +462,9 @@ static sluice_status run_stage(struct parent *parent, const char *stage, struct 
             continue;
         }
         parent->ms = 0;
-        if (runs == KIT_FAILED && (check->flags & KIT_FIRST) == 0) {
+        if (outside) {
+            buf_puts(&message, "it reaches out of its process, see 'outside'");
+        } else if (runs == KIT_FAILED && (check->flags & KIT_FIRST) == 0) {
             buf_puts(&message, "an ordinary run fails, see 'runs'");
         } else if (runs == KIT_SKIPPED && (check->flags & KIT_FIRST) == 0) {
             buf_puts(&message, buf_str(&why));
@@ -461,9 +473,11 @@ static sluice_status run_stage(struct parent *parent, const char *stage, struct 
         } else {
             struct child child = { .check = check->name,
                                    .stage = stage,
-                                   .counted = (check->flags & KIT_COUNTS) != 0 };
+                                   .counted = (check->flags & KIT_COUNTS) != 0,
+                                   .aside = (check->flags & KIT_ASIDE) != 0 };
             status = run_child(parent, &child, &verdict, &message, err);
         }
+        outside = outside || ((check->flags & KIT_ASIDE) != 0 && verdict == KIT_FAILED);
         if (strcmp(check->name, "runs") == 0) {
             runs = verdict;
             buf_puts(&why, buf_str(&message));

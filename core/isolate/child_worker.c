@@ -1,4 +1,5 @@
 /* A worker in the child: a thread that serves the calls of one. See childInt.h. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +7,8 @@
 #include "isolate/childInt.h"
 #include "isolate/flat.h"
 #include "plugin/stage_state.h"
+
+#define UNPLUGGED 113 /* exit status */
 
 struct worker {
     struct child *child;
@@ -249,6 +252,10 @@ static void *worker_main(void *ctx)
                 worker->stack);
     while (channel_receive(worker->channel.fd, &packet, NULL, NULL, &fd, false) == 1 &&
            serve(worker, &packet, fd)) {
+    }
+    /* A stage has closed what is not its own: nobody would hear of anything any more. */
+    if (fcntl(worker->channel.fd, F_GETFD) < 0) {
+        _exit(UNPLUGGED);
     }
     /* The parent hung up without closing: it is gone, or gave the worker up after an error. */
     stage_worker_close(worker->worker);

@@ -185,7 +185,8 @@ static void read_complaints(struct process *process)
     char piece[512];
     ssize_t n;
 
-    while ((n = read(process->complaints, piece, sizeof piece)) > 0) {
+    /* More than a pipe holds: a child that never stops complaining is not waited for. */
+    for (int k = 0; k < 256 && (n = read(process->complaints, piece, sizeof piece)) > 0; k++) {
         size_t room = sizeof process->words;
         size_t got = (size_t)n;
         size_t kept = process->n_words + got > room ? room - got : process->n_words;

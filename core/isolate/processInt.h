@@ -19,6 +19,7 @@ struct process {
     _Atomic uint64_t serials; /* given to workers */
     char *scratch;
     pthread_mutex_t serving; /* over receiving from service */
+    uint32_t logged;         /* lines; under it */
     _Atomic bool service_gone;
     pthread_mutex_t lock; /* over what follows */
     uint64_t late;        /* the worker whose call took too long; 0 = none */

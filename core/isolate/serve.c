@@ -15,6 +15,8 @@
 #define GRACE_NS UINT64_C(2000000000) /* for a stage to hear of a cancellation */
 #define STEP_NS UINT64_C(500000000)   /* a longer wait means that this process stood still */
 #define NONSENSE "an answer that makes no sense"
+#define SERVED_AT_ONCE 512 /* packets, more than a socket holds: a child that never stops waits */
+#define LOG_MOST 20000u    /* lines of a child */
 
 static uint64_t now_ns(void)
 {
@@ -47,10 +49,16 @@ static void serve_log(struct process *process, const struct packet *packet, char
                     : packet->arg > SLUICE_LOG_ERROR ? SLUICE_LOG_ERROR
                                                      : (int32_t)packet->arg;
 
-    if (services->log != NULL) {
-        utf8_clean(text);
-        services->log(services->ctx, level, process->host.stage, text);
+    if (services->log == NULL || process->logged > LOG_MOST) {
+        return;
     }
+    if (process->logged++ == LOG_MOST) {
+        services->log(services->ctx, SLUICE_LOG_WARN, process->host.stage,
+                      "it logs too much; what more this process has to say is left out");
+        return;
+    }
+    utf8_clean(text);
+    services->log(services->ctx, level, process->host.stage, text);
 }
 
 /* What a child can't read by itself it does not get through its parent: files about processes,
@@ -136,15 +144,17 @@ static bool serve_packet(struct process *process, const struct packet *packet, c
     }
 }
 
-/* Serves what waits; false = the child talks nonsense. */
+/* Serves what waits, but not for long: the caller has an eye on the time. false = the child talks
+ * nonsense. */
 static bool serve(struct process *process)
 {
     bool sane = true;
+    bool long_enough = false;
 
     if (pthread_mutex_trylock(&process->serving) != 0) {
         return true;
     }
-    while (sane && !process->service_gone) {
+    for (int k = 0; sane && !process->service_gone && !long_enough; k++) {
         char data[CHANNEL_INLINE_MAX + 1];
         struct packet packet;
         size_t n = CHANNEL_INLINE_MAX;
@@ -154,6 +164,7 @@ static bool serve(struct process *process)
         }
         process->service_gone = got < 0;
         sane = got < 0 || serve_packet(process, &packet, data, n);
+        long_enough = k >= SERVED_AT_ONCE || (got > 0 && packet.op == OP_FILE);
     }
     pthread_mutex_unlock(&process->serving);
     return sane;

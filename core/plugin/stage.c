@@ -46,7 +46,10 @@ static sluice_status error_end(const struct stage *stage, sluice_status status,
         char copy[sizeof err->field];
         int64_t row = err->row;
         memcpy(copy, field, sizeof copy);
-        error_set(err, known, "it failed with status %d and left no message", (int)status);
+        error_set(err, known,
+                  known == SLUICE_E_NOMEM ? "it has not enough memory (status %d, no message)"
+                                          : "it failed with status %d and left no message",
+                  (int)status);
         memcpy(err->field, copy, sizeof copy);
         err->row = row;
     }

@@ -1,15 +1,21 @@
-# readme.pl - runs the examples of a Markdown file: see readme.sh.
+# readme.pl - runs the examples of a Markdown file: see readme.sh, guides.sh.
 #
-#   perl readme.pl README.md [--update]
+#   perl readme.pl README.md [--in FOLDER] [--update]
 #
 # ```console blocks are what a terminal shows: lines behind "$ " are commands (lines behind "> " go
 # on with them, as in a here-document), the lines below are their output, standard error behind
-# standard output, without progress. A line "…" stands for any number of lines. ```lua blocks that
-# begin with "-- NAME.lua" are files. Everything runs in one shell, in order.
+# standard output, without progress. A line "…" stands for any number of lines. ```LANGUAGE file=NAME
+# blocks are files, and so are ```lua blocks that begin with "-- NAME.lua"; those in Python are compiled
+# where there is a python3 (PYTHON). ```LANGUAGE part=NAME is a part of a file, as it stands there. Every
+# block is one of these. Everything runs in one shell, in order.
 use strict;
 use warnings;
 
-my ($path, $update) = @ARGV;
+my $path = shift;
+my $folder = @ARGV && $ARGV[0] eq '--in' ? (splice @ARGV, 0, 2)[1] : '.';
+my $update = shift;
+my ($page) = $path =~ m{([^/]*)$}; # its name in messages
+my $FOLDER = 'guide';              # like README.md's folder `tour`, where it may stand doesn't matter
 open my $in, '<', $path or die "readme: cannot read $path: $!\n";
 my @lines = <$in>;
 close $in;
@@ -17,17 +23,31 @@ chomp @lines;
 
 # Blocks: { kind, first line, last line } (the fences), commands: { text, expected lines, place }.
 my @commands;
+my @checks; # of files and parts
 my $script = '';
 my $n = 0;
 for (my $i = 0; $i < @lines; $i++) {
-    next if $lines[$i] !~ /^```(console|lua)$/;
-    my $kind = $1;
+    next if $lines[$i] !~ /^```(.*)$/;
+    my $info = $1;
     my $first = ++$i;
     $i++ while $i < @lines && $lines[$i] ne '```';
     my @block = @lines[$first .. $i - 1];
-    if ($kind eq 'lua') {
+    my $kind = $info =~ s/^lua$// ? 'file' : $info =~ s/^\w+ (file|part)=(?=\S+$)// ? $1 : $info eq 'console' ? $info : '';
+    die "readme: line $first: a block must be ```console, ```LANGUAGE file=NAME or ```LANGUAGE part=NAME\n" if $kind eq '';
+    if ($kind eq 'file' && $info eq '') {
         die "readme: line $first: the first line of a lua block must be -- NAME.lua\n" if !@block || $block[0] !~ /^-- (\w+\.lua)/;
-        $script .= "cat >$1 <<'END OF FILE'\n" . join("\n", @block) . "\nEND OF FILE\n";
+        $info = $1;
+    }
+    if ($kind ne 'console') {
+        my ($folder) = $info =~ m{^(.*)/};
+        my $text = "<<'END OF FILE'\n" . join("\n", @block) . "\nEND OF FILE\n";
+        push @checks, { line => $first, name => $info, from => $n, kind => $kind };
+        my $check = "check.$#checks";
+        $script .= "mkdir -p $folder\n" if $kind eq 'file' && defined $folder;
+        $script .= $kind eq 'file' ? "cat >$info $text" : "cat >\"\$README_HERE/$check.part\" ${text}cat $info >\"\$README_HERE/$check.whole\"\n";
+        # Compiled, not run: what it imports may not be there.
+        $script .= "\${PYTHON:-python3} -m py_compile $info 2>\"\$README_HERE/$check.said\" || [ \$? = 127 ] || : >\"\$README_HERE/$check.bad\"\n"
+            if $kind eq 'file' && $info =~ /\.py$/;
         next;
     }
     for (my $k = 0; $k < @block;) {
@@ -51,7 +71,7 @@ die "readme: no examples\n" if $n == 0;
 my $here = `pwd`;
 chomp $here;
 open my $shell, '|-', 'sh' or die "readme: cannot start a shell: $!\n";
-print $shell "README_HERE='$here'\n$script";
+print $shell "README_HERE='$here'\ncd $folder\n$script";
 close $shell;
 
 sub slurp {
@@ -65,15 +85,18 @@ sub slurp {
 # What may differ goes.
 sub normal {
     my ($line) = @_;
-    $line =~ s{(?:/[\w.+-]+)+/tour\b}{TOUR}g;
+    $line =~ s{(?:/[\w.+-]+)+/(?:tour|$FOLDER)\b}{TOUR}g;
     $line =~ s/part-(\d+)-[0-9a-f]{12}/part-$1-KEY/g;
+    $line =~ s{quarantine/[0-9a-f]{16}}{quarantine/KEY}g;
     $line =~ s/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/TIME/g;
     $line =~ s/\bBound by .*/BOUND/;
     $line =~ s/\b\d+ workers?\b/WORKERS/g;
+    $line =~ s/^\s*\d[\d.]* s: \d+ documents\/s.*/SPEED/;
     $line =~ s/, busy \d+ % of the time//;
     $line =~ s/: \d[\d.]* [kMG]?B\/s;/;/;
     $line =~ s/\b\d[\d.]* (?:[kMG]?B|Mtok)\/s//g;
     $line =~ s/\b\d[\d.:]* (?:s|min|ms)\b/TIME/g;
+    $line =~ s/^\d+ passed, 0 failed, \d+ skipped$/PASSED/; # checks may be added
     $line =~ s/ <?\d[\d.]* %$//;
     $line =~ s/\s+/ /g;
     $line =~ s/^ | $//g;
@@ -100,11 +123,23 @@ sub matches {
 }
 
 my $failed = 0;
+for my $k (0 .. $#checks) {
+    my $check = $checks[$k];
+    my $what = '';
+    if ($check->{kind} eq 'part') {
+        $what = "this does not stand in $check->{name}" if index("\n" . slurp("check.$k.whole"), "\n" . slurp("check.$k.part")) < 0;
+    } elsif (-e "check.$k.bad") {
+        $what = "$check->{name} does not compile: " . slurp("check.$k.said");
+    }
+    next if $what eq '';
+    print "$page:$check->{line}: $what\n";
+    $failed++;
+}
 # What the page names must be there.
 for my $i (0 .. $#lines) {
     for my $name ($lines[$i] =~ m{`((?:core|plugins|scripts|sdk|tests|pkg)/[\w./-]*)`}g) {
         next if -e "$ENV{SRC}/$name";
-        print "README.md:", $i + 1, ": there is no $name\n";
+        print "$page:", $i + 1, ": there is no $name\n";
         $failed++;
     }
 }
@@ -117,7 +152,7 @@ for my $k (reverse 0 .. $#commands) {
         splice @lines, $command->{from}, $command->{to} - $command->{from}, @actual;
         next;
     }
-    print "README.md:$command->{line}: \$ $command->{text}\n  expected:\n", map({ "    $_\n" } @{$command->{expected}}), "  came:\n", map({ "    $_\n" } @actual);
+    print "$page:$command->{line}: \$ $command->{text}\n  expected:\n", map({ "    $_\n" } @{$command->{expected}}), "  came:\n", map({ "    $_\n" } @actual);
 }
 if ($update && $failed) {
     open my $out, '>', $path or die "readme: cannot write $path: $!\n";

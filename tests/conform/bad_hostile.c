@@ -101,7 +101,7 @@ static void *log_on(void *arg)
     const struct bad_shared *shared = arg;
 
     while (forever) {
-        shared->api->log(shared->host, SLUICE_LOG_DEBUG, "and on");
+        shared->api->log(shared->host, SLUICE_LOG_WARN, "and on");
     }
     return NULL;
 }

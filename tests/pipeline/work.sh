@@ -53,6 +53,8 @@ done
 kill -9 "$first"
 wait "$second" || { cat work2.out >&2; fail 'the worker that was left'; }
 wait "$first" 2>/dev/null || true
+# What it was writing stays until somebody cleans up.
+expect 0 "$SLUICE" gc "$TMP/killed.run"
 same alone killed 'datasets after a worker was killed'
 same alone.run/tasks killed.run/tasks 'task records after a worker was killed'
 

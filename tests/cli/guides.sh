@@ -1,0 +1,32 @@
+# guides.sh - runs every example of the guides in sdk/guides against an installed tree, each guide in a folder of its own, and compares what it
+# shows with what comes, as readme.sh does.
+# GUIDES_UPDATE=1 tests/run guides writes examples that differ anew (then look at the changes).
+# time limit: 300
+. "$SRC/tests/conform/scaffold_kit"
+
+for tool in make gcc pkg-config; do command -v "$tool" >/dev/null || skip "no $tool"; done
+unset MAKEFLAGS MAKELEVEL MFLAGS
+installed
+COLUMNS=100
+export COLUMNS
+status=0
+for page in "$SRC"/sdk/guides/*.md; do
+    name=$(basename "$page" .md)
+    [ "$name" != README ] || continue
+    mkdir -p "$TMP/$name/guide"
+    (
+        cd "$TMP/$name"
+        HOME=$TMP/$name
+        export HOME
+        perl "$SRC/tests/cli/readme.pl" "$page" --in guide ${GUIDES_UPDATE:+--update}
+    ) >"$name.log" 2>&1 || status=1
+    # Two at once would be faster, but the other tests are the second one.
+    sed "s/^\([0-9]* examples\)/$name: \1/" "$name.log"
+done
+# The index names every guide, and no other.
+ls "$SRC/sdk/guides" | grep -v '^README.md$' >there
+sed -n 's/^- \[.*\](\([a-z-]*\.md\)).*/\1/p' "$SRC/sdk/guides/README.md" | sort | diff - there || status=1
+# Links lead to files.
+(cd "$SRC/sdk/guides" && perl -ne 'print "$ARGV: $1\n" if /\]\((?!http|#)([^)#]+)/ && !-e $1' ./*.md) >dead
+if [ -s dead ]; then cat dead; status=1; fi
+exit $status
