@@ -16,6 +16,9 @@
 
 /* Bytes that loading a plugin may take: its code and tables, and what its libraries set up. */
 #define PROBE_MEMORY ((uint64_t)8 << 30)
+/* Bytes that a stage may take if the pipeline doesn't say: what the run was given, within these. */
+#define CHILD_MEMORY_LEAST ((uint64_t)512 << 20)
+#define CHILD_MEMORY_MOST ((uint64_t)4 << 30)
 
 /* ---- the parent's side ---- */
 
@@ -191,6 +194,11 @@ sluice_status isolation_twin(void *ctx, const struct registry_entry *entry,
     char *script = NULL;
     sluice_status status;
 
+    if (limits.memory == 0) {
+        limits.memory = session->options.memory < CHILD_MEMORY_LEAST  ? CHILD_MEMORY_LEAST
+                        : session->options.memory > CHILD_MEMORY_MOST ? CHILD_MEMORY_MOST
+                                                                      : session->options.memory;
+    }
     TRY(begin(session, err));
     if (entry->plugin != NULL) {
         target.plugin = entry->plugin->path;

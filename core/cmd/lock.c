@@ -29,6 +29,21 @@ static sluice_status write_lock(const struct session *session, const char *path,
     return status;
 }
 
+static void print_counts(const char *path, const json_t *used)
+{
+    static const char *const lists[] = { "script", "plugin", "file" };
+
+    printf("%s: ", path);
+    for (size_t k = 0; k < 3; k++) {
+        char name[16];
+        size_t n;
+        snprintf(name, sizeof name, "%ss", lists[k]);
+        n = json_array_size(json_object_get(used, name));
+        printf("%zu %s%s", n, n == 1 ? lists[k] : name, k < 2 ? ", " : "");
+    }
+    printf("; sluice run --locked accepts nothing else\n");
+}
+
 int cmd_lock(int argc, char **argv)
 {
     static const char *const usage = "sluice lock PIPELINE.lua [name=value ...] [options]";
@@ -66,10 +81,7 @@ int cmd_lock(int argc, char **argv)
         puts(line == NULL ? "" : line);
         free(line);
     } else {
-        printf("%s: %zu scripts, %zu plugins, %zu files; sluice run --locked accepts nothing else\n", path,
-               json_array_size(json_object_get(session.used, "scripts")),
-               json_array_size(json_object_get(session.used, "plugins")),
-               json_array_size(json_object_get(session.used, "files")));
+        print_counts(path, session.used);
     }
     session_close(&session);
     free(path);

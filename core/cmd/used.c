@@ -204,18 +204,24 @@ static sluice_status check_entry(const json_t *list, const json_t *entry, const 
 {
     const json_t *locked;
     const char *path = member(entry, "path");
+    char found[700];
 
     if (accepted(list, entry, names, &locked)) {
         return SLUICE_OK;
     }
-    return error_set(err, SLUICE_E_CONFIG,
-                     "--locked: %s %s%s%s%s%s%s has the SHA-256 %.16s…, %s %s%s%s; check what "
-                     "changed, then run sluice lock again",
-                     what, member(entry, names[0]), names[1] == NULL ? "" : "'s ",
-                     names[1] == NULL ? "" : member(entry, names[1]), path[0] == '\0' ? "" : " (",
-                     path, path[0] == '\0' ? "" : ")", member(entry, "sha256"), lock_path,
-                     locked == NULL ? "doesn't have it" : "has ",
-                     locked == NULL ? "" : "another: ", locked == NULL ? "" : member(locked, "sha256"));
+    snprintf(found, sizeof found, "%s%s%s%s%s%s", member(entry, names[0]),
+             names[1] == NULL ? "" : "'s ", names[1] == NULL ? "" : member(entry, names[1]),
+             path[0] == '\0' ? "" : " (", path, path[0] == '\0' ? "" : ")");
+    return locked == NULL
+               ? error_set(err, SLUICE_E_CONFIG,
+                           "--locked: %s does not list %s %s; if that is right, run sluice lock "
+                           "again",
+                           lock_path, what, found)
+               : error_set(err, SLUICE_E_CONFIG,
+                           "--locked: %s %s has the SHA-256 %.16s…, expected %.16s… as in %s; check "
+                           "what changed, then run sluice lock again",
+                           what, found, member(entry, "sha256"), member(locked, "sha256"),
+                           lock_path);
 }
 
 sluice_status used_check(const json_t *used, const char *lock_path, struct sluice_error *err)

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "conform/kitInt.h"
+#include "run/pool.h"
 
 struct outside {
     struct kit *kit;
@@ -20,6 +21,7 @@ struct outside {
     _Atomic int listener;   /* where the held calls come from; -1 = not yet, -2 = never */
     _Atomic int done;
     struct kit_outcome outcome;
+    pthread_barrier_t start;
 };
 
 /* ---- which calls are held ---- */
@@ -201,9 +203,8 @@ static void answer(struct outside *outside, int listener)
 
 /* ---- the two threads ---- */
 
-static void *run_watched(void *ctx)
+static void run_watched(struct outside *outside)
 {
-    struct outside *outside = ctx;
     struct kit_bench_options options = { 0 };
     struct kit_bench bench;
     int listener = watch_thread();
@@ -217,7 +218,6 @@ static void *run_watched(void *ctx)
         kit_bench_close(&bench);
     }
     atomic_store(&outside->done, 1);
-    return NULL;
 }
 
 /* Until the thread is done, and what it left running has nothing to say for a moment. */
@@ -240,26 +240,47 @@ static void supervise(struct outside *outside)
     }
 }
 
+/* Both wait for each other, so that each is on a thread of its own. */
+static sluice_status one_side(void *ctx, void *state, uint32_t i, bool *taken,
+                              struct sluice_error *err)
+{
+    struct outside *outside = ctx;
+
+    (void)state;
+    (void)taken;
+    (void)err;
+    pthread_barrier_wait(&outside->start);
+    if (i == 0) {
+        run_watched(outside);
+    } else {
+        supervise(outside);
+    }
+    return SLUICE_OK;
+}
+
 void check_outside(struct kit *kit)
 {
     struct outside outside = { .kit = kit, .listener = -1 };
-    pthread_t thread;
+    const struct pool_job job = { .ctx = &outside, .n = 2, .n_threads = 2, .run = one_side };
+    struct sluice_error err = ERROR_INIT;
+    bool drained;
 
     if (realpath(kit->scratch, outside.scratch) == NULL) {
         kit_fail(kit, "the kit's own folder %s is not there", kit->scratch);
         return;
     }
-    kit_outcome_init(&outside.outcome);
-    if (pthread_create(&thread, NULL, run_watched, &outside) != 0) {
+    if (pthread_barrier_init(&outside.start, NULL, 2) != 0) {
         kit_fail(kit, "the kit can't start a thread");
         return;
     }
-    supervise(&outside);
-    pthread_join(thread, NULL);
-    if (atomic_load(&outside.listener) < 0) {
+    kit_outcome_init(&outside.outcome);
+    if (pool_run(&job, &drained, &err) != SLUICE_OK) {
+        kit_fail(kit, "%s", err.message);
+    } else if (atomic_load(&outside.listener) < 0) {
         kit_skip(kit, "this system does not let a process watch its own system calls");
     } else {
         close(atomic_load(&outside.listener));
     }
     kit_outcome_deinit(&outside.outcome);
+    pthread_barrier_destroy(&outside.start);
 }

@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "conform/kitInt.h"
+#include "isolate/guards.h"
 
 #define REPORT_FD 3
 #define WORDS_MAX 256
+#define MEMORY ((uint64_t)4 << 30) /* of a check; four times as much with --thorough */
 
 /* For the handlers of memory faults and of fork, which have no argument. */
 static struct kit_report *the_report;
@@ -264,9 +266,13 @@ static bool parse(int argc, char **argv, struct kit *kit, struct words *words)
            kit->scratch != NULL;
 }
 
-static void settle(void)
+static void settle(const struct kit *kit)
 {
     struct rlimit no_core = { 0, 0 };
+    struct sluice_error err = ERROR_INIT;
+
+    /* A stage that takes all memory there is takes it from everybody. */
+    (void)!guards_limit_memory(kit->options.thorough ? 4 * MEMORY : MEMORY, &err);
 
     setrlimit(RLIMIT_CORE, &no_core);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -325,7 +331,7 @@ int kit_child(int argc, char **argv, void (*catch_faults)(void (*handler)(const 
     }
     close(REPORT_FD);
     kit.report = the_report;
-    settle();
+    settle(&kit);
     catch_faults(on_fault);
     run(&kit, &words);
     unload(&kit);

@@ -29,10 +29,10 @@ void kit_outcome_deinit(struct kit_outcome *outcome)
 
 /* ---- values ---- */
 
-static void print_bytes(struct buf *out, const char *bytes, size_t n)
+static void print_start(struct buf *out, const char *bytes, size_t n, size_t most)
 {
     char hex[33];
-    size_t shown = n < 60 ? n : 60;
+    size_t shown = n < most ? n : most;
 
     buf_putc(out, '"');
     for (size_t i = 0; i < shown; i++) {
@@ -50,6 +50,11 @@ static void print_bytes(struct buf *out, const char *bytes, size_t n)
         hash_hex(hash_bytes(bytes, n), hex);
         buf_printf(out, "...(%zu bytes, %.8s)", n, hex);
     }
+}
+
+static void print_bytes(struct buf *out, const char *bytes, size_t n)
+{
+    print_start(out, bytes, n, 60);
 }
 
 static void print_number(struct buf *out, double value)
@@ -183,7 +188,7 @@ static void print_verdict(struct buf *out, const struct kit_bench *bench,
     if (verdict->reason == SLUICE_VERDICT_BAD) {
         buf_puts(out, "quarantined ");
         if (verdict->dup_of != NULL) {
-            print_bytes(out, verdict->dup_of, (size_t)verdict->dup_of_length);
+            print_start(out, verdict->dup_of, (size_t)verdict->dup_of_length, 300);
         }
         return;
     }
@@ -331,7 +336,7 @@ void kit_outcome_add(struct kit_outcome *outcome, const struct kit_bench *bench,
         buf_printf(&outcome->bad,
                    "bad record %llu..%llu %s: ", (unsigned long long)result->bad[k].begin,
                    (unsigned long long)result->bad[k].end, result->bad[k].reason);
-        print_bytes(&outcome->bad, result->bad[k].detail, strlen(result->bad[k].detail));
+        print_start(&outcome->bad, result->bad[k].detail, strlen(result->bad[k].detail), 300);
         buf_putc(&outcome->bad, '\n');
     }
     add_marks(outcome, result);

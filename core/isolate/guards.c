@@ -53,7 +53,7 @@ static void lower(int resource, uint64_t to)
     }
 }
 
-static sluice_status limit_memory(uint64_t memory, struct sluice_error *err)
+sluice_status guards_limit_memory(uint64_t memory, struct sluice_error *err)
 {
     uint64_t space;
     uint64_t data;
@@ -334,7 +334,7 @@ static sluice_status drop_capabilities(struct sluice_error *err)
 
 sluice_status guards_apply(const struct guards_grant *grant, struct sluice_error *err)
 {
-    TRY(limit_memory(grant->memory, err));
+    TRY(guards_limit_memory(grant->memory, err));
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return error_errno(err, errno, "cannot give up rights in a child process");
     }

@@ -16,6 +16,9 @@ struct guards_grant {
  * (guards_describe tells); one that it has and refuses is an error. */
 sluice_status guards_apply(const struct guards_grant *, struct sluice_error *err) MUST_USE;
 
+/* The limit of memory alone, and no dumps. */
+sluice_status guards_limit_memory(uint64_t memory, struct sluice_error *err) MUST_USE;
+
 /* What this kernel offers, in words. Returns text. */
 const char *guards_describe(char *text, size_t n);
 

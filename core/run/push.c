@@ -639,11 +639,48 @@ static sluice_status push_writer(struct chain *chain, const struct op *op, struc
     return status;
 }
 
+/* A row-local transform knows no rows but those of its batch: what it gives comes from them. */
+static sluice_status check_origin(const struct chain *chain, const struct op *op,
+                                  const struct batch *batch, struct sluice_error *err)
+{
+    const struct op *from = chain->phase->ops[op->inputs[0]];
+    int32_t slot = schema_find(&op->out, "_origin");
+    uint64_t first = UINT64_MAX;
+    uint64_t last = 0;
+
+    if (slot < 0 || op->kind_of->mode != SLUICE_MODE_STATELESS || chain->result.n_batches == 0) {
+        return SLUICE_OK;
+    }
+    for (int64_t k = 0; k < batch->n_rows; k++) {
+        uint64_t row = row_number(from, batch, batch->rows == NULL ? k : batch->rows[k]);
+        first = row < first ? row : first;
+        last = row > last ? row : last;
+    }
+    for (uint32_t i = 0; i < chain->result.n_batches; i++) {
+        const struct ArrowArray *array = &chain->result.batches[i];
+        const struct ArrowArray *origin = slot < array->n_children ? array->children[slot] : NULL;
+        const struct ArrowArray *values =
+            origin != NULL && origin->n_children == 1 ? origin->children[0] : origin;
+        const uint64_t *rows = values == NULL ? NULL : values->buffers[1];
+        for (int64_t k = 0; rows != NULL && k < values->length; k++) {
+            if (rows[k] < first || rows[k] > last) {
+                return error_set(err, SLUICE_E_INTERNAL,
+                                 "stage '%s': (a defect of the plugin) its _origin names the row "
+                                 "%llu, it was given the rows %llu to %llu",
+                                 op->name, (unsigned long long)rows[k], (unsigned long long)first,
+                                 (unsigned long long)last);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status push_transform(struct chain *chain, const struct op *op, struct batch *batch,
                                     struct sluice_error *err)
 {
     struct batch *good = NULL;
 
+    TRY(check_origin(chain, op, batch, err));
     TRY(set_aside(chain, op, batch, &good, err));
     chain->ledger.ops[op->index].consumed += (uint64_t)good->n_rows;
     batch_unref(good);

@@ -4,8 +4,9 @@
 # time limit: 300
 . "$SRC/tests/conform/scaffold_kit"
 
+if grep -q -e -fsanitize= "$BUILD/flags"; then skip 'plugins of other people are built without sanitizers'; fi
 for tool in make gcc pkg-config; do command -v "$tool" >/dev/null || skip "no $tool"; done
-unset MAKEFLAGS MAKELEVEL MFLAGS
+unset MAKEFLAGS MAKELEVEL MFLAGS XDG_DATA_HOME
 installed
 COLUMNS=100
 export COLUMNS
@@ -13,6 +14,11 @@ status=0
 for page in "$SRC"/sdk/guides/*.md; do
     name=$(basename "$page" .md)
     [ "$name" != README ] || continue
+    # One page shows that a file can't be written; landlock_create_ruleset(2) tells whether the kernel can promise that.
+    if [ "$name" = containment ] && ! perl -e 'exit(syscall(444, 0, 0, 1) > 0 ? 0 : 1)'; then
+        echo "$name: this kernel has no Landlock"
+        continue
+    fi
     mkdir -p "$TMP/$name/guide"
     (
         cd "$TMP/$name"

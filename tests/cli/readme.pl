@@ -6,8 +6,7 @@
 # on with them, as in a here-document), the lines below are their output, standard error behind
 # standard output, without progress. A line "…" stands for any number of lines. ```LANGUAGE file=NAME
 # blocks are files, and so are ```lua blocks that begin with "-- NAME.lua"; those in Python are compiled
-# where there is a python3 (PYTHON). ```LANGUAGE part=NAME is a part of a file, as it stands there. Every
-# block is one of these. Everything runs in one shell, in order.
+# where there is a python3 (PYTHON). Every block is one of these. Everything runs in one shell, in order.
 use strict;
 use warnings;
 
@@ -23,7 +22,7 @@ chomp @lines;
 
 # Blocks: { kind, first line, last line } (the fences), commands: { text, expected lines, place }.
 my @commands;
-my @checks; # of files and parts
+my @compiled; # files in Python
 my $script = '';
 my $n = 0;
 for (my $i = 0; $i < @lines; $i++) {
@@ -32,24 +31,21 @@ for (my $i = 0; $i < @lines; $i++) {
     my $first = ++$i;
     $i++ while $i < @lines && $lines[$i] ne '```';
     my @block = @lines[$first .. $i - 1];
-    my $kind = $info =~ s/^lua$// ? 'file' : $info =~ s/^\w+ (file|part)=(?=\S+$)// ? $1 : $info eq 'console' ? $info : '';
-    die "readme: line $first: a block must be ```console, ```LANGUAGE file=NAME or ```LANGUAGE part=NAME\n" if $kind eq '';
-    if ($kind eq 'file' && $info eq '') {
+    if ($info eq 'lua') {
         die "readme: line $first: the first line of a lua block must be -- NAME.lua\n" if !@block || $block[0] !~ /^-- (\w+\.lua)/;
-        $info = $1;
+        $info = "lua file=$1";
     }
-    if ($kind ne 'console') {
-        my ($folder) = $info =~ m{^(.*)/};
-        my $text = "<<'END OF FILE'\n" . join("\n", @block) . "\nEND OF FILE\n";
-        push @checks, { line => $first, name => $info, from => $n, kind => $kind };
-        my $check = "check.$#checks";
-        $script .= "mkdir -p $folder\n" if $kind eq 'file' && defined $folder;
-        $script .= $kind eq 'file' ? "cat >$info $text" : "cat >\"\$README_HERE/$check.part\" ${text}cat $info >\"\$README_HERE/$check.whole\"\n";
+    if ($info =~ /^\w+ file=(\S+)$/) {
+        my $name = $1;
+        $script .= "mkdir -p $1\n" if $name =~ m{^(.*)/};
+        $script .= "cat >$name <<'END OF FILE'\n" . join("\n", @block) . "\nEND OF FILE\n";
+        next if $name !~ /\.py$/;
         # Compiled, not run: what it imports may not be there.
-        $script .= "\${PYTHON:-python3} -m py_compile $info 2>\"\$README_HERE/$check.said\" || [ \$? = 127 ] || : >\"\$README_HERE/$check.bad\"\n"
-            if $kind eq 'file' && $info =~ /\.py$/;
+        push @compiled, { line => $first, name => $name };
+        $script .= "\${PYTHON:-python3} -m py_compile $name 2>\"\$README_HERE/py.$#compiled\" || [ \$? = 127 ] || : >\"\$README_HERE/py.$#compiled.bad\"\n";
         next;
     }
+    die "readme: line $first: a block must be ```console or ```LANGUAGE file=NAME\n" if $info ne 'console';
     for (my $k = 0; $k < @block;) {
         die "readme: line ", $first + $k + 1, ": expected a command behind \"\$ \"\n" if $block[$k] !~ /^\$ (.*)/;
         my ($text, $at) = ($1, $first + $k);
@@ -88,6 +84,7 @@ sub normal {
     $line =~ s{(?:/[\w.+-]+)+/(?:tour|$FOLDER)\b}{TOUR}g;
     $line =~ s/part-(\d+)-[0-9a-f]{12}/part-$1-KEY/g;
     $line =~ s{quarantine/[0-9a-f]{16}}{quarantine/KEY}g;
+    $line =~ s/\b(?:[0-9a-f]{64}\b|[0-9a-f]{16}…)/SHA/g;
     $line =~ s/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/TIME/g;
     $line =~ s/\bBound by .*/BOUND/;
     $line =~ s/\b\d+ workers?\b/WORKERS/g;
@@ -123,16 +120,8 @@ sub matches {
 }
 
 my $failed = 0;
-for my $k (0 .. $#checks) {
-    my $check = $checks[$k];
-    my $what = '';
-    if ($check->{kind} eq 'part') {
-        $what = "this does not stand in $check->{name}" if index("\n" . slurp("check.$k.whole"), "\n" . slurp("check.$k.part")) < 0;
-    } elsif (-e "check.$k.bad") {
-        $what = "$check->{name} does not compile: " . slurp("check.$k.said");
-    }
-    next if $what eq '';
-    print "$page:$check->{line}: $what\n";
+for my $k (grep { -e "py.$_.bad" } 0 .. $#compiled) {
+    print "$page:$compiled[$k]{line}: $compiled[$k]{name} does not compile: ", slurp("py.$k");
     $failed++;
 }
 # What the page names must be there.
@@ -149,6 +138,7 @@ for my $k (reverse 0 .. $#commands) {
     next if matches($command->{expected}, \@actual);
     $failed++;
     if ($update) {
+        s{\Q$here/$folder\E}{/srv/$folder}g for @actual; # no page names the machine that it was written on
         splice @lines, $command->{from}, $command->{to} - $command->{from}, @actual;
         next;
     }

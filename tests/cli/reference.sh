@@ -82,6 +82,14 @@ for script in example*.lua; do
 done
 [ "$accepted" -ge 15 ] && echo 'examples are accepted'
 
+# Every command explains itself.
+"$SLUICE" --help | sed -n 's/^  \([a-z-]*\)  *[a-z].*/\1/p' >commands
+while read -r command; do
+    "$SLUICE" "$command" --help >help || echo "$command --help: status $?"
+    grep -q "^usage: sluice $command\b" help || echo "$command --help says no usage"
+done <commands
+[ "$(wc -l <commands)" -ge 20 ] && echo 'every command has --help'
+
 # A page that is out of date is found.
 sed 's/line_punct_thr/line_punct_threshold/' pages/filters.md >changed
 mv changed pages/filters.md

@@ -1,5 +1,6 @@
 /* A plugin with two faces: the process that only asks what it holds sees an honest filter, the child that is to run it something else. What that is, the file's
- * name says: faces_crash.so, faces_hang.so, faces_exit.so, faces_null.so, faces_options.so, faces_name.so, faces_role.so, faces_size.so. */
+ * name says: faces_crash.so, faces_hang.so, faces_exit.so, faces_null.so, faces_options.so, faces_name.so, faces_role.so, faces_size.so. With open_ before the name
+ * it shows that face to everybody. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -26,7 +27,8 @@ static int is(const char *face)
     static const char here;
     Dl_info info;
 
-    return runs() && dladdr(&here, &info) != 0 && strstr(info.dli_fname, face) != NULL;
+    return dladdr(&here, &info) != 0 && strstr(info.dli_fname, face) != NULL &&
+           (runs() || strstr(info.dli_fname, "open_faces") != NULL);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -56,10 +58,9 @@ static sluice_status count(void *state, const struct sluice_batch *batch, struct
 
 const struct sluice_plugin *sluice_plugin_v1(void)
 {
-    static const struct sluice_option wide[] = { { .name = "on",
-                                                   .doc = "Stored where nothing is.",
-                                                   .type = SLUICE_OPT_INT,
-                                                   .offset = 4096 } };
+    static const struct sluice_option wide[] = {
+        { .name = "on", .doc = "Stored where nothing is.", .type = SLUICE_OPT_INT, .offset = 4096 }
+    };
     static struct sluice_stage stage;
     static const struct sluice_stage *const stages[] = { &stage, NULL };
     static const struct sluice_plugin plugin = {

@@ -191,9 +191,10 @@ static void recurse(void)
     deeper(top, UINT64_MAX);
 }
 
-MISCHIEF(takes_host_memory, "Takes all memory of the host",
-         sluice_status status = host_without_end(worker->shared);
-         if (status != SLUICE_OK) { return status; });
+MISCHIEF(
+    takes_host_memory, "Takes all memory of the host",
+    sluice_status status = host_without_end(worker->shared);
+    if (status != SLUICE_OK) { return status; });
 MISCHIEF(takes_all_memory, "Takes all memory there is and never looks", trust_malloc());
 MISCHIEF(recurses_without_end, "Recurses without end", recurse());
 
@@ -330,7 +331,34 @@ static sluice_status origin_prepare(void *state, struct sluice_plan *plan, struc
 {
     sluice_status status = bad_prepare(state, plan, err);
 
+    if (status == SLUICE_OK) {
+        status = plan->add(plan, "n", "uint64", NULL, err);
+    }
     return status == SLUICE_OK ? plan->add(plan, "_origin", "uint64", NULL, err) : status;
+}
+
+/* n rows with the same number in both columns. */
+static sluice_status emit_rows(struct sluice_emit *emit, uint64_t number, int64_t n)
+{
+    struct ArrowArray columns[2];
+    struct ArrowArray out;
+
+    for (int c = 0; c < 2; c++) {
+        struct sluice_bytes bytes = { 0 };
+        for (int64_t i = 0; i < n; i++) {
+            if (!sluice_bytes_add(&bytes, &number, sizeof number)) {
+                sluice_bytes_free(&bytes);
+                return SLUICE_E_NOMEM;
+            }
+        }
+        if (sluice_make_fixed(&columns[c], n, &bytes, NULL, 0) != SLUICE_OK) {
+            return SLUICE_E_NOMEM;
+        }
+    }
+    if (sluice_make_struct(&out, n, 2, columns) != SLUICE_OK) {
+        return SLUICE_E_NOMEM;
+    }
+    return emit->batch(emit, &out);
 }
 
 /* Each row once; the bad one again and again. */
@@ -342,27 +370,29 @@ static sluice_status emits_without_end_process(void *state, const struct sluice_
 
     (void)err;
     for (int64_t k = 0; k < batch->n && status == SLUICE_OK;) {
-        struct sluice_bytes bytes = { 0 };
-        struct ArrowArray column;
-        struct ArrowArray out;
-        uint64_t origin = (uint64_t)bad_row_of(batch, k);
-        int64_t n = k == at ? 1 << 18 : 1;
-        for (int64_t i = 0; i < n; i++) {
-            if (!sluice_bytes_add(&bytes, &origin, sizeof origin)) {
-                sluice_bytes_free(&bytes);
-                return SLUICE_E_NOMEM;
-            }
-        }
-        if (sluice_make_fixed(&column, n, &bytes, NULL, 0) != SLUICE_OK ||
-            sluice_make_struct(&out, n, 1, &column) != SLUICE_OK) {
-            return SLUICE_E_NOMEM;
-        }
-        status = emit->batch(emit, &out);
+        status = emit_rows(emit, (uint64_t)bad_row_of(batch, k), k == at ? 1 << 18 : 1);
         k += k == at ? 0 : 1;
     }
     return status;
 }
 
+/* Says that an output row came from an input row that is not there. */
+static sluice_status false_origin_process(void *state, const struct sluice_batch *batch,
+                                          struct sluice_emit *emit, struct sluice_error *err)
+{
+    int64_t at = bad_row(state, batch);
+    sluice_status status = SLUICE_OK;
+
+    (void)err;
+    for (int64_t k = 0; k < batch->n && status == SLUICE_OK; k++) {
+        status = emit_rows(emit, k == at ? 70000 : (uint64_t)bad_row_of(batch, k), 1);
+    }
+    return status;
+}
+
+BAD_STAGE(false_origin, "Rows from an input row that is not there", SLUICE_ROLE_TRANSFORM,
+          SLUICE_MODE_STATELESS, NULL, bad_open, origin_prepare, bad_worker_open,
+          false_origin_process, NULL, free, free);
 BAD_STAGE(emits_without_end, "Gives rows without end", SLUICE_ROLE_TRANSFORM, SLUICE_MODE_STATELESS,
           NULL, bad_open, origin_prepare, bad_worker_open, emits_without_end_process, NULL, free,
           free);
@@ -422,4 +452,4 @@ BAD_PLUGIN("bad_hostile", &scribbles_stage, &scribbles_on_stage, &forges_stage, 
            &dangling_dup_stage, &similar_nan_stage, &dup_no_text_stage, &dup_too_long_stage,
            &reason_beyond_stage, &wild_offsets_stage, &falling_offsets_stage, &wrong_type_stage,
            &missing_column_stage, &no_buffer_stage, &short_column_stage, &emits_without_end_stage,
-           &hang_in_open_stage, &hang_in_prepare_stage, &shows_address_stage)
+           &false_origin_stage, &hang_in_open_stage, &hang_in_prepare_stage, &shows_address_stage)

@@ -32,6 +32,6 @@ end)
 bad("pattern", function() return #(("a"):rep(5000):match(("a*"):rep(40) .. "b") or "") end)
 bad("counts", function(doc) seen = seen + 1 return #doc.text end)
 bad("catches", function() while true do pcall(function() while true do end end) end end)
-bad("writes_global", function() leaked = 1 return 1 end)
+bad("writes_global", function() _G.leaked = 1 return 1 end)
 
 return M

@@ -5,7 +5,8 @@
 
 #include "sluice.h"
 
-namespace {
+namespace
+{
 
 struct config {
     const char *on;
@@ -30,7 +31,7 @@ sluice_status open_state(const sluice_host_api *, sluice_host *, const void *giv
 
 sluice_status prepare(void *shared, sluice_plan *plan, sluice_error *err)
 {
-    return plan->need(plan, 0, "text", "utf8", 0, &static_cast<state *>(shared)->text, err);
+    return plan->need(plan, 0, "text", "utf8?", 0, &static_cast<state *>(shared)->text, err);
 }
 
 sluice_status prepare_throws(void *, sluice_plan *, sluice_error *)
@@ -67,7 +68,8 @@ void close_state(void *shared)
     delete static_cast<state *>(shared);
 }
 
-sluice_stage make(const char *name, sluice_status (*prepares)(void *, sluice_plan *, sluice_error *))
+sluice_stage make(const char *name,
+                  sluice_status (*prepares)(void *, sluice_plan *, sluice_error *))
 {
     sluice_stage stage = {};
 
@@ -92,8 +94,10 @@ sluice_stage make(const char *name, sluice_status (*prepares)(void *, sluice_pla
 const sluice_stage throws = make("throws", prepare);
 const sluice_stage throws_early = make("throws_early", prepare_throws);
 const sluice_stage *const stages[] = { &throws, &throws_early, nullptr };
-const sluice_plugin plugin = { sizeof plugin, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR, 0, 0,
-                               "bad_throws",  "1.0",            "MIT",            stages, nullptr };
+const sluice_plugin plugin = {
+    sizeof plugin, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR, 0, 0, "bad_throws", "1.0",
+    "MIT",         stages,           nullptr
+};
 
 } // namespace
 

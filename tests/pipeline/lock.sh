@@ -60,7 +60,7 @@ refused 'the plugin pack' 'pack.so'
 sed '/"pack"/,/"sha256"/s/"pack"/"pick"/' kept.lock >one/p.lock
 sed -i 's/"name": "pack"/"name": "pick"/' one/p.lock
 expect 2 "$SLUICE" run one/p.lua --quiet --locked
-refused 'the plugin pack' "doesn't have it"
+refused 'does not list the plugin pack'
 hash=$(json kept.lock program.sha256)
 sed "s/$hash/$(echo "$hash" | tr 0-9a-f 1-90a-f)/" kept.lock >one/p.lock
 expect 2 "$SLUICE" run one/p.lua --quiet --locked
