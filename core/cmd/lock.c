@@ -48,8 +48,10 @@ int cmd_lock(int argc, char **argv)
 {
     static const char *const usage = "sluice lock PIPELINE.lua [name=value ...] [options]";
     static const char *const text =
-        "Writes the lock file of a pipeline: versions and SHA-256 of this program, of the script and its modules, of every\n"
-        "plugin, and of every file that an option names (models, tokenizers, word lists). `sluice run --locked` refuses\n"
+        "Writes the lock file of a pipeline: versions and SHA-256 of this program, of the script "
+        "and its modules, of every\n"
+        "plugin, and of every file that an option names (models, tokenizers, word lists). `sluice "
+        "run --locked` refuses\n"
         "anything that is not listed. Keep the file beside the script, under version control.";
     struct common common;
     struct session session;

@@ -14,7 +14,7 @@ struct session;
 struct isolate;
 
 struct session_options {
-    const char *script;  /* path of a script, or NULL: run_dir tells */
+    const char *script;      /* path of a script, or NULL: run_dir tells */
     const char *script_text; /* what stands for the file's text, or NULL */
     bool testing;            /* a script without a pipeline will do; for SESSION_GRAPH */
     const char *run_dir; /* directory or pipeline name, or NULL: .sluice/NAME beside the script */
@@ -31,8 +31,8 @@ struct session_options {
     uint64_t memory;  /* 0 = what is granted */
     uint64_t batch_bytes;
     bool fresh, lock;
-    bool read_only; /* don't write plan.json or copies */
-    bool locked;    /* refuse what the lock file does not list */
+    bool read_only;        /* don't write plan.json or copies */
+    bool locked;           /* refuse what the lock file does not list */
     const char *lock_file; /* NULL = SCRIPT with .lock in place of .lua */
     struct run_events events;
     void (*log)(void *ctx, int32_t level, const char *stage, const char *message);
@@ -56,7 +56,8 @@ struct session {
     struct run *run;
     struct isolate *isolate; /* children of isolated stages (isolate.h), or NULL */
     char *isolate_dir;       /* where they may write */
-    bool runs;               /* SESSION_RUN: they write below scratch, else below the system's folder for temporary files */
+    bool
+        runs; /* SESSION_RUN: they write below scratch, else below the system's folder for temporary files */
     _Atomic uint32_t isolate_deaths;
     struct json_t *used; /* what the plan is made of (used.h), or NULL */
     char **stored_words; /* arguments read from plan.json */

@@ -128,7 +128,8 @@ static sluice_status add_libraries(const struct session *session, json_t *list,
 
 sluice_status used_collect(const struct session *session, json_t **out, struct sluice_error *err)
 {
-    json_t *used = json_pack("{s:i, s:[], s:[], s:[]}", "format", FORMAT, "scripts", "plugins", "files");
+    json_t *used =
+        json_pack("{s:i, s:[], s:[], s:[]}", "format", FORMAT, "scripts", "plugins", "files");
     sluice_status status = used == NULL ? error_nomem(err, "the list of what a plan is made of")
                                         : add_program(session, used, err);
 
@@ -145,8 +146,8 @@ sluice_status used_collect(const struct session *session, json_t **out, struct s
             if (op->stage == NULL) {
                 continue;
             }
-            status = add_plugin(stage_entry(op->stage)->plugin, json_object_get(used, "plugins"),
-                                err);
+            status =
+                add_plugin(stage_entry(op->stage)->plugin, json_object_get(used, "plugins"), err);
             if (status == SLUICE_OK) {
                 status = add_files(op, json_object_get(used, "files"), err);
             }
@@ -186,8 +187,7 @@ static bool accepted(const json_t *list, const json_t *entry, const char *const 
     json_array_foreach(list, i, other)
     {
         if (strcmp(member(other, names[0]), member(entry, names[0])) != 0 ||
-            (names[1] != NULL &&
-             strcmp(member(other, names[1]), member(entry, names[1])) != 0)) {
+            (names[1] != NULL && strcmp(member(other, names[1]), member(entry, names[1])) != 0)) {
             continue;
         }
         *locked = other;
@@ -217,11 +217,11 @@ static sluice_status check_entry(const json_t *list, const json_t *entry, const 
                            "--locked: %s does not list %s %s; if that is right, run sluice lock "
                            "again",
                            lock_path, what, found)
-               : error_set(err, SLUICE_E_CONFIG,
-                           "--locked: %s %s has the SHA-256 %.16s…, expected %.16s… as in %s; check "
-                           "what changed, then run sluice lock again",
-                           what, found, member(entry, "sha256"), member(locked, "sha256"),
-                           lock_path);
+               : error_set(
+                     err, SLUICE_E_CONFIG,
+                     "--locked: %s %s has the SHA-256 %.16s…, expected %.16s… as in %s; check "
+                     "what changed, then run sluice lock again",
+                     what, found, member(entry, "sha256"), member(locked, "sha256"), lock_path);
 }
 
 sluice_status used_check(const json_t *used, const char *lock_path, struct sluice_error *err)

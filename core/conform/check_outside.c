@@ -77,7 +77,7 @@ static int hold(scmp_filter_ctx filter)
             }
         } else if (call->kind == SIGNALS) {
             failed = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, call->number, 1,
-                                      SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid()));
+                                      SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid(), 0));
         } else {
             failed = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, call->number, 0);
         }

@@ -158,8 +158,7 @@ int textlib_dup_ngram(lua_State *L)
         uint64_t chars = 0;
         sandbox_charge(L, 2 * question.doc->len);
         textlib_check(
-            L, text_dup_ngram(question.doc, question.n, &textlib_of(L)->scratch, &chars, err),
-            err);
+            L, text_dup_ngram(question.doc, question.n, &textlib_of(L)->scratch, &chars, err), err);
         return answer(L, &question, chars);
     }
     kept = prepare(L, question.doc, question.serial, false);

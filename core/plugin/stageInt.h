@@ -24,8 +24,8 @@ struct sluice_host { /* opaque to plugins */
 
 extern const struct sluice_host_api stage_host_api;
 
-sluice_status stage_host_init(struct sluice_host *, struct stage *,
-                              const struct stage_services *, struct sluice_error *err) MUST_USE;
+sluice_status stage_host_init(struct sluice_host *, struct stage *, const struct stage_services *,
+                              struct sluice_error *err) MUST_USE;
 void stage_host_deinit(struct sluice_host *);
 
 /* ---- instances ---- */
@@ -38,9 +38,9 @@ struct stage {
     struct sluice_host host;
     void *shared;
     bool opened, prepared, deep; /* deep: arrays are validated to the last byte */
-    bool remote;                 /* in a child process: STAGE_CRASHED and STAGE_TIMED_OUT may come */
-    size_t verdict_stride;       /* bytes from one verdict of the plugin to the next */
-    char *reason_text;           /* "a\0b\0c" */
+    bool remote;           /* in a child process: STAGE_CRASHED and STAGE_TIMED_OUT may come */
+    size_t verdict_stride; /* bytes from one verdict of the plugin to the next */
+    char *reason_text;     /* "a\0b\0c" */
     const char **reasons;
     uint32_t n_reasons;
     struct type output; /* struct<...> of the declared columns; its parts are owned */

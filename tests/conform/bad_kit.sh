@@ -16,10 +16,10 @@ cat >table <<'TABLE'
 conform/bad_throws throws runs signal 6
 conform/bad_throws throws_early runs prepare crashes with signal 6
 conform/bad_hostile scribbles runs overwrites memory
-conform/bad_hostile scribbles_on processes still run|overwrites memory|crashes with signal
+conform/bad_hostile scribbles_on processes still run|overwrites memory|crashes
 conform/bad_hostile closes_all descriptors changes the open file descriptors
 conform/bad_hostile logs_without_end runs does not return
-conform/bad_hostile logs_on processes still run|crashes with signal
+conform/bad_hostile logs_on processes still run|the check crashes
 conform/bad_hostile complains_on processes still run
 conform/bad_hostile kills_parent outside sends a signal to the process
 conform/bad_hostile executes outside runs the program /bin/true
@@ -28,8 +28,8 @@ conform/bad_hostile limits_files process_state resource limit
 conform/bad_hostile stops runs process does not return
 conform/bad_hostile takes_host_memory runs memory is used up
 conform/bad_hostile takes_all_memory runs process crashes with signal
-conform/bad_hostile recurses_without_end runs process crashes with signal
-conform/bad_hostile dangling_dup verdicts process crashes with signal
+conform/bad_hostile recurses_without_end runs process crashes
+conform/bad_hostile dangling_dup verdicts process crashes
 conform/bad_hostile similar_nan verdicts similarity outside [0, 1]
 conform/bad_hostile dup_no_text verdicts dup_of that is no UTF-8
 conform/bad_hostile dup_too_long verdicts dup_of that is no UTF-8|process crashes
@@ -70,6 +70,8 @@ lua pattern runs pattern too expensive|does not return
 lua counts runs changes its upvalue
 lua writes_global runs the global 'leaked' is assigned
 TABLE
+# A sanitizer's allocator ends the process when memory is short.
+! grep -q -e -fsanitize= "$BUILD/flags" || sed -i '/takes_.*_memory/d' table
 
 one() {
     case $1 in

@@ -128,6 +128,9 @@ native | float lib_share_e(const char *, size_t) | halts 2 | | the type of the r
 native | double lib_shar(const char *, size_t) | halts 2 | | has no function 'lib_shar'
 TABLE
 
+# A sanitizer's allocator ends the process when memory is short, and its search for leaks has an exit status of its own.
+! grep -q -e -fsanitize= "$BUILD/flags" || sed -i '/takes_.*_memory\|_without_end .*memory\| exits /d' table
+
 # ---- what they run on ----
 
 perl -e 'for my $k (0 .. 39) {
@@ -192,7 +195,7 @@ one() {
     case $1 in abi/*) call="s.plugin '$plugin'.$2 {}" ;; esac
     script "$name" docs.jsonl "${call:-s.plugin '$plugin'.$stage { on = 'CRASH-ME'${limits:+, isolate = { $limits \}} \}}"
     case $1 in lua*) cp "$SRC/tests/conform/bad_lua.lua" "$name" ;; esac
-    watch "$name" 60
+    watch "$name" 100
     IFS=, read -r status fds memory left <"$name/end"
     said=$(cat "$name/end.stderr")
     bad() {
