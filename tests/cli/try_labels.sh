@@ -1,4 +1,5 @@
 # sluice try --label: keys at a terminal label documents, the nearest to the limit first; each answer is in the file at once.
+"$PYTHON" -c 'import pty; pty.openpty()' 2>/dev/null || { echo 'no python3, or no pseudo-terminals: is /dev/pts mounted?'; exit 77; }
 "$PYTHON" - <<'END' || exit 1
 import json, os, pty, select, subprocess, sys, time
 with open("s.jsonl", "w") as out:
