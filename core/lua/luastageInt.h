@@ -25,7 +25,9 @@ enum luarole {
 
 #define ENDLESS_ROWS 4u /* so many in succession, and the script is at fault, not the data */
 /* VM instructions of a row that a watchdog found late: seconds, also where a sanitizer makes each one slow. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_THREAD__)
+#define ROW_BUDGET UINT64_C(2000000)
+#elif defined(__SANITIZE_ADDRESS__)
 #define ROW_BUDGET UINT64_C(20000000)
 #else
 #define ROW_BUDGET UINT64_C(500000000)
