@@ -88,6 +88,29 @@ void buf_printf(struct buf *buf, const char *format, ...)
     }
 }
 
+void buf_markup(struct buf *buf, const char *text, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        switch (text[i]) {
+        case '<':
+            buf_puts(buf, "&lt;");
+            break;
+        case '>':
+            buf_puts(buf, "&gt;");
+            break;
+        case '&':
+            buf_puts(buf, "&amp;");
+            break;
+        case '"':
+            buf_puts(buf, "&quot;");
+            break;
+        default:
+            buf_putc(buf, text[i]);
+            break;
+        }
+    }
+}
+
 void buf_json_string(struct buf *buf, const char *text, size_t n)
 {
     static const char hex[] = "0123456789abcdef";

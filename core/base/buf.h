@@ -27,6 +27,8 @@ void buf_putc(struct buf *, char c);
 void buf_printf(struct buf *, const char *format, ...) PRINTF_LIKE(2, 3);
 void buf_json_string(struct buf *, const char *text,
                      size_t n); /* quoted and escaped; the text must be UTF-8 */
+void buf_markup(struct buf *, const char *text,
+                size_t n); /* escaped for XML and HTML: < > & and the double quote */
 const char *buf_str(
     struct buf *); /* NUL-terminated; "" when it failed or is empty; borrowed until the next call */
 char *buf_take(struct buf *); /* gives the NUL-terminated memory; NULL when it failed */

@@ -31,35 +31,13 @@ static const char style[] =
     "var(--line)}"
     "th{color:var(--soft);font-weight:600}tr.cut td{color:var(--cut);font-weight:600}</style>";
 
-static void put_text(struct buf *out, const char *text, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        switch (text[i]) {
-        case '<':
-            buf_puts(out, "&lt;");
-            break;
-        case '>':
-            buf_puts(out, "&gt;");
-            break;
-        case '&':
-            buf_puts(out, "&amp;");
-            break;
-        case '"':
-            buf_puts(out, "&quot;");
-            break;
-        default:
-            buf_putc(out, text[i]);
-        }
-    }
-}
-
 /* A name from data: on one line, valid UTF-8, cut. */
 static void put_name(struct buf *out, const char *text)
 {
     struct buf clean = BUF_INIT;
 
     look_excerpt(&clean, text, strlen(text), 40);
-    put_text(out, buf_str(&clean), clean.size);
+    buf_markup(out, buf_str(&clean), clean.size);
     buf_deinit(&clean);
 }
 

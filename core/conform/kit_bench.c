@@ -14,31 +14,12 @@
 static sluice_status read_file(void *ctx, const char *path, const void **data, uint64_t *size,
                                struct sluice_error *err)
 {
-    struct input *input = NULL;
-    struct buf out = BUF_INIT;
-    sluice_status status = input_open(path, &input, err);
+    void *bytes = NULL;
+    sluice_status status = input_read_all(path, &bytes, size, err);
 
     (void)ctx;
-    while (status == SLUICE_OK) {
-        size_t got = 0;
-        if (!buf_reserve(&out, 1u << 20)) {
-            status = error_nomem(err, "a file");
-            break;
-        }
-        status = input_read(input, out.data + out.size, 1u << 20, &got, err);
-        if (status != SLUICE_OK || got == 0) {
-            break;
-        }
-        out.size += got;
-    }
-    input_close(input);
-    if (status != SLUICE_OK) {
-        buf_deinit(&out);
-        return status;
-    }
-    *size = out.size;
-    *data = buf_take(&out);
-    return *data == NULL ? error_nomem(err, "a file") : SLUICE_OK;
+    *data = bytes;
+    return status;
 }
 
 static void release_file(void *ctx, const void *data)

@@ -136,27 +136,14 @@ void kit_print_json(const struct kit_options *options, const struct kit_results 
 
 static void xml_text(struct buf *out, const char *text)
 {
-    for (const char *c = text; *c != '\0'; c++) {
-        switch (*c) {
-        case '<':
-            buf_puts(out, "&lt;");
-            break;
-        case '>':
-            buf_puts(out, "&gt;");
-            break;
-        case '&':
-            buf_puts(out, "&amp;");
-            break;
-        case '"':
-            buf_puts(out, "&quot;");
-            break;
-        case '\n':
-            buf_puts(out, "&#10;");
-            break;
-        default:
-            buf_putc(out, *c);
-            break;
+    for (;;) {
+        size_t line = strcspn(text, "\n");
+        buf_markup(out, text, line);
+        if (text[line] == '\0') {
+            return;
         }
+        buf_puts(out, "&#10;");
+        text += line + 1;
     }
 }
 

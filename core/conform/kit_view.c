@@ -124,30 +124,6 @@ static void *lay(struct layout *layout, const void *data, size_t n)
     return at;
 }
 
-static size_t fixed_width(const struct type *type)
-{
-    switch (type->kind) {
-    case TYPE_INT8:
-    case TYPE_UINT8:
-        return 1;
-    case TYPE_INT16:
-    case TYPE_UINT16:
-        return 2;
-    case TYPE_INT32:
-    case TYPE_UINT32:
-    case TYPE_FLOAT32:
-        return 4;
-    case TYPE_INT64:
-    case TYPE_UINT64:
-    case TYPE_FLOAT64:
-        return 8;
-    case TYPE_FIXED:
-        return (size_t)type->width;
-    default:
-        return 0;
-    }
-}
-
 /* Copies a column's buffers, and its children's. to->buffers and children are allocated with it;
  * with memory NULL only the size is found. */
 static void lay_array(struct layout *layout, const struct ArrowArray *from, const struct type *type,
@@ -178,7 +154,7 @@ static void lay_array(struct layout *layout, const struct ArrowArray *from, cons
         buffers[1] = lay(layout, from->buffers[1], (n + 7) / 8);
         break;
     default:
-        buffers[1] = lay(layout, from->buffers[1], n * fixed_width(type));
+        buffers[1] = lay(layout, from->buffers[1], n * type_width(type));
         break;
     }
     if (real) {

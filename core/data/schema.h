@@ -64,6 +64,8 @@ sluice_status type_parse(const char *text, struct type **out, struct sluice_erro
 struct type *type_copy(const struct type *); /* NULL = out of memory */
 void type_destroy(struct type *);
 bool type_equal(const struct type *, const struct type *, bool compare_nullable);
+/* Bytes of one value of a fixed-width kind; 0 for bool, text, nested and unsupported kinds. */
+size_t type_width(const struct type *);
 /* Canonical text (what type_parse reads back to an equal type). Gives; NULL = out of memory. */
 char *type_print(const struct type *);
 /* True when the engine stores such a column (TYPE_BOOL to TYPE_STRUCT, children as well). */

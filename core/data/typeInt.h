@@ -31,9 +31,6 @@ struct type_word {
 /* Indexed by enum type_kind. */
 extern const struct type_word type_words[TYPE_DICTIONARY + 1];
 
-/* Bytes of one value of a fixed-width kind; 0 for bool, text, nested and unsupported kinds. */
-size_t type_width(const struct type *);
-
 static inline bool type_is_bytes(const struct type *type)
 {
     return type->kind == TYPE_UTF8 || type->kind == TYPE_BINARY || type->kind == TYPE_JSON;

@@ -56,7 +56,7 @@ static enum shape shape_of(const struct type *type)
 static bool pile_init(struct pile *p, const struct type *type)
 {
     p->shape = shape_of(type);
-    p->width = rowcodec_width(type);
+    p->width = type_width(type);
     if (type->n_children > 0) {
         p->children = calloc(type->n_children, sizeof *p->children);
         p->views = calloc(type->n_children, sizeof(struct ArrowArray *));

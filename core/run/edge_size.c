@@ -10,7 +10,7 @@ uint64_t edge_size_fixed(const struct type *type)
         return 1;
     }
     if (type->kind != TYPE_STRUCT) {
-        return rowcodec_width(type);
+        return type_width(type);
     }
     for (uint32_t k = 0; k < type->n_children; k++) {
         uint64_t member = edge_size_fixed(type->children[k]);

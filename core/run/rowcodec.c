@@ -6,30 +6,6 @@
 #define ITEMS_ROW 0u /* with a bitmap, one by one */
 #define ITEMS_RAW 1u /* of fixed width, no nulls */
 
-size_t rowcodec_width(const struct type *type)
-{
-    switch (type->kind) {
-    case TYPE_INT8:
-    case TYPE_UINT8:
-        return 1;
-    case TYPE_INT16:
-    case TYPE_UINT16:
-        return 2;
-    case TYPE_INT32:
-    case TYPE_UINT32:
-    case TYPE_FLOAT32:
-        return 4;
-    case TYPE_INT64:
-    case TYPE_UINT64:
-    case TYPE_FLOAT64:
-        return 8;
-    case TYPE_FIXED:
-        return (size_t)type->width;
-    default:
-        return 0;
-    }
-}
-
 void varint_put(struct buf *out, uint64_t value)
 {
     char bytes[10];
@@ -94,7 +70,7 @@ static void encode_list(const struct type *type, const struct ArrowArray *a, int
     const struct ArrowArray *items = a->children[0];
     int64_t begin = offsets[row];
     size_t n = (size_t)(offsets[row + 1] - offsets[row]);
-    size_t width = rowcodec_width(type->children[0]);
+    size_t width = type_width(type->children[0]);
     size_t bitmap;
 
     varint_put(out, n);
@@ -119,7 +95,7 @@ static void encode_list(const struct type *type, const struct ArrowArray *a, int
 static void encode_value(const struct type *type, const struct ArrowArray *a, int64_t row,
                          struct buf *out)
 {
-    size_t width = rowcodec_width(type);
+    size_t width = type_width(type);
 
     if (width > 0) {
         buf_append(out, (const char *)a->buffers[1] + (size_t)row * width, width);
@@ -200,7 +176,7 @@ static sluice_status decode_value(struct cursor *c, const struct type *type,
 
 static sluice_status decode_list(struct cursor *c, const struct type *type, struct builder *builder)
 {
-    size_t width = rowcodec_width(type->children[0]);
+    size_t width = type_width(type->children[0]);
     struct builder *child = builder_child(builder, 0);
     const uint8_t *piece;
     const uint8_t *how;
@@ -227,7 +203,7 @@ static sluice_status decode_list(struct cursor *c, const struct type *type, stru
 static sluice_status decode_value(struct cursor *c, const struct type *type,
                                   struct builder *builder)
 {
-    size_t width = rowcodec_width(type);
+    size_t width = type_width(type);
     const uint8_t *piece;
     uint64_t n;
 

@@ -11,9 +11,6 @@
 #include "base/buf.h"
 #include "data/builder.h"
 
-/* Bytes of a value of a fixed-width kind; 0 for bool, text and nested kinds. */
-size_t rowcodec_width(const struct type *);
-
 /* Appends one row of n arrays (see buf_status for failure). The arrays keep the invariants of
  * columns. */
 void rowcodec_encode(const struct type *const *types, const struct ArrowArray *const *arrays,

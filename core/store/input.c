@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+
 #define READ_SIZE ((size_t)1 << 20)   /* bytes of a compressed file read at once */
 #define SKIP_SIZE ((size_t)256 << 10) /* decoded and thrown away at once: stays in the cache */
 
@@ -303,4 +305,33 @@ sluice_status input_seek(struct input *in, uint64_t raw, uint64_t decoded, struc
         in->at_end = false;
     }
     return SLUICE_OK;
+}
+
+sluice_status input_read_all(const char *path, void **data, uint64_t *size,
+                             struct sluice_error *err)
+{
+    struct input *input = NULL;
+    struct buf out = BUF_INIT;
+    sluice_status status = input_open(path, &input, err);
+
+    while (status == SLUICE_OK) {
+        size_t got = 0;
+        if (!buf_reserve(&out, READ_SIZE)) {
+            status = error_nomem(err, "a file");
+            break;
+        }
+        status = input_read(input, out.data + out.size, READ_SIZE, &got, err);
+        if (status != SLUICE_OK || got == 0) {
+            break;
+        }
+        out.size += got;
+    }
+    input_close(input);
+    if (status != SLUICE_OK) {
+        buf_deinit(&out);
+        return status;
+    }
+    *size = out.size;
+    *data = buf_take(&out);
+    return *data == NULL ? error_nomem(err, "a file") : SLUICE_OK;
 }

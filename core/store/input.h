@@ -26,6 +26,10 @@ uint64_t input_position_raw(const struct input *); /* bytes of the file eaten so
 sluice_status input_read(struct input *, void *buffer, size_t n, size_t *got,
                          struct sluice_error *err) MUST_USE;
 
+/* A whole file at once, decoded. Gives *data: free it. */
+sluice_status input_read_all(const char *path, void **data, uint64_t *size,
+                             struct sluice_error *err) MUST_USE;
+
 /* Moves forward by n decoded bytes (plain: seeks; else decodes and discards). *skipped < n only
  * at the end of the file. */
 sluice_status input_skip(struct input *, uint64_t n, uint64_t *skipped,
