@@ -85,11 +85,21 @@ one() {
     limit=60
     case "$stage $file $*" in hang* | stops* | logs_without* | *"does not return"*) limit=3 ;; esac
     set -- "$*"
-    out=$TMP/$stage.$check.${file##*/}
-    set -- "$1" test-plugin "$file"
-    [ "$stage" = - ] || set -- "$@" "$stage" --only "$check"
+    # Where three seconds do not suffice for what comes before the endless loop, thirty do.
+    if ! judge "$1" && { [ $limit = 60 ] || { limit=30 && ! judge "$1"; }; }; then
+        echo "$command: exit status $status, expected 1, check '$check' and '$1'; it said:"
+        cat "$out"
+    fi
+    echo "$stage" >>"$out.done"
+}
+# judge WORDS - whether the kit says one of them of $file, $stage and $check within $limit
+judge() {
     words=$1
+    out=$TMP/$stage.$check.${file##*/}
+    set -- - test-plugin "$file"
+    [ "$stage" = - ] || set -- "$@" "$stage" --only "$check"
     shift
+    command=$*
     status=0
     "$SLUICE" "$@" --time-limit "$limit" --quiet >"$out" 2>&1 || status=$?
     found=no
@@ -98,11 +108,7 @@ one() {
         ! tr '\n' ' ' <"$out" | grep -qF -e "$word" || found=yes
     done
     unset IFS
-    if [ "$status" != 1 ] || [ $found = no ] || ! grep -q "^FAILED .*: $check: " "$out"; then
-        echo "$*: exit status $status, expected 1, check '$check' and '$words'; it said:"
-        cat "$out"
-    fi
-    echo "$stage" >>"$out.done"
+    [ "$status" = 1 ] && [ $found = yes ] && grep -q "^FAILED .*: $check: " "$out"
 }
 run() {
     while read -r line; do
