@@ -254,7 +254,11 @@ struct sluice_plan {
      * "zstd" (the host compresses and appends .gz/.zst; NULL = none). level: 0 = default, gzip to 12, zstd to 22. */
     sluice_status (*output)(struct sluice_plan *, const char *suffix, const char *codec,
                             int32_t level, struct sluice_error *);
-    /* A fact for the manifest of every dataset downstream (tokenizer hash, eos id). key [a-z][a-z0-9_]*; json: one JSON value. */
+    /* A fact for the manifest of every dataset downstream (tokenizer hash, eos id). key [a-z][a-z0-9_]*; json: one JSON value.
+     * A writer's note `catalogue` has the host make one more file for each snapshot, for formats that want one over all shards:
+     * {"file": its name, "begin": text, "entries": suffix of an output kind, "separator": text, "end": text}. It holds begin, then
+     * the contents of the files of that kind in order of the shards, separated, then end; "@SUFFIX@" in an entry becomes the public name
+     * of the file with that suffix beside it. */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
                           struct sluice_error *);
     /* Name and type of the k-th column of a port, from 0, to take all columns: *name is "" past the end. Both are borrowed until prepare

@@ -88,6 +88,25 @@ SLUICE_INLINE int64_t sluice_row(const struct sluice_batch *batch, int64_t k)
     return batch->rows != NULL ? (int64_t)batch->rows[k] : k;
 }
 
+/* A number in the metadata of a needed column (vocab_size, eos: see tokenize), in prepare; `absent` when there is none or it is no
+ * decimal number below 2^53. */
+SLUICE_INLINE uint64_t sluice_metadata_number(struct sluice_plan *plan, uint32_t port,
+                                              int32_t index, const char *key, uint64_t absent)
+{
+    const char *text = plan->metadata(plan, port, index, key);
+    uint64_t value = 0;
+    if (text == NULL || text[0] == '\0') {
+        return absent;
+    }
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || value >= ((uint64_t)1 << 53) / 10) {
+            return absent;
+        }
+        value = value * 10 + (uint64_t)(*text - '0');
+    }
+    return value;
+}
+
 /* ---- memory ---- */
 
 struct sluice_bytes {

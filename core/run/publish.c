@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/catalogue.h"
 #include "run/ledger.h"
 #include "run/runInt.h"
 
@@ -123,6 +124,11 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
             published->shards++;
         }
         part += last[0] != '\0';
+    }
+    for (uint32_t k = 0; status == SLUICE_OK && k < op->n_notes; k++) {
+        if (strcmp(op->notes[k].key, "catalogue") == 0) {
+            status = catalogue_add(op, op->notes[k].json, snapshot, err);
+        }
     }
     if (status == SLUICE_OK) {
         snapshot->lineage = lineage_json(run);

@@ -99,38 +99,20 @@ static void pack_close(void *shared)
     free(shared);
 }
 
-/* A number of the tokens' metadata, or -1. */
-static int64_t fact(struct sluice_plan *plan, int32_t index, const char *key)
-{
-    const char *text = plan->metadata(plan, 0, index, key);
-    int64_t value = 0;
-
-    if (text == NULL || text[0] == '\0') {
-        return -1;
-    }
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || value > UINT32_MAX) {
-            return -1;
-        }
-        value = value * 10 + (*text - '0');
-    }
-    return value;
-}
-
 static sluice_status choose_pad(struct stage *stage, struct sluice_plan *plan,
                                 struct sluice_error *err)
 {
-    int64_t vocabulary = fact(plan, stage->tokens, "vocab_size");
+    uint64_t vocabulary = sluice_metadata_number(plan, 0, stage->tokens, "vocab_size", UINT64_MAX);
     int64_t id = stage->config.pad_id;
     char message[200];
 
     if (id < 0) {
-        id = fact(plan, stage->tokens, "eos");
-        id = id < 0 || id > UINT32_MAX ? 0 : id;
-    } else if (vocabulary >= 0 && id >= vocabulary) {
+        id = (int64_t)sluice_metadata_number(plan, 0, stage->tokens, "eos", 0);
+        id = id > UINT32_MAX ? 0 : id;
+    } else if ((uint64_t)id >= vocabulary) {
         snprintf(message, sizeof message,
-                 "found pad_id = %lld, expected an id below the vocabulary's size of %lld",
-                 (long long)id, (long long)vocabulary);
+                 "found pad_id = %lld, expected an id below the vocabulary's size of %llu",
+                 (long long)id, (unsigned long long)vocabulary);
         return sluice_fail(err, SLUICE_E_CONFIG, "pad_id", message);
     }
     stage->pad_id = (uint32_t)id;

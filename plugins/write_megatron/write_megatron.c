@@ -91,21 +91,6 @@ static void write_close(void *shared)
     free(shared);
 }
 
-/* vocab_size of the tokens, 0 = they don't say. */
-static uint64_t vocabulary_of(struct sluice_plan *plan, int32_t index)
-{
-    const char *text = plan->metadata(plan, 0, index, "vocab_size");
-    uint64_t value = 0;
-
-    for (; text != NULL && *text != '\0'; text++) {
-        if (*text < '0' || *text > '9' || value > UINT32_MAX) {
-            return 0;
-        }
-        value = value * 10 + (uint64_t)(*text - '0');
-    }
-    return value;
-}
-
 static sluice_status choose_dtype(struct stage *stage, struct sluice_error *err)
 {
     char message[300];
@@ -140,7 +125,17 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
 {
     struct stage *stage = shared;
     sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &stage->tokens, err);
+    int32_t mask = -1;
 
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "loss_mask", "list<uint8>", 1, &mask, err);
+    }
+    if (status == SLUICE_OK && mask >= 0) {
+        return sluice_fail(err, SLUICE_E_CONFIG, "loss_mask",
+                           "the rows have a loss mask and Megatron's indexed dataset has no place "
+                           "for one: every token would be trained on; write them with "
+                           "write_datatrove or write_mds, or leave the column out");
+    }
     stage->segments = stage->padding = -1;
     if (status == SLUICE_OK && stage->config.sequences == SEQUENCES_DOCUMENTS) {
         status = plan->need(plan, 0, "segments", "list<int32>", 1, &stage->segments, err);
@@ -149,7 +144,7 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
         status = plan->need(plan, 0, "padding", "int32", 1, &stage->padding, err);
     }
     if (status == SLUICE_OK) {
-        stage->vocabulary = vocabulary_of(plan, stage->tokens);
+        stage->vocabulary = sluice_metadata_number(plan, 0, stage->tokens, "vocab_size", 0);
         status = choose_dtype(stage, err);
     }
     if (status == SLUICE_OK) {

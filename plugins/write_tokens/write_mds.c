@@ -1,0 +1,174 @@
+/* write_mds - tokens as MosaicML streaming's shards (streaming/base/format/mds/writer.py), version 2:
+ *
+ *   X.mds        u32 samples n; u32 [n + 1] where each begins, from the start of the file; the shard's configuration as JSON; the samples
+ *   index.json   {"shards": [...], "version": 2}, made when the dataset is published (a catalogue, see sluice.h)
+ *
+ * A sample has the columns loss_mask (where the rows have one) and tokens, in this order: a u32 size of each, then each as
+ * [1 << 2 | code of the length's type] [length] [values], an array of one dimension. An array of no elements can't be said: such sequences
+ * are left out and counted in the measure `empty`. */
+#include <stdio.h>
+
+#include "token_writer.h"
+
+enum { OUTPUT_SHARD, OUTPUT_ENTRY };
+
+static const struct sluice_option options[] = {
+    TOKEN_WRITER_OPTIONS("64MiB"),
+};
+
+/* What stands in a shard and, with more, in the index: keys sorted, as json.dumps(sort_keys=True) writes it. */
+static int configuration(const struct token_stage *stage, char *out, size_t room)
+{
+    bool mask = stage->rows.mask >= 0;
+
+    return snprintf(out, room,
+                    "\"column_encodings\": [%s\"ndarray:uint%u\"], \"column_names\": "
+                    "[%s\"tokens\"], \"column_sizes\": [%snull], \"compression\": null, "
+                    "\"format\": \"mds\", \"hashes\": [], ",
+                    mask ? "\"ndarray:uint8\", " : "", stage->rows.width * 8,
+                    mask ? "\"loss_mask\", " : "", mask ? "null, " : "");
+}
+
+static sluice_status prepare(struct token_stage *stage, struct sluice_plan *plan,
+                             struct sluice_error *err)
+{
+    sluice_status status = plan->output(plan, ".mds", "none", 0, err);
+
+    (void)stage;
+    if (status == SLUICE_OK) {
+        status = plan->output(plan, ".mds.entry", "none", 0, err);
+    }
+    return status == SLUICE_OK
+               ? plan->note(plan, "catalogue",
+                            "{\"file\": \"index.json\", \"entries\": \".mds.entry\", \"begin\": "
+                            "\"{\\\"shards\\\": [\", \"separator\": \", \", \"end\": \"], "
+                            "\\\"version\\\": 2}\"}",
+                            err)
+               : status;
+}
+
+/* The head of an array of n elements; its size. */
+static uint64_t array_head(uint64_t n, unsigned char out[9])
+{
+    unsigned code = n < 1u << 8 ? 0 : n < 1u << 16 ? 1 : 2;
+
+    out[0] = (unsigned char)(1u << 2 | code);
+    memcpy(out + 1, &n, 8); /* little-endian: its first 1, 2 or 4 bytes */
+    return 1 + ((uint64_t)1 << code);
+}
+
+static sluice_status add(void *user, const uint32_t *ids, const uint8_t *mask, size_t n,
+                         struct sluice_error *err)
+{
+    struct token_writer *writer = user;
+    const struct token_rows *rows = &writer->stage->rows;
+    unsigned char head[9];
+    uint64_t head_size = array_head(n, head);
+    uint32_t sizes[2] = { (uint32_t)(head_size + n), (uint32_t)(head_size + n * rows->width) };
+    sluice_status status;
+
+    if (n > UINT32_MAX / 8) {
+        return sluice_fail(err, SLUICE_E_DATA, "tokens",
+                           "a sequence has more tokens than a sample can hold; cut it with pack");
+    }
+    status = token_add(&writer->index, &writer->data.size, sizeof writer->data.size, err);
+    if (status == SLUICE_OK) {
+        status =
+            token_add(&writer->data, mask != NULL ? sizes : sizes + 1, mask != NULL ? 8 : 4, err);
+    }
+    if (status == SLUICE_OK && mask != NULL) {
+        status = token_add(&writer->data, head, head_size, err);
+        if (status == SLUICE_OK) {
+            status = token_add(&writer->data, mask, n, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = token_add(&writer->data, head, head_size, err);
+    }
+    return status == SLUICE_OK ? token_rows_encode(rows, ids, n, &writer->data, err) : status;
+}
+
+static sluice_status end(struct token_writer *writer, struct sluice_emit *emit,
+                         struct sluice_error *err)
+{
+    uint64_t n = writer->index.size / 8;
+    const char *begins = writer->index.data;
+    struct sluice_bytes head = { 0 };
+    char shared[400];
+    char text[1200];
+    int n_shared = configuration(writer->stage, shared, sizeof shared);
+    int n_text = snprintf(text, sizeof text, "{%.*s\"size_limit\": %llu, \"version\": 2}", n_shared,
+                          shared, (unsigned long long)writer->stage->config.shard_size);
+    uint64_t base = 4 + 4 * (n + 1) + (uint64_t)n_text;
+    uint64_t bytes = base + writer->data.size;
+    uint32_t number = (uint32_t)n;
+    sluice_status status;
+
+    if (bytes > UINT32_MAX) {
+        return sluice_fail(err, SLUICE_E_DATA, "shard_size",
+                           "a shard has grown beyond 4 GiB, which its offsets can't say; give a "
+                           "smaller shard_size");
+    }
+    status = token_add(&head, &number, sizeof number, err);
+    for (uint64_t k = 0; status == SLUICE_OK && k <= n; k++) {
+        uint64_t begin = writer->data.size;
+        uint32_t offset;
+        if (k < n) {
+            memcpy(&begin, begins + 8 * k, 8);
+        }
+        offset = (uint32_t)(base + begin);
+        status = token_add(&head, &offset, sizeof offset, err);
+    }
+    if (status == SLUICE_OK) {
+        status = token_add(&head, text, (uint64_t)n_text, err);
+    }
+    if (status == SLUICE_OK) {
+        status = token_write(emit, OUTPUT_SHARD, head.data, head.size, err);
+    }
+    sluice_bytes_free(&head);
+    if (status == SLUICE_OK) {
+        status = token_write(emit, OUTPUT_SHARD, writer->data.data, writer->data.size, err);
+    }
+    n_text = snprintf(text, sizeof text,
+                      "{%.*s\"raw_data\": {\"basename\": \"@.mds@\", \"bytes\": %llu, \"hashes\": "
+                      "{}}, \"samples\": %llu, \"size_limit\": %llu, \"version\": 2, \"zip_data\": "
+                      "null}",
+                      n_shared, shared, (unsigned long long)bytes, (unsigned long long)n,
+                      (unsigned long long)writer->stage->config.shard_size);
+    return status == SLUICE_OK ? token_write(emit, OUTPUT_ENTRY, text, (uint64_t)n_text, err)
+                               : status;
+}
+
+static uint64_t size(const struct token_writer *writer)
+{
+    return writer->data.size;
+}
+
+static const struct token_format format = {
+    .mask = TOKEN_MASK_TAKEN,
+    .no_empty = true,
+    .prepare = prepare,
+    .add = add,
+    .end = end,
+    .size = size,
+};
+
+static sluice_status open_stage(const struct sluice_host_api *api, struct sluice_host *host,
+                                const void *config, void **shared, struct sluice_error *err)
+{
+    (void)api;
+    (void)host;
+    return token_writer_open(&format, config, shared, err);
+}
+
+const struct sluice_stage write_mds_stage = {
+    .size = sizeof write_mds_stage,
+    .name = "write_mds",
+    .version = "1.0",
+    .summary = "Tokens as MosaicML streaming's MDS shards with index.json",
+    .doc = "The snapshot's folder is what StreamingDataset(local = …) reads: samples with `tokens` "
+           "(uint16 or uint32) and, where the rows have one, `loss_mask`. Sequences without tokens "
+           "can't be said in MDS and are left out. A shard is held in memory until it ends.",
+    .example = "packed | s.write_mds { \"out/gold\" }",
+    TOKEN_WRITER_LIFECYCLE(open_stage),
+};
