@@ -1,12 +1,13 @@
 /* pack - documents of tokens into rows of sequence_length tokens. What goes where is packer.h's plan; this file holds the tokens of a split,
  * lays rows out and keeps the account: tokens in = tokens out, padding apart.
  *
- * Output: tokens, segments (the lengths of the pieces in a row), padding (how many tokens at the row's end are none), _origin (the input
- * row of each piece). best_fit needs a split's tokens at once and emits when it ends; concat holds one row. */
+ * Output (pack_rows.h): tokens, segments (the lengths of the pieces in a row), padding (how many tokens at the row's end are none), _origin
+ * (the input row of each piece), and loss_mask, cu_seqlens, position_ids, document_ids where they are there or asked for. best_fit needs a split's tokens at once and emits when it ends; concat holds one row. */
 #include <sluice_arrays.h>
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "pack_rows.h"
 #include "packer.h"
 
 #define BATCH_BYTES (1u << 20) /* of tokens, in an emitted batch */
@@ -14,7 +15,7 @@
 struct config {
     int64_t sequence_length, pad_id;
     int32_t strategy;
-    uint8_t pad;
+    uint8_t pad, cu_seqlens, position_ids, document_ids;
 };
 
 #define BEST_FIT 0
@@ -47,28 +48,41 @@ static const struct sluice_option options[] = {
       .min = -1,
       .max = UINT32_MAX,
       .offset = offsetof(struct config, pad_id) },
+    { .name = "cu_seqlens",
+      .doc = "Add the column cu_seqlens: where each piece of a row begins, and the row's length at "
+             "the end; padding is a piece of its own.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, cu_seqlens) },
+    { .name = "position_ids",
+      .doc = "Add the column position_ids: each token's place in its piece, from 0, also in "
+             "padding.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, position_ids) },
+    { .name = "document_ids",
+      .doc = "Add the column document_ids: the number of each token's piece in its row, from 0; -1 "
+             "for padding.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, document_ids) },
 };
 
 struct stage {
     struct config config;
     uint32_t pad_id;
-    int32_t tokens, row; /* places of the input columns */
-};
-
-/* Rows that are laid out and not yet emitted. */
-struct rows {
-    struct sluice_bytes tokens, token_ends, segments, segment_ends, origins, padding;
-    int64_t n, n_segments;
-    uint32_t filled; /* tokens of the open row */
+    int32_t tokens, row, mask; /* places of the input columns; mask -1 = absent */
+    uint32_t columns;          /* PACK_… of the output */
 };
 
 struct worker {
     const struct stage *stage;
     struct sluice_bytes tokens;  /* best_fit: of all documents of the split, in order */
+    struct sluice_bytes mask;    /* the same, a byte a token, where there is a loss mask */
     struct sluice_bytes lengths; /* uint32_t */
     struct sluice_bytes numbers; /* uint64_t: _row */
     struct packer_stream stream; /* concat */
-    struct rows rows;
+    struct pack_rows rows;
     int64_t out, pad, sequences, cut; /* measures not yet told */
 };
 
@@ -154,22 +168,20 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
         status = plan->need(plan, 0, "_row", "uint64", 0, &stage->row, err);
     }
     if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "loss_mask", "list<uint8>", 1, &stage->mask, err);
+    }
+    if (status == SLUICE_OK) {
+        stage->columns = (stage->mask >= 0 ? PACK_LOSS_MASK : 0) |
+                         (stage->config.cu_seqlens != 0 ? PACK_CU_SEQLENS : 0) |
+                         (stage->config.position_ids != 0 ? PACK_POSITION_IDS : 0) |
+                         (stage->config.document_ids != 0 ? PACK_DOCUMENT_IDS : 0);
         status = choose_pad(stage, plan, err);
     }
     if (status == SLUICE_OK && !copy_metadata(stage, plan, &metadata)) {
         status = nomem(err);
     }
     if (status == SLUICE_OK) {
-        status = plan->add(plan, "tokens", "list<uint32>", metadata.data, err);
-    }
-    if (status == SLUICE_OK) {
-        status = plan->add(plan, "segments", "list<int32>", NULL, err);
-    }
-    if (status == SLUICE_OK) {
-        status = plan->add(plan, "padding", "int32", NULL, err);
-    }
-    if (status == SLUICE_OK) {
-        status = plan->add(plan, "_origin", "list<uint64>", NULL, err);
+        status = pack_rows_declare(stage->columns, metadata.data, plan, err);
     }
     sluice_bytes_free(&metadata);
     return status;
@@ -177,119 +189,23 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
 
 /* ---- rows ---- */
 
-static void rows_deinit(struct rows *rows)
-{
-    sluice_bytes_free(&rows->tokens);
-    sluice_bytes_free(&rows->token_ends);
-    sluice_bytes_free(&rows->segments);
-    sluice_bytes_free(&rows->segment_ends);
-    sluice_bytes_free(&rows->origins);
-    sluice_bytes_free(&rows->padding);
-    memset(rows, 0, sizeof *rows);
-}
-
-/* Offsets begin with 0. */
-static int rows_begin(struct rows *rows)
-{
-    static const int32_t zero = 0;
-
-    return rows->token_ends.size > 0 || (sluice_bytes_add(&rows->token_ends, &zero, sizeof zero) &&
-                                         sluice_bytes_add(&rows->segment_ends, &zero, sizeof zero));
-}
-
-/* Adds a piece of document `origin` to the open row. */
-static int rows_piece(struct rows *rows, const uint32_t *tokens, uint32_t n, uint64_t origin)
-{
-    int32_t length = (int32_t)n;
-
-    rows->filled += n;
-    rows->n_segments++;
-    return rows_begin(rows) &&
-           sluice_bytes_add(&rows->tokens, tokens, (uint64_t)n * sizeof *tokens) &&
-           sluice_bytes_add(&rows->segments, &length, sizeof length) &&
-           sluice_bytes_add(&rows->origins, &origin, sizeof origin);
-}
-
-/* Gives all rows to the host. */
-static sluice_status rows_emit(struct rows *rows, struct sluice_emit *emit,
-                               struct sluice_error *err)
-{
-    struct ArrowArray columns[4] = { 0 };
-    struct ArrowArray out;
-    struct sluice_bytes ends = { 0 };
-    int64_t n = rows->n;
-    int64_t n_tokens = (int64_t)(rows->tokens.size / sizeof(uint32_t));
-    sluice_status status;
-
-    if (n == 0) {
-        return SLUICE_OK;
-    }
-    status = sluice_bytes_add(&ends, rows->segment_ends.data, rows->segment_ends.size)
-                 ? SLUICE_OK
-                 : SLUICE_E_NOMEM;
-    if (status == SLUICE_OK) {
-        status = sluice_make_list(&columns[0], n, &rows->token_ends, &rows->tokens, n_tokens);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_list(&columns[1], n, &rows->segment_ends, &rows->segments,
-                                  rows->n_segments);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_fixed(&columns[2], n, &rows->padding, NULL, 0);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_list(&columns[3], n, &ends, &rows->origins, rows->n_segments);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_struct(&out, n, 4, columns);
-    } else {
-        for (int k = 0; k < 4; k++) {
-            if (columns[k].release != NULL) {
-                columns[k].release(&columns[k]);
-            }
-        }
-    }
-    sluice_bytes_free(&ends);
-    rows_deinit(rows);
-    if (status != SLUICE_OK) {
-        return nomem(err);
-    }
-    status = emit->batch(emit, &out);
-    return status == SLUICE_OK ? SLUICE_OK
-                               : sluice_fail(err, status, "", "the host refused packed rows");
-}
-
 /* Ends the open row, padded if that is asked for; emits the rows when they are many. */
 static sluice_status row_end(struct worker *worker, struct sluice_emit *emit,
                              struct sluice_error *err)
 {
     const struct stage *stage = worker->stage;
-    struct rows *rows = &worker->rows;
-    uint32_t room = (uint32_t)stage->config.sequence_length - rows->filled;
-    int32_t padding = stage->config.pad != 0 ? (int32_t)room : 0;
-    int32_t token_end;
-    int32_t segment_end;
+    struct pack_rows *rows = &worker->rows;
+    uint32_t filled = rows->filled;
+    uint32_t padding =
+        stage->config.pad != 0 ? (uint32_t)stage->config.sequence_length - filled : 0;
 
-    if (!sluice_bytes_reserve(&rows->tokens, (uint64_t)padding * sizeof(uint32_t))) {
+    if (!pack_rows_end(rows, padding, stage->pad_id)) {
         return nomem(err);
     }
-    for (int32_t i = 0; i < padding; i++) {
-        memcpy(rows->tokens.data + rows->tokens.size, &stage->pad_id, sizeof stage->pad_id);
-        rows->tokens.size += sizeof stage->pad_id;
-    }
-    token_end = (int32_t)(rows->tokens.size / sizeof(uint32_t));
-    segment_end = (int32_t)rows->n_segments;
-    if (!sluice_bytes_add(&rows->token_ends, &token_end, sizeof token_end) ||
-        !sluice_bytes_add(&rows->segment_ends, &segment_end, sizeof segment_end) ||
-        !sluice_bytes_add(&rows->padding, &padding, sizeof padding)) {
-        return nomem(err);
-    }
-    worker->out += rows->filled;
+    worker->out += filled;
     worker->pad += padding;
     worker->sequences++;
-    rows->filled = 0;
-    rows->n++;
-    return rows->tokens.size >= BATCH_BYTES ? rows_emit(rows, emit, err) : SLUICE_OK;
+    return rows->tokens.size >= BATCH_BYTES ? pack_rows_emit(rows, emit, err) : SLUICE_OK;
 }
 
 /* Tells what was counted since the last time. */
@@ -319,8 +235,9 @@ static sluice_status tell(struct worker *worker, int64_t documents, int64_t in,
 
 /* ---- process and flush ---- */
 
-static sluice_status concat(struct worker *worker, const uint32_t *tokens, size_t n,
-                            uint64_t origin, struct sluice_emit *emit, struct sluice_error *err)
+static sluice_status concat(struct worker *worker, const uint32_t *tokens, const uint8_t *mask,
+                            size_t n, uint64_t origin, struct sluice_emit *emit,
+                            struct sluice_error *err)
 {
     size_t left = n;
     int pieces = 0;
@@ -329,7 +246,10 @@ static sluice_status concat(struct worker *worker, const uint32_t *tokens, size_
         bool full = false;
         uint32_t take = packer_stream_take(&worker->stream, left, &full);
         sluice_status status =
-            rows_piece(&worker->rows, tokens + (n - left), take, origin) ? SLUICE_OK : nomem(err);
+            pack_rows_piece(&worker->rows, tokens + (n - left),
+                            mask == NULL ? NULL : mask + (n - left), take, origin)
+                ? SLUICE_OK
+                : nomem(err);
         if (status == SLUICE_OK && full) {
             status = row_end(worker, emit, err);
         }
@@ -343,13 +263,32 @@ static sluice_status concat(struct worker *worker, const uint32_t *tokens, size_
     return SLUICE_OK;
 }
 
-static int keep(struct worker *worker, const uint32_t *tokens, size_t n, uint64_t origin)
+static int keep(struct worker *worker, const uint32_t *tokens, const uint8_t *mask, size_t n,
+                uint64_t origin)
 {
     uint32_t length = (uint32_t)n;
 
-    return sluice_bytes_add(&worker->tokens, tokens, n * sizeof *tokens) &&
+    return (mask == NULL || sluice_bytes_add(&worker->mask, mask, n)) &&
+           sluice_bytes_add(&worker->tokens, tokens, n * sizeof *tokens) &&
            sluice_bytes_add(&worker->lengths, &length, sizeof length) &&
            sluice_bytes_add(&worker->numbers, &origin, sizeof origin);
+}
+
+/* The loss mask of a row: n bytes, one a token. */
+static sluice_status mask_of(const struct ArrowArray *list, int64_t row, size_t n,
+                             const uint8_t **mask, struct sluice_error *err)
+{
+    const int32_t *offsets = list->buffers[1];
+    size_t found = (size_t)(offsets[row + 1] - offsets[row]);
+    char message[200];
+
+    if (found != n) {
+        snprintf(message, sizeof message,
+                 "the loss mask of a document has %zu values, expected %zu, one a token", found, n);
+        return sluice_fail(err, SLUICE_E_DATA, "loss_mask", message);
+    }
+    *mask = (const uint8_t *)list->children[0]->buffers[1] + offsets[row];
+    return SLUICE_OK;
 }
 
 static sluice_status pack_process(void *state, const struct sluice_batch *batch,
@@ -366,14 +305,21 @@ static sluice_status pack_process(void *state, const struct sluice_batch *batch,
         int64_t row = sluice_row(batch, k);
         size_t n;
         const uint32_t *ids = sluice_list_u32(tokens, row, &n);
+        const uint8_t *mask = NULL;
         in += (int64_t)n;
         if (n == 0) {
             continue;
         }
+        if (stage->mask >= 0) {
+            status = mask_of(batch->array->children[stage->mask], row, n, &mask, err);
+        }
+        if (status != SLUICE_OK) {
+            break;
+        }
         if (stage->config.strategy == BEST_FIT) {
-            status = keep(worker, ids, n, numbers[row]) ? SLUICE_OK : nomem(err);
+            status = keep(worker, ids, mask, n, numbers[row]) ? SLUICE_OK : nomem(err);
         } else {
-            status = concat(worker, ids, n, numbers[row], emit, err);
+            status = concat(worker, ids, mask, n, numbers[row], emit, err);
         }
     }
     return status == SLUICE_OK ? tell(worker, batch->n, in, emit, err) : status;
@@ -385,13 +331,15 @@ static sluice_status lay_out(struct worker *worker, const struct packer_plan *pl
 {
     const uint32_t *tokens = (const uint32_t *)(const void *)worker->tokens.data;
     const uint64_t *numbers = (const uint64_t *)(const void *)worker->numbers.data;
+    const uint8_t *mask = (const uint8_t *)worker->mask.data;
 
     for (uint64_t row = 0; row < plan->n_rows; row++) {
         sluice_status status;
         for (uint64_t k = plan->row_begin[row]; k < plan->row_begin[row + 1]; k++) {
             const struct packer_segment *segment = &plan->segments[k];
-            if (!rows_piece(&worker->rows, tokens + begins[segment->document] + segment->start,
-                            segment->length, numbers[segment->document])) {
+            uint64_t at = begins[segment->document] + segment->start;
+            if (!pack_rows_piece(&worker->rows, tokens + at, mask == NULL ? NULL : mask + at,
+                                 segment->length, numbers[segment->document])) {
                 return nomem(err);
             }
         }
@@ -448,7 +396,7 @@ static sluice_status pack_flush(void *state, struct sluice_emit *emit, struct sl
         status = row_end(worker, emit, err);
     }
     if (status == SLUICE_OK) {
-        status = rows_emit(&worker->rows, emit, err);
+        status = pack_rows_emit(&worker->rows, emit, err);
     }
     return status == SLUICE_OK ? tell(worker, 0, 0, emit, err) : status;
 }
@@ -461,6 +409,7 @@ static sluice_status pack_worker_open(void *shared, void **out, struct sluice_er
         return nomem(err);
     }
     worker->stage = shared;
+    worker->rows.columns = worker->stage->columns;
     worker->stream.sequence_length = (uint32_t)worker->stage->config.sequence_length;
     *out = worker;
     return SLUICE_OK;
@@ -470,8 +419,9 @@ static void pack_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    rows_deinit(&worker->rows);
+    pack_rows_deinit(&worker->rows);
     sluice_bytes_free(&worker->tokens);
+    sluice_bytes_free(&worker->mask);
     sluice_bytes_free(&worker->lengths);
     sluice_bytes_free(&worker->numbers);
     free(worker);
@@ -485,7 +435,9 @@ static const struct sluice_stage pack_stage = {
     .doc = "best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split: only "
            "documents longer than a row are cut. Output: `tokens`, `segments` "
            "(tokens of each piece of the row), `padding` (tokens at the row's end that are "
-           "filling). No token is lost: the ledger holds tokens in and out equal. "
+           "filling), and what trainers take beside them: `loss_mask` (kept through where the "
+           "documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on "
+           "request. No token is lost: the ledger holds tokens in and out equal. "
            "Documents without tokens are in no row.",
     .example = "docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" } | s.pack { "
                "sequence_length = 4096 }",

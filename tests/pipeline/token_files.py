@@ -111,3 +111,29 @@ assert list(nanogpt("nanogpt", 20240520, 2)) == flat, "nanogpt"
 assert list(nanogpt("nanogpt32", 278895051, 4)) == flat, "nanogpt32"
 same("mds", [t for t, _ in mds("mds", 2)], [row["tokens"] for row in packed])
 same("mds_mask", list(mds("mds_mask", 4)), [(t, m) for t, m in zip(tokens, masks) if t])
+
+
+def whole(packed, name):
+    """What pack says of each row, checked from its pieces; the documents' (tokens, mask) put together again where nothing was cut."""
+    found = []
+    for row in packed:
+        n = len(row["tokens"])
+        lengths = row["segments"] + [row["padding"]] * (row["padding"] > 0)
+        at = [sum(lengths[:k]) for k in range(len(lengths) + 1)]
+        assert at[-1] == n == len(row["loss_mask"]) and row["cu_seqlens"] == at, name
+        assert row["position_ids"] == [i for length in lengths for i in range(length)], name
+        numbers = list(range(len(row["segments"]))) + [-1] * (row["padding"] > 0)
+        assert row["document_ids"] == [k for k, length in zip(numbers, lengths) for _ in range(length)], name
+        assert row["loss_mask"][n - row["padding"]:] == [0] * row["padding"], name
+        for begin, end in zip(at, at[1:len(row["segments"]) + 1]):
+            found.append((row["tokens"][begin:end], row["loss_mask"][begin:end]))
+    return found
+
+
+concat = whole(rows("concat_mask"), "concat_mask")
+same("concat_mask", [sum((t for t, _ in concat), []), sum((m for _, m in concat), [])], [flat, sum(masks, [])])
+fit = whole(rows("packed_mask"), "packed_mask")
+short = [(t, m) for t, m in zip(tokens, masks) if 0 < len(t) <= 4096]
+assert len(short) > 20 and all(pair in fit for pair in short), "packed_mask: a short document was cut, or its mask is another's"
+assert sum(len(t) for t, _ in fit) == len(flat)
+print(f"packed_mask: {len(short)} whole documents with their masks")

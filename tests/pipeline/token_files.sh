@@ -1,5 +1,5 @@
 # token_files.sh - the token writers: datatrove's .ds, raw and nanoGPT memmaps, MDS with its index.json; rows and documents, loss masks kept
-# or refused, the same bytes for any number of workers and shard size.
+# (through pack as well) or refused, the same bytes for any number of workers and shard size.
 . "$SRC/tests/lib.sh"
 
 perl "$CORPUS" corpus files=3 docs=80 >made || fail 'no corpus'
@@ -28,6 +28,10 @@ return s.pipeline { "tokens",
   packed | s.write_mds(o "mds"),
   masked | s.write_datatrove(o("ds_mask")),
   masked | s.write_mds(o("mds_mask", { dtype = "uint32" })),
+  masked | s.pack { sequence_length = 4096, cu_seqlens = true, position_ids = true, document_ids = true }
+    | s.write_jsonl { a.out .. "/packed_mask", compression = "none" },
+  masked | s.pack { sequence_length = 256, strategy = "concat", cu_seqlens = true, position_ids = true, document_ids = true }
+    | s.write_jsonl { a.out .. "/concat_mask", compression = "none" },
 }
 L
 tokenizer=$SRC/tests/data/tokenize/tiny_qwen.json
