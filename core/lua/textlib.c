@@ -31,11 +31,13 @@ void textlib_close(struct textlib *lib)
         return;
     }
     for (size_t i = 0; i < 2; i++) {
-        text_spans_deinit(&lib->slots[i].words[0]);
-        text_spans_deinit(&lib->slots[i].words[1]);
+        for (size_t k = 0; k < sizeof lib->slots[i].words / sizeof lib->slots[i].words[0]; k++) {
+            text_spans_deinit(&lib->slots[i].words[k]);
+        }
     }
     text_scratch_deinit(&lib->scratch);
     text_spans_deinit(&lib->spans);
+    text_word_cache_deinit(&lib->cache);
     text_buffer_deinit(&lib->buffer);
     textlib_ngrams_destroy(lib->ngrams);
     free(lib);
@@ -114,7 +116,9 @@ struct analysis *textlib_with_words(lua_State *L, int index, enum text_word_rule
         struct text_spans *words = &slot->words[*rule];
         struct sluice_error *err = textlib_error(L);
         sandbox_charge(L, slot->len);
-        textlib_check(L, text_words(*rule, slot->text, slot->len, words, err), err);
+        textlib_check(
+            L, text_words_cached(*rule, slot->text, slot->len, &textlib_of(L)->cache, words, err),
+            err);
         /* The words are right by construction: no second pass to check and count. */
         slot->docs[*rule] = slot->plain;
         slot->docs[*rule].words = words->data;
@@ -485,14 +489,19 @@ static const struct {
       "punctuation, terminal, or equal to one character; 0 for an empty text." },
     { "count_class", text_count_class_method,
       "count_class(class): code points of a class as in share." },
+    { "count_in", textlib_count_in,
+      "count_in(set): code points in a set like \"a-zA-Z0-9_\": characters and ranges; a - at "
+      "either end stands for itself." },
     { "words", text_words_method,
-      "words([rule]): array of words; rule whitespace (default) or uax29." },
+      "words([rule]): array of words; rule whitespace (default), uax29 or spacy-en." },
     { "n_words", text_n_words, "n_words([rule]): how many." },
     { "lines", text_lines, "lines(): array of lines (Python's splitlines)." },
     { "n_lines", text_n_lines, "n_lines(): how many." },
     { "sentences", text_sentences_method, "sentences(): array of sentences, found by rule." },
     { "n_sentences", text_n_sentences, "n_sentences(): how many." },
     { "strip", text_strip_method, "strip(): without white space at both ends (Unicode)." },
+    { "strip_in", textlib_strip_in,
+      "strip_in(set): without the characters of a set (as in count_in) at both ends." },
     { "lower_unicode", text_lower_unicode,
       "lower_unicode(): full Unicode lower-casing (Python's lower)." },
     { "simplify", text_simplify_method,

@@ -11,10 +11,10 @@ struct analysis {
     const char *text; /* NULL = empty slot */
     uint64_t serial;  /* another one for each string */
     size_t len;
-    bool has_words[2]; /* by enum text_word_rule */
+    bool has_words[3]; /* by enum text_word_rule */
     bool has_units[3]; /* by enum text_unit */
-    struct text_spans words[2];
-    struct text_doc docs[2]; /* with words */
+    struct text_spans words[3];
+    struct text_doc docs[3]; /* with words */
     struct text_doc plain;   /* without words */
     struct text_duplicates units[3];
 };
@@ -24,6 +24,7 @@ struct textlib {
         [2]; /* a long text, and a short one: words asked between two questions to a document don't push it out */
     struct text_scratch scratch;
     struct text_spans spans;
+    struct text_word_cache cache;
     struct text_buffer buffer;
     struct textlib_ngrams *ngrams;
     uint64_t serials;
@@ -51,6 +52,10 @@ int textlib_dup_ngram(lua_State *L);
 /* textlib_counter.c */
 void textlib_open_counter(lua_State *L);
 int textlib_counter(lua_State *L); /* s:counter([rule]) */
+
+/* textlib_sets.c */
+int textlib_count_in(lua_State *L); /* s:count_in(set) */
+int textlib_strip_in(lua_State *L); /* s:strip_in(set) */
 
 /* textlib_filters.c */
 int textlib_gopher_quality(lua_State *L);

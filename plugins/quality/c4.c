@@ -6,6 +6,7 @@ struct config {
     int64_t min_num_sentences, min_words_per_line, max_word_length;
     uint8_t split_paragraph, remove_citations, filter_no_terminal_punct, filter_lorem_ipsum,
         filter_javascript, filter_curly_bracket, filter_policy;
+    int32_t sentences;
 };
 
 static const struct sluice_option options[] = {
@@ -14,6 +15,12 @@ static const struct sluice_option options[] = {
       .def = "text",
       .type = SLUICE_OPT_COLUMN,
       .offset = offsetof(struct config, common.over) },
+    { .name = "sentences",
+      .doc = "Rule that counts the sentences.",
+      .def = "spacy-en",
+      .choices = "spacy-en|marks",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, sentences) },
     QUALITY_BOOL(config, split_paragraph, "Whether lines are judged (false: sentences).", "true"),
     QUALITY_BOOL(config, remove_citations, "Delete [12], [edit] and [citation needed].", "true"),
     QUALITY_BOOL(config, filter_no_terminal_punct,
@@ -61,6 +68,8 @@ static sluice_status judge_row(struct quality_worker *worker, const struct Arrow
         .filter_javascript = config->filter_javascript != 0,
         .filter_curly_bracket = config->filter_curly_bracket != 0,
         .filter_policy = config->filter_policy != 0,
+        .sentences = (enum text_sentence_rule)config->sentences,
+        .cache = &worker->cache,
     };
     size_t n;
     const char *text = sluice_text(texts, row, &n);
@@ -130,7 +139,8 @@ const struct sluice_stage c4_quality_stage = {
     .version = "1.0",
     .summary = "C4's page rules: drops lines and documents, and gives the text that is left",
     .doc = "Raffel et al. 2020 (arXiv:1910.10683), with datatrove's definitions; sentences are "
-           "counted by a rule (a run of . ! ? … before white space).",
+           "counted as its tokenizer counts them, or by `marks` (a run of . ! ? … before white "
+           "space).",
     .example = "docs | s.c4_quality { filter_no_terminal_punct = false }",
     .role = SLUICE_ROLE_ANNOTATOR,
     .mode = SLUICE_MODE_STATELESS,
@@ -139,7 +149,7 @@ const struct sluice_stage c4_quality_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .reasons = "lorem_ipsum|curly_bracket|too_few_sentences",
-    .bytes_worker = 1 << 20,
+    .bytes_worker = 2 << 20,
     .open = stage_open,
     .prepare = stage_prepare,
     .worker_open = quality_worker_open,

@@ -22,13 +22,13 @@ sluice_status quality_open(const struct sluice_stage *stage, const void *config,
 
 sluice_status quality_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
+    static const char *const rules[] = { "rule=whitespace", "rule=uax29", "rule=spacy-en" };
     const struct quality *quality = shared;
     int32_t index;
     sluice_status status = plan->need(plan, 0, quality->common->over, "utf8?", 0, &index, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need_derived(plan, 0, "words",
-                                    quality->common->words == 0 ? "rule=whitespace" : "rule=uax29",
+        status = plan->need_derived(plan, 0, "words", rules[quality->common->words],
                                     quality->common->over, &index, err);
     }
     return status;
@@ -53,6 +53,7 @@ void quality_worker_close(void *state)
 
     text_scratch_deinit(&worker->scratch);
     text_buffer_deinit(&worker->text);
+    text_word_cache_deinit(&worker->cache);
     free(worker);
 }
 
@@ -102,7 +103,9 @@ sluice_status quality_process(struct quality_worker *worker, const struct sluice
 }
 
 static const struct sluice_stage *const stages[] = {
-    &gopher_quality_stage, &gopher_repetition_stage, &fineweb_quality_stage, &c4_quality_stage, NULL
+    &gopher_quality_stage,   &gopher_repetition_stage, &fineweb_quality_stage,
+    &c4_quality_stage,       &c4_paragraph_stage,      &c4_badwords_stage,
+    &c4_badwords_peer_stage, &unigram_log_prob_stage,  NULL
 };
 
 static const struct sluice_plugin plugin = {

@@ -13,16 +13,16 @@ struct quality_common {
     int32_t words;
 };
 
-#define QUALITY_OPTIONS(config)                                                             \
-    { .name = "over",                                                                       \
-      .doc = "Column that holds the text.",                                                 \
-      .def = "text",                                                                        \
-      .type = SLUICE_OPT_COLUMN,                                                            \
-      .offset = offsetof(struct config, common.over) },                                     \
-    {                                                                                       \
-        .name = "words", .doc = "Rule that cuts the text into words.", .def = "whitespace", \
-        .choices = "whitespace|uax29", .type = SLUICE_OPT_ENUM,                             \
-        .offset = offsetof(struct config, common.words)                                     \
+#define QUALITY_OPTIONS(config)                                                           \
+    { .name = "over",                                                                     \
+      .doc = "Column that holds the text.",                                               \
+      .def = "text",                                                                      \
+      .type = SLUICE_OPT_COLUMN,                                                          \
+      .offset = offsetof(struct config, common.over) },                                   \
+    {                                                                                     \
+        .name = "words", .doc = "Rule that cuts the text into words.", .def = "spacy-en", \
+        .choices = "whitespace|uax29|spacy-en", .type = SLUICE_OPT_ENUM,                  \
+        .offset = offsetof(struct config, common.words)                                   \
     }
 #define QUALITY_INT(config, member, text, value)                                       \
     {                                                                                  \
@@ -51,6 +51,7 @@ struct quality_worker {
     const struct quality *quality;
     struct text_scratch scratch;
     struct text_buffer text; /* for editors */
+    struct text_word_cache cache;
 };
 
 sluice_status quality_open(const struct sluice_stage *, const void *config, void **shared,
@@ -68,6 +69,7 @@ sluice_status quality_process(struct quality_worker *, const struct sluice_batch
                               struct sluice_emit *, quality_judge_fn, struct sluice_error *);
 
 extern const struct sluice_stage gopher_quality_stage, gopher_repetition_stage,
-    fineweb_quality_stage, c4_quality_stage;
+    fineweb_quality_stage, c4_quality_stage, c4_paragraph_stage, c4_badwords_stage,
+    c4_badwords_peer_stage, unigram_log_prob_stage;
 
 #endif

@@ -155,9 +155,48 @@ struct editor {
     struct text_buffer *out;
     struct phrases anywhere; /* in the whole text: most texts hold none */
     struct text_c4_counts counts;
+    struct text_spans *sentences; /* of a line */
     struct text_verdict *verdict;
     struct sluice_error *err;
 };
+
+/* The peer's pieces hold all of a text, so that one without tokens is a sentence too. */
+static int32_t count_sentences(struct editor *editor, const char *text, size_t len, size_t *count)
+{
+    const struct text_c4_options *options = editor->options;
+    if (options->sentences == TEXT_SENTENCES_MARKS) {
+        *count = text_sentence_count(text, len);
+        return SLUICE_OK;
+    }
+    int32_t status = text_sentences_cached(options->sentences, text, len, options->cache,
+                                           editor->sentences, editor->err);
+    *count = editor->sentences->count > 0 ? editor->sentences->count : 1;
+    return status;
+}
+
+/* The lines to judge: those of the text, or its sentences. */
+static int32_t find_lines(struct editor *editor, struct text_spans *lines)
+{
+    const struct text_c4_options *options = editor->options;
+    const struct text_doc *doc = editor->doc;
+    if (options->split_lines) {
+        return text_splitlines(doc->text, doc->len, lines, editor->err);
+    }
+    int32_t status = text_sentences_cached(options->sentences, doc->text, doc->len, options->cache,
+                                           lines, editor->err);
+    if (status != SLUICE_OK || options->sentences != TEXT_SENTENCES_SPACY_EN) {
+        return status;
+    }
+    if (lines->count == 0) {
+        return text_spans_push(lines, 0, (uint32_t)doc->len, editor->err);
+    }
+    /* The peer's pieces end where sentences do. */
+    for (size_t i = 0; i < lines->count; i++) {
+        lines->data[i].begin = i == 0 ? 0 : lines->data[i - 1].end;
+    }
+    lines->data[lines->count - 1].end = (uint32_t)doc->len;
+    return SLUICE_OK;
+}
 
 /* Judges line i; appends it to the output when it is kept. */
 static int32_t edit_line(struct editor *editor, struct text_span line, size_t i)
@@ -219,11 +258,14 @@ static int32_t edit_line(struct editor *editor, struct text_span line, size_t i)
         counts->policy++;
         return SLUICE_OK;
     }
-    if (options->min_num_sentences != -1) {
-        counts->sentences += !options->split_lines ? 1
-                             : options->count_sentences != NULL
-                                 ? options->count_sentences(options->context, edited, len)
-                                 : text_sentence_count(edited, len);
+    if ((int64_t)counts->sentences < options->min_num_sentences) {
+        size_t count = 1;
+        int32_t status =
+            !options->split_lines ? SLUICE_OK : count_sentences(editor, edited, len, &count);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        counts->sentences += count;
     }
     counts->kept++;
     out->len = first + len;
@@ -249,6 +291,7 @@ int32_t text_c4_quality(const struct text_doc *doc, const struct text_c4_options
         .doc = doc,
         .options = options,
         .scratch = scratch,
+        .sentences = &scratch->more,
         .out = out,
         .verdict = verdict,
         .err = err,
@@ -256,8 +299,7 @@ int32_t text_c4_quality(const struct text_doc *doc, const struct text_c4_options
     struct text_spans *lines = &scratch->spans;
     text_keep(verdict);
     out->len = 0;
-    int32_t status = options->split_lines ? text_splitlines(doc->text, doc->len, lines, err)
-                                          : text_sentences(doc->text, doc->len, lines, err);
+    int32_t status = find_lines(&editor, lines);
     if (status == SLUICE_OK) {
         /* Sentences may touch, so that joining adds a byte each. */
         status = text_buffer_reserve(out, doc->len + lines->count + 1, err);

@@ -7,14 +7,15 @@
 #define TEXT_C4_H
 
 #include "text/text_doc.h"
+#include "text/text_sentences.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 struct text_c4_options {
-    bool split_lines;      /* true: splitlines; false: sentences of the rule, joined by " " */
-    bool remove_citations; /* true: delete [12] [edit] [citation needed] */
+    bool split_lines;              /* true: splitlines; false: sentences, joined by " " */
+    bool remove_citations;         /* true: delete [12] [edit] [citation needed] */
     bool filter_no_terminal_punct; /* true: drop lines not ending in . ? ! " ' or ending in ... */
     int64_t min_num_sentences;     /* 5; -1 disables */
     int64_t min_words_per_line;    /* 3; -1 disables */
@@ -23,9 +24,8 @@ struct text_c4_options {
     bool filter_javascript;        /* true */
     bool filter_curly_bracket;     /* true */
     bool filter_policy;            /* true */
-    /* Counts the sentences of a kept line, as a tokenizer knows them; NULL: text_sentence_count. */
-    size_t (*count_sentences)(void *context, const char *line, size_t len);
-    void *context;
+    enum text_sentence_rule sentences; /* TEXT_SENTENCES_SPACY_EN; its pieces hold all of a text */
+    struct text_word_cache *cache;     /* for it; NULL: none. Borrowed. */
 };
 
 enum text_c4_reason {
@@ -38,7 +38,7 @@ enum text_c4_reason {
 /* What happened to the lines. Complete only when the document is kept or has too few sentences. */
 struct text_c4_counts {
     uint64_t lines, kept, too_long_word, no_terminal_punct, too_few_words, javascript, policy;
-    uint64_t sentences;
+    uint64_t sentences; /* of kept lines, until there are min_num_sentences */
 };
 
 /* The peer's defaults. */

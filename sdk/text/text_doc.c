@@ -57,6 +57,7 @@ void text_scratch_init(struct text_scratch *scratch)
 void text_scratch_deinit(struct text_scratch *scratch)
 {
     text_spans_deinit(&scratch->spans);
+    text_spans_deinit(&scratch->more);
     text_buffer_deinit(&scratch->bytes[0]);
     text_buffer_deinit(&scratch->bytes[1]);
     free(scratch->arena);

@@ -37,6 +37,7 @@ TEXT_MUST_CHECK int32_t text_doc_init(struct text_doc *doc, const char *text, si
  * KiB. */
 struct text_scratch {
     struct text_spans spans;     /* lines, paragraphs */
+    struct text_spans more;      /* sentences of a line */
     struct text_buffer bytes[2]; /* joined words; lower-cased lines */
     void *arena;                 /* tables and per-word arrays */
     size_t arena_size;

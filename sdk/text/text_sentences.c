@@ -4,6 +4,9 @@
 #include "text/text_decode.h"
 #include "text/text_error.h"
 #include "text/text_lines.h"
+#include "text/text_spacy.h"
+
+#include <string.h>
 
 /* The classes of the code point at p, and the place after it. */
 static uint32_t classes_at(const unsigned char *p, const unsigned char *end,
@@ -75,4 +78,68 @@ size_t text_sentence_count(const char *text, size_t len)
         count++;
     }
     return count;
+}
+
+int32_t text_sentence_rule_parse(const char *name, enum text_sentence_rule *rule,
+                                 struct sluice_error *err)
+{
+    static const char *const names[] = { "spacy-en", "marks", "lines" };
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *rule = (enum text_sentence_rule)i;
+            return SLUICE_OK;
+        }
+    }
+    return text_error(err, SLUICE_E_CONFIG,
+                      "unknown sentence rule '%.64s'; the rules are spacy-en, marks and lines",
+                      name);
+}
+
+static int32_t sentences_spacy(const char *text, size_t len, struct text_word_cache *cache,
+                               bool keep, struct text_spans *out, struct sluice_error *err)
+{
+    if (cache->state == NULL) {
+        cache->state = text_spacy_create(keep, err);
+    }
+    return cache->state == NULL ? SLUICE_E_NOMEM
+                                : text_spacy_sentences(cache->state, text, len, out, err);
+}
+
+static int32_t sentences_lines(const char *text, size_t len, struct text_spans *out,
+                               struct sluice_error *err)
+{
+    int32_t status = text_splitlines(text, len, out, err);
+    size_t kept = 0;
+    for (size_t i = 0; i < out->count && status == SLUICE_OK; i++) {
+        struct text_span line = text_strip(text, out->data[i]);
+        if (line.begin < line.end) {
+            out->data[kept++] = line;
+        }
+    }
+    out->count = kept;
+    return status;
+}
+
+int32_t text_sentences_cached(enum text_sentence_rule rule, const char *text, size_t len,
+                              struct text_word_cache *cache, struct text_spans *out,
+                              struct sluice_error *err)
+{
+    struct text_word_cache once = { NULL };
+    out->count = 0;
+    int32_t status = text_check_len(len, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    switch (rule) {
+    case TEXT_SENTENCES_SPACY_EN:
+        status = sentences_spacy(text, len, cache != NULL ? cache : &once, cache != NULL, out, err);
+        text_word_cache_deinit(&once);
+        return status;
+    case TEXT_SENTENCES_MARKS:
+        return text_sentences(text, len, out, err);
+    case TEXT_SENTENCES_LINES:
+        return sentences_lines(text, len, out, err);
+    }
+    return text_error(err, SLUICE_E_CONFIG,
+                      "sentence rule %d; the rules are 0 spacy-en, 1 marks and 2 lines", (int)rule);
 }

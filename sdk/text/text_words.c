@@ -5,6 +5,7 @@
 #include "text/text_error.h"
 #include "text/text_scan.h"
 #include "text/text_segments.h"
+#include "text/text_spacy.h"
 
 #include <string.h>
 
@@ -18,8 +19,13 @@ int32_t text_word_rule_parse(const char *name, enum text_word_rule *rule, struct
         *rule = TEXT_WORDS_UAX29;
         return SLUICE_OK;
     }
+    if (strcmp(name, "spacy-en") == 0) {
+        *rule = TEXT_WORDS_SPACY_EN;
+        return SLUICE_OK;
+    }
     return text_error(err, SLUICE_E_CONFIG,
-                      "unknown word rule '%.64s'; the rules are whitespace and uax29", name);
+                      "unknown word rule '%.64s'; the rules are whitespace, uax29 and spacy-en",
+                      name);
 }
 
 /* Length of the white space outside ASCII at p, 0 when there is none. */
@@ -101,9 +107,32 @@ static int32_t words_whitespace(const unsigned char *text, size_t len, struct te
     return SLUICE_OK;
 }
 
-int32_t text_words(enum text_word_rule rule, const char *text, size_t len, struct text_spans *out,
-                   struct sluice_error *err)
+void text_word_cache_init(struct text_word_cache *cache)
 {
+    cache->state = NULL;
+}
+
+void text_word_cache_deinit(struct text_word_cache *cache)
+{
+    text_spacy_destroy(cache->state);
+    cache->state = NULL;
+}
+
+static int32_t words_spacy(const char *text, size_t len, struct text_word_cache *cache, bool keep,
+                           struct text_spans *out, struct sluice_error *err)
+{
+    if (cache->state == NULL) {
+        cache->state = text_spacy_create(keep, err);
+    }
+    return cache->state == NULL ? SLUICE_E_NOMEM
+                                : text_spacy_words(cache->state, text, len, out, err);
+}
+
+int32_t text_words_cached(enum text_word_rule rule, const char *text, size_t len,
+                          struct text_word_cache *cache, struct text_spans *out,
+                          struct sluice_error *err)
+{
+    struct text_word_cache once = { NULL };
     out->count = 0;
     int32_t status = text_check_len(len, err);
     if (status != SLUICE_OK) {
@@ -114,7 +143,18 @@ int32_t text_words(enum text_word_rule rule, const char *text, size_t len, struc
         return words_whitespace(text_bytes(text), len, out, err);
     case TEXT_WORDS_UAX29:
         return text_words_uax29(text, len, out, err);
+    case TEXT_WORDS_SPACY_EN:
+        status = words_spacy(text, len, cache != NULL ? cache : &once, cache != NULL, out, err);
+        text_word_cache_deinit(&once);
+        return status;
     }
-    return text_error(err, SLUICE_E_CONFIG, "word rule %d; the rules are 0 whitespace and 1 uax29",
+    return text_error(err, SLUICE_E_CONFIG,
+                      "word rule %d; the rules are 0 whitespace, 1 uax29 and 2 spacy-en",
                       (int)rule);
+}
+
+int32_t text_words(enum text_word_rule rule, const char *text, size_t len, struct text_spans *out,
+                   struct sluice_error *err)
+{
+    return text_words_cached(rule, text, len, NULL, out, err);
 }

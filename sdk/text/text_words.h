@@ -23,7 +23,8 @@ enum text_word_rule {
 };
 
 /* What the rule spacy-en remembers between texts: how it cut the chunks it met. One user (a worker)
- * at a time; bounded memory (about 1 MiB); results never depend on it. Zero-initialised memory is
+ * at a time; bounded memory (256 KiB, and lists as
+ * long as the longest text's); results never depend on it. Zero-initialised memory is
  * an empty cache. */
 struct text_word_cache {
     struct text_spacy *state;

@@ -1,8 +1,9 @@
-"""datatrove's Gopher quality, Gopher repetition and FineWeb quality filters over one file.
+"""datatrove's quality filters over one file.
 
-    peer_filters.py INPUT.jsonl.zst OUTPUT.jsonl.zst MEGABYTES
+    peer_filters.py INPUT.jsonl.zst OUTPUT.jsonl.zst MEGABYTES split|spacy
 
-Words are cut with str.split, so that both sides do the same work. Reads at most MEGABYTES of
+split: Gopher quality, Gopher repetition and FineWeb, with words cut by str.split. spacy: the chain of
+FineWeb (Gopher repetition, Gopher quality, C4, FineWeb) with the words of spaCy. Reads at most MEGABYTES of
 lines, writes the documents that pass as zstd JSON Lines, and prints how many bytes of lines it read,
 how many documents, how many passed, and the seconds of processor time from the first line to
 the last.
@@ -14,15 +15,12 @@ import time
 import orjson
 import zstandard
 from datatrove.data import Document
-from datatrove.pipeline.filters import fineweb_quality_filter, gopher_quality_filter, gopher_repetition_filter
+from datatrove.pipeline.filters import (c4_filters, fineweb_quality_filter, gopher_quality_filter,
+                                        gopher_repetition_filter)
 
 
 def split(text, language=None):
     return text.split()
-
-
-for module in (fineweb_quality_filter, gopher_quality_filter, gopher_repetition_filter):
-    module.split_into_words = split
 
 
 def kept(result):
@@ -31,11 +29,17 @@ def kept(result):
 
 def main():
     source, target, limit = sys.argv[1], sys.argv[2], float(sys.argv[3]) * 1e6
-    filters = [
-        gopher_quality_filter.GopherQualityFilter(),
-        gopher_repetition_filter.GopherRepetitionFilter(),
-        fineweb_quality_filter.FineWebQualityFilter(),
-    ]
+    quality = gopher_quality_filter.GopherQualityFilter()
+    repetition = gopher_repetition_filter.GopherRepetitionFilter()
+    fineweb = fineweb_quality_filter.FineWebQualityFilter()
+    if sys.argv[4] == "split":
+        for module in (fineweb_quality_filter, gopher_quality_filter, gopher_repetition_filter):
+            module.split_into_words = split
+        filters = [quality, repetition, fineweb]
+    else:
+        filters = [repetition, quality, c4_filters.C4QualityFilter(), fineweb]
+        for judged in filters:  # the models are loaded before the clock starts
+            judged.filter(Document(text="A first one. " * 60, id="0"))
     size = documents = passed = 0
     start = time.process_time()
     with open(source, "rb") as raw, zstandard.open(target, "wb") as out:

@@ -24,6 +24,7 @@ struct fixture {
 };
 
 static struct fixture fix;
+static enum text_word_rule rule = TEXT_WORDS_WHITESPACE;
 
 static int reset(void **state)
 {
@@ -52,7 +53,7 @@ static void load(const char *text, size_t len)
     fix.text = malloc(len == 0 ? 1 : len);
     assert_non_null(fix.text);
     memcpy(fix.text, text, len);
-    assert_int_equal(text_words(TEXT_WORDS_WHITESPACE, fix.text, len, &fix.words, NULL), SLUICE_OK);
+    assert_int_equal(text_words(rule, fix.text, len, &fix.words, NULL), SLUICE_OK);
     assert_int_equal(text_doc_init(&fix.doc, fix.text, len, fix.words.data, fix.words.count, NULL),
                      SLUICE_OK);
 }
@@ -130,7 +131,9 @@ static void check_line(const char *line)
 static void test_peer(void **state)
 {
     reset(state);
+    rule = TEXT_WORDS_SPACY_EN;
     assert_int_equal(kit_lines("filters.jsonl", check_line), 190);
+    rule = TEXT_WORDS_WHITESPACE;
 }
 
 /* `times` copies of piece. */
@@ -251,13 +254,6 @@ static void test_fineweb_limits(void **state)
     assert_null(text_fineweb_reason(6));
 }
 
-static size_t three(void *context, const char *line, size_t len)
-{
-    (void)line;
-    *(size_t *)context += len;
-    return 3;
-}
-
 static void test_c4_edits(void **state)
 {
     reset(state);
@@ -282,13 +278,37 @@ static void test_c4_edits(void **state)
     assert_int_equal(fix.counts.too_long_word, 0);
     assert_int_equal(fix.counts.sentences, 2);
 
-    size_t seen = 0;
-    fix.c4.count_sentences = three;
-    fix.c4.context = &seen;
-    fix.c4.min_num_sentences = 7;
+    /* its tokenizer knows abbreviations; counting ends when there are enough */
+    load_string("It is e.g. here. So is Dr. No!\nAnd \"this.\"  \nNo more, no less.");
+    fix.c4.min_num_sentences = 9;
+    assert_string_equal(c4(), "too_few_sentences");
+    assert_int_equal(fix.counts.sentences, 3);
+    fix.c4.min_words_per_line = 1;
+    assert_string_equal(c4(), "too_few_sentences");
+    assert_int_equal(fix.counts.sentences, 4);
+    fix.c4.sentences = TEXT_SENTENCES_MARKS;
     assert_string_equal(c4(), "too_few_sentences");
     assert_int_equal(fix.counts.sentences, 6);
-    assert_int_equal(seen, strlen(kept) - 1);
+    fix.c4.min_num_sentences = 3;
+    assert_string_equal(c4(), "");
+    assert_int_equal(fix.counts.sentences, 4);
+
+    /* sentences for lines: the peer's pieces hold all of a text */
+    reset(state);
+    fix.c4.split_lines = false;
+    fix.c4.min_num_sentences = 2;
+    load_string(" Here is Dr. No.\n\nAnd so are\nall others!");
+    assert_string_equal(c4(), "");
+    kept = "Here is Dr. No. And so are\nall others!";
+    assert_int_equal(fix.out.len, strlen(kept));
+    assert_memory_equal(fix.out.data, kept, fix.out.len);
+    load_string("");
+    fix.c4.filter_no_terminal_punct = false;
+    fix.c4.min_words_per_line = 0;
+    fix.c4.min_num_sentences = 1;
+    assert_string_equal(c4(), "");
+    assert_int_equal(fix.counts.sentences, 1);
+    reset(state);
 
     /* a line dropped before hides what would drop the document */
     load_string("x { y\nlorem ipsum\n");
