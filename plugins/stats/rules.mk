@@ -1,0 +1,2 @@
+NEEDS   := libxxhash libutf8proc
+DEBIAN  := libxxhash-dev libutf8proc-dev

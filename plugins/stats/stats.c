@@ -1,0 +1,170 @@
+/* stats - statistics of a corpus in one pass, exactly and in any order: what datatrove's stats blocks count. This file is what the stages share. */
+#include "stats.h"
+
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+sluice_status stats_nomem(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for statistics");
+}
+
+sluice_status stats_names_read(struct stats_names *names, const char *text,
+                               struct sluice_error *err)
+{
+    char *p;
+
+    names->text = strdup(text == NULL ? "" : text);
+    if (names->text == NULL) {
+        return stats_nomem(err);
+    }
+    for (p = names->text; *p != '\0';) {
+        char *end = p + strcspn(p, ",");
+        bool more = *end == ',';
+        if (end - p < 3 || end[-2] != ':' || names->n == STATS_MAX) {
+            stats_names_deinit(names);
+            return sluice_fail(err, SLUICE_E_SCHEMA, "moments",
+                               "the metadata stats of the column 'moments' is not a list like "
+                               "length:i,digit_ratio:f");
+        }
+        names->name[names->n] = p;
+        names->whole[names->n++] = end[-1] == 'i';
+        end[-2] = '\0';
+        p = more ? end + 1 : end;
+    }
+    return SLUICE_OK;
+}
+
+void stats_names_deinit(struct stats_names *names)
+{
+    free(names->text);
+    *names = (struct stats_names){ 0 };
+}
+
+bool stats_rows_add(struct stats_rows *rows, const char *kind, const char *stat, const char *name,
+                    size_t name_size)
+{
+    XXH64_hash_t seed;
+    XXH128_canonical_t key;
+    int32_t end = (int32_t)rows->data[3].size;
+    int32_t zero = 0;
+
+    if (rows->data[3].size > INT32_MAX ||
+        (rows->n == 0 && !sluice_bytes_add(&rows->offsets[3], &zero, sizeof zero)) ||
+        !sluice_bytes_add(&rows->offsets[3], &end, sizeof end)) {
+        return false;
+    }
+    seed = XXH3_64bits_withSeed(stat, strlen(stat), XXH3_64bits(kind, strlen(kind)));
+    XXH128_canonicalFromHash(&key, XXH3_128bits_withSeed(name, name_size, seed));
+    rows->n++;
+    return sluice_bytes_add(&rows->key, key.digest, sizeof key.digest) &&
+           sluice_bytes_add_text(&rows->offsets[0], &rows->data[0], kind, strlen(kind)) &&
+           sluice_bytes_add_text(&rows->offsets[1], &rows->data[1], stat, strlen(stat)) &&
+           sluice_bytes_add_text(&rows->offsets[2], &rows->data[2], name, name_size);
+}
+
+void stats_rows_deinit(struct stats_rows *rows)
+{
+    sluice_bytes_free(&rows->key);
+    for (int i = 0; i < 4; i++) {
+        sluice_bytes_free(&rows->offsets[i]);
+        sluice_bytes_free(&rows->data[i]);
+    }
+    rows->n = 0;
+}
+
+sluice_status stats_rows_emit(struct stats_rows *rows, struct sluice_emit *emit,
+                              struct sluice_error *err)
+{
+    struct ArrowArray columns[5] = { 0 };
+    struct ArrowArray out;
+    sluice_status status = SLUICE_OK;
+
+    if (rows->n > 0) {
+        status = sluice_make_fixed(&columns[0], rows->n, &rows->key, NULL, 0);
+    }
+    for (int i = 0; rows->n > 0 && status == SLUICE_OK && i < 4; i++) {
+        status =
+            sluice_make_text(&columns[i + 1], rows->n, &rows->offsets[i], &rows->data[i], NULL, 0);
+    }
+    if (rows->n > 0 && status == SLUICE_OK) {
+        status = sluice_make_struct(&out, rows->n, 5, columns);
+        status = status == SLUICE_OK ? emit->batch(emit, &out) : status;
+    }
+    for (int i = 0; i < 5; i++) {
+        if (columns[i].release != NULL) {
+            columns[i].release(&columns[i]);
+        }
+    }
+    stats_rows_deinit(rows);
+    return status == SLUICE_E_NOMEM ? stats_nomem(err) : status;
+}
+
+sluice_status stats_rows_need(struct sluice_plan *plan, struct sluice_error *err)
+{
+    static const char *const columns[][2] = {
+        { "kind", "utf8" }, { "stat", "utf8" }, { "name", "utf8" }, { "moments", "binary" }
+    };
+    sluice_status status = SLUICE_OK;
+
+    for (int i = 0; status == SLUICE_OK && i < 4; i++) {
+        status = plan->need(plan, 0, columns[i][0], columns[i][1], 0, NULL, err);
+    }
+    return status;
+}
+
+sluice_status stats_rows_declare(struct sluice_plan *plan, const char *names,
+                                 struct sluice_error *err)
+{
+    sluice_status status = plan->add(plan, "key", "fixed[16]", NULL, err);
+
+    for (int i = 0; status == SLUICE_OK && i < 3; i++) {
+        static const char *const columns[] = { "kind", "stat", "name" };
+        status = plan->add(plan, columns[i], "utf8", NULL, err);
+    }
+    return status == SLUICE_OK ? plan->add(plan, "moments", "binary", names, err) : status;
+}
+
+sluice_status stats_bad_init(struct stats_bad *bad, int64_t n, struct sluice_error *err)
+{
+    bad->verdicts = calloc((size_t)n + 1, sizeof *bad->verdicts);
+    bad->n = n;
+    return bad->verdicts == NULL ? stats_nomem(err) : SLUICE_OK;
+}
+
+void stats_bad_mark(struct stats_bad *bad, int64_t k)
+{
+    static const char why[] =
+        "not_a_record: the row holds no statistics as stats_collect gives them";
+
+    bad->verdicts[k] = (struct sluice_verdict){ .reason = SLUICE_VERDICT_BAD,
+                                                .dup_of = why,
+                                                .dup_of_length = (int32_t)sizeof why - 1 };
+    bad->any = true;
+}
+
+sluice_status stats_bad_emit(struct stats_bad *bad, struct sluice_emit *emit)
+{
+    return bad->any ? emit->verdicts(emit, bad->verdicts, bad->n) : SLUICE_OK;
+}
+
+static const struct sluice_stage *const stages[] = { &doc_stats_stage, &stats_collect_stage,
+                                                     &stats_merge_stage, &write_stats_stage, NULL };
+
+static const struct sluice_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_major = SLUICE_ABI_MAJOR,
+    .abi_minor_built = SLUICE_ABI_MINOR,
+    .name = "stats",
+    .version = "1.0",
+    .license = "MIT",
+    .stages = stages,
+    .libraries = "xxhash 0.8, utf8proc 2",
+};
+
+const struct sluice_plugin *sluice_plugin_v1(void)
+{
+    return &plugin;
+}
