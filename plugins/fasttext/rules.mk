@@ -1,0 +1,2 @@
+NEEDS  := fasttext
+DEBIAN := libfasttext-dev

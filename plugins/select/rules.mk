@@ -1,0 +1,2 @@
+NEEDS  := libpcre2-8 libxxhash
+DEBIAN := libpcre2-dev libxxhash-dev
