@@ -1,0 +1,298 @@
+-- curator - the numeric heuristics of NeMo Curator 1.4 (nemo_curator/stages/text/filters/heuristic, Apache-2.0) with its names, measures
+-- and thresholds. A document is dropped beyond the threshold, at it it is kept.
+--
+--   local curator = require "heuristics.curator"
+--   docs | curator.numbers {} | curator.urls { max = 0.1 } | curator.word_count { min = 100 }
+--
+-- What differs: a measure of no words, lines or letters raises ZeroDivisionError there, and keeps or drops here as 0 would;
+-- common_english counts all hits there are (there: as many as are needed); words_with_letters knows the letters L* ([[:alpha:]] there also
+-- the few other alphabetic characters). The n-gram filters of Curator depend on the order of a set; gopher_repetition has such rules.
+local s = require "sluice"
+
+local M = {}
+
+-- Lines that are not blank, as they are (Curator's "sentences").
+local function filled(text)
+  local lines = {}
+  for line in text:gmatch "[^\n]+" do
+    if line:strip() ~= "" then lines[#lines + 1] = line end
+  end
+  return lines
+end
+
+local function paragraphs(text)
+  local list, from = {}, 1
+  while true do
+    local first, last = text:find_plain("\n\n", from)
+    if not first then break end
+    list[#list + 1] = text:sub(from, first - 1)
+    from = last + 1
+  end
+  list[#list + 1] = text:sub(from)
+  return list
+end
+
+local function share(count, whole)
+  return whole == 0 and 0 or count / whole
+end
+
+-- Share of the characters; an empty text has 1 and is dropped.
+local function of_chars(text, count)
+  local chars = text:chars()
+  return chars == 0 and 1 or count / chars
+end
+
+local function max(default, doc)
+  return { max = { "float", default, min = 0, max = 1e6, doc = doc } }
+end
+
+local prose = "It was a quiet morning, and the ferry had not yet come. On the pier stood a man with a cart of fish; he knew that it would be late."
+
+M.non_alpha_numeric = s.heuristic { "curator_non_alpha_numeric",
+  summary  = "Share of characters that are no ASCII letter or digit, newline or ? ! , .",
+  options  = max(0.25, "Largest share of such characters."),
+  measure  = function(doc)
+    local text = doc.text
+    return of_chars(text, text:chars() - text:count_in "a-zA-Z0-9\n?!,.")
+  end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { "* * * # # # a b c", keep = false }, { "", keep = false } },
+}
+
+local ellipses = { "...", "[...]", "…", "(...)", "[…]", "-»", "read more..", "read more" }
+
+M.symbols = s.heuristic { "curator_symbols",
+  summary  = "Share of words that are an ellipsis, or # more than by half",
+  options  = max(0.1, "Largest share of such words."),
+  measure  = function(doc)
+    local text = doc.text
+    local words, found = text:counter(), 0
+    for _, mark in ipairs(ellipses) do found = found + words:count(mark) end
+    if text:contains "#" then
+      for word, n in pairs(words) do
+        local _, runs = word:gsub("#+", "")
+        if runs / word:chars() > 0.5 then found = found + n end
+      end
+    end
+    return share(found, words:total())
+  end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { "# one # two ... three", keep = false } },
+}
+
+M.numbers = s.heuristic { "curator_numbers",
+  summary  = "Share of characters that are digits",
+  options  = max(0.15, "Largest share of digits."),
+  measure  = function(doc) return of_chars(doc.text, doc.text:count_class "digit") end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { "1992 2031 17 4 and 12", keep = false } },
+}
+
+-- https?://([A-Za-z0-9$-_@.&+/:=?#~!*(),]|%[0-9A-Fa-f][0-9A-Fa-f])+
+local function url_chars(text)
+  local total, from = 0, 1
+  while true do
+    local first, scheme = text:find_plain("http", from)
+    if not first then return total end
+    local at = text:match("^s?://()", scheme + 1)
+    from = scheme + 1
+    if at then
+      local begin = at
+      while true do
+        at = text:match("^[A-Za-z0-9$%-_@.&+/:=?#~!*(),]+()", at) or text:match("^%%[0-9A-Fa-f][0-9A-Fa-f]()", at) or -at
+        if at < 0 then break end
+      end
+      at = -at
+      if at > begin then
+        total, from = total + at - first, at
+      end
+    end
+  end
+end
+
+M.urls = s.heuristic { "curator_urls",
+  summary  = "Share of characters in addresses",
+  options  = max(0.2, "Largest share of characters in http:// and https:// addresses."),
+  measure  = function(doc) return of_chars(doc.text, url_chars(doc.text)) end,
+  drop     = { above = "max" },
+  examples = { { prose .. " See https://example.org/a%20b.", keep = true }, { "see https://example.org/a%20b now", keep = false } },
+}
+
+local bullets = { "•", "‣", "⁃", "⁌", "⁍", "∙", "○", "●", "◘", "◦", "⦾", "⦿" }
+
+M.bullets = s.heuristic { "curator_bullets",
+  summary  = "Share of lines that begin with a bullet",
+  options  = max(0.9, "Largest share of such lines."),
+  measure  = function(doc)
+    local lines, found = filled(doc.text), 0
+    for _, line in ipairs(lines) do
+      line = line:strip()
+      for _, bullet in ipairs(bullets) do
+        if line:starts_with(bullet) then found = found + 1 break end
+      end
+    end
+    return share(found, #lines)
+  end,
+  drop     = { above = "max" },
+  examples = { { "• one\ntwo", keep = true }, { "• one\n  ● two\n", keep = false } },
+}
+
+M.white_space = s.heuristic { "curator_white_space",
+  summary  = "Share of characters that are space, tab, newline, carriage return or backspace",
+  options  = max(0.25, "Largest share of white space."),
+  measure  = function(doc) return of_chars(doc.text, doc.text:count_in "\t\n\r\b ") end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { "a b c d e f", keep = false } },
+}
+
+M.parentheses = s.heuristic { "curator_parentheses",
+  summary  = "Share of characters that are brackets",
+  options  = max(0.1, "Largest share of ( ) [ ] { } ⟨ ⟩."),
+  measure  = function(doc) return of_chars(doc.text, doc.text:count_in "(){}[]⟨⟩") end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { "f(g[{x}])", keep = false } },
+}
+
+M.long_word = s.heuristic { "curator_long_word",
+  summary  = "Characters of the longest word",
+  options  = { max = { "int", 1000, min = 0, max = 1000000000, doc = "Most characters of a word." } },
+  measure  = function(doc, o)
+    local text, longest = doc.text, 0
+    if #text <= o.max then return 0 end
+    for _, word in ipairs(text:words()) do
+      if #word > longest then longest = math.max(longest, word:chars()) end
+    end
+    return longest
+  end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { ("x"):rep(1001) .. " y", keep = false } },
+}
+
+M.word_count = s.heuristic { "curator_word_count",
+  summary  = "Words",
+  options  = { min = { "int", 50, min = 0, max = 1000000000, doc = "Fewest words." },
+               max = { "int", 100000, min = 0, max = 1000000000, doc = "Most words." } },
+  measure  = function(doc) return doc.text:n_words() end,
+  drop     = { below = "min", above = "max" },
+  examples = { { ("word "):rep(50), keep = true }, { ("word "):rep(49), keep = false } },
+}
+
+local policies = {
+  "terms of use", "privacy policy", "cookie policy", "uses cookies", "privacy overview", "use of cookies", "use cookies",
+  "privacy & cookies policy", "privacy and cookies policy",
+  "necessary cookies are absolutely essential for the website to function properly. this category only includes cookies that ensures " ..
+  "basic functionalities and security features of the website. these cookies do not store any personal information.",
+  "any cookies that may not be particularly necessary for the website to function and is used specifically to collect user personal data " ..
+  "via analytics, ads, other embedded contents are termed as non-necessary cookies. it is mandatory to procure user consent prior to " ..
+  "running these cookies on your website.",
+  "if you continue to browse this site without changing your cookie settings, you agree to this use. acceptread more",
+}
+
+M.boilerplate = s.heuristic { "curator_boilerplate",
+  summary  = "Share of paragraphs with a phrase about cookies and terms; 1 with lorem ipsum",
+  options  = max(0.4, "Largest share of such paragraphs."),
+  measure  = function(doc)
+    local list, found = paragraphs(doc.text:lower_unicode()), 0
+    for _, paragraph in ipairs(list) do
+      if paragraph:contains "lorem ipsum" then return 1 end
+      for _, phrase in ipairs(policies) do
+        if paragraph:contains(phrase) then found = found + 1 break end
+      end
+    end
+    return share(found, #list)
+  end,
+  drop     = { above = "max" },
+  examples = { { "Our privacy policy.\n\nOne.\n\nTwo.", keep = true }, { "Privacy Policy\n\nTwo.", keep = false }, { "A\n\nB\n\nLorem ipsum", keep = false } },
+}
+
+M.mean_word_length = s.heuristic { "curator_mean_word_length",
+  summary  = "Mean length of a word in characters",
+  options  = { min = { "float", 3, min = 0, max = 1e6, doc = "Smallest mean length." }, max = { "float", 10, min = 0, max = 1e6, doc = "Largest mean length." } },
+  measure  = function(doc) return doc.text:mean_word_length() end,
+  drop     = { below = "min", above = "max" },
+  examples = { { prose, keep = true }, { "a b c d", keep = false }, { "antidisestablishmentarianism", keep = false } },
+}
+
+local function share_ending(text, marks)
+  local lines, found = filled(text), 0
+  for _, line in ipairs(lines) do
+    line = line:strip()
+    for _, mark in ipairs(marks) do
+      if line:ends_with(mark) then found = found + 1 break end
+    end
+  end
+  return found, #lines
+end
+
+M.punctuation = s.heuristic { "curator_punctuation",
+  summary  = "Share of lines that do not end in . ? ! or a quotation mark",
+  options  = max(0.85, "Largest share of such lines."),
+  measure  = function(doc)
+    local found, lines = share_ending(doc.text, { ".", "?", "!", '"', "'" })
+    return share(lines - found, lines)
+  end,
+  drop     = { above = "max" },
+  examples = { { "Home\nAbout\nIt works.", keep = true }, { "Home\nAbout\nImprint", keep = false } },
+}
+
+M.ellipsis = s.heuristic { "curator_ellipsis",
+  summary  = "Share of lines that end in an ellipsis or in \"read more\"",
+  options  = max(0.3, "Largest share of such lines."),
+  measure  = function(doc) return share(share_ending(doc.text:lower_unicode(), ellipses)) end,
+  drop     = { above = "max" },
+  examples = { { "One.\nTwo...\nThree.\nFour.", keep = true }, { "One…\nRead more\nThree.", keep = false } },
+}
+
+M.common_english = s.heuristic { "curator_common_english",
+  summary  = "How often the words the, be, to, of, and, that, have, with occur",
+  options  = { min = { "int", 2, min = 0, max = 1000000000, doc = "Fewest of them; upper case doesn't count." } },
+  measure  = function(doc)
+    local words, found = doc.text:counter(), 0
+    for _, word in ipairs { "the", "be", "to", "of", "and", "that", "have", "with" } do found = found + words:count(word) end
+    return found
+  end,
+  drop     = { below = "min" },
+  examples = { { prose, keep = true }, { "THE BEST OF THE BEST and only", keep = false } },
+}
+
+M.words_with_letters = s.heuristic { "curator_words_with_letters",
+  summary  = "Share of words that have a letter",
+  options  = { min = { "float", 0.8, min = 0, max = 1, doc = "Smallest share of such words." } },
+  measure  = function(doc)
+    local stats = doc.text:word_stats()
+    return share(stats.alphabetic, stats.words)
+  end,
+  drop     = { below = "min" },
+  examples = { { prose, keep = true }, { "a 1 2 b", keep = false } },
+}
+
+-- Distinct pieces by all pieces, counted or by their characters.
+local function unique(pieces, chars)
+  local seen, whole, left = {}, 0, 0
+  for _, piece in ipairs(pieces) do
+    local n = chars and piece:chars() or 1
+    whole = whole + n
+    if not seen[piece] then
+      seen[piece] = true
+      left = left + n
+    end
+  end
+  return whole == 0 and 1 or left / whole
+end
+
+local function unique_heuristic(name, what, default, pieces, chars)
+  return s.heuristic { name,
+    summary  = "Share of " .. what .. " that is left without repeated ones",
+    options  = { min = { "float", default, min = 0, max = 1, doc = "Smallest share that is left." } },
+    measure  = function(doc) return unique(pieces(doc.text), chars) end,
+    drop     = { below = "min" },
+    examples = { { "one\n\ntwo\n\nthree\n\nthree and a half", keep = true }, { "Buy now.\n\nBuy now.\n\nBuy now.", keep = false } },
+  }
+end
+
+M.repeated_lines = unique_heuristic("curator_repeated_lines", "lines", 0.7, filled, false)
+M.repeated_paragraphs = unique_heuristic("curator_repeated_paragraphs", "paragraphs", 0.7, paragraphs, false)
+M.repeated_lines_char = unique_heuristic("curator_repeated_lines_char", "the characters of lines", 0.8, filled, true)
+M.repeated_paragraphs_char = unique_heuristic("curator_repeated_paragraphs_char", "the characters of paragraphs", 0.8, paragraphs, true)
+
+return M
