@@ -8,6 +8,7 @@
 #include "cmd/common.h"
 #include "cmd/look.h"
 #include "cmd/progress.h"
+#include "cmd/rebuild.h"
 
 #define EXAMPLES 3u
 
@@ -317,6 +318,14 @@ static sluice_status collect(const struct planning *planning, json_t **out,
     json_object_set_new(json, "workers",
                         json_integer((json_int_t)planning->session->options.workers));
     json_object_set_new(json, "phases", phases);
+    if (status == SLUICE_OK) {
+        json_t *rebuilds = json_array();
+        status = rebuild_json(plan, rebuilds, err);
+        if (json_array_size(rebuilds) > 0) {
+            json_object_set(json, "rebuilds", rebuilds);
+        }
+        json_decref(rebuilds);
+    }
     if (predicted && sums[1] + sums[2] > 0) {
         json_object_set_new(json, "predicted_core_seconds", json_real(seconds));
     }
@@ -490,6 +499,7 @@ static void print_plan(const json_t *plan)
     {
         print_phase(phase);
     }
+    rebuild_print(json_object_get(plan, "rebuilds"));
 }
 
 /* ---- the command ---- */

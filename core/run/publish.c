@@ -89,6 +89,58 @@ static sluice_status whole_ledger(const struct run *run, json_t **out, struct sl
     return *out == NULL ? error_nomem(err, "the ledger") : SLUICE_OK;
 }
 
+/* The snapshot that a writer's note `append` names: its files stay, and the new ones come behind them. 0 = none. */
+static uint32_t append_parent(const struct op *op)
+{
+    for (uint32_t k = 0; k < op->n_notes; k++) {
+        if (strcmp(op->notes[k].key, "append") == 0) {
+            return (uint32_t)strtoul(op->notes[k].json, NULL, 10);
+        }
+    }
+    return 0;
+}
+
+/* Takes over the parent's shards. *part becomes the number behind theirs. */
+static sluice_status carry_on(const struct op *op, uint32_t number, struct snapshot *snapshot,
+                              uint32_t *part, struct sluice_error *err)
+{
+    struct snapshot *parent = NULL;
+    sluice_status status = snapshot_open(op->dataset, number, &parent, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < parent->n_shards; i++) {
+        const struct snapshot_shard *shard = &parent->shards[i];
+        unsigned at = 0;
+        status = snapshot_add_shard(snapshot, shard->name, shard->file, shard->rows, shard->bytes,
+                                    shard->hash, json_incref(shard->measures), err);
+        if (sscanf(shard->name, "part-%9u-", &at) == 1 && at >= *part) {
+            *part = at + 1;
+        }
+    }
+    snapshot_destroy(parent);
+    return status;
+}
+
+/* Only the newest snapshot is carried on; publishing the same files once more is no news. */
+static sluice_status check_newest(const struct op *op, uint32_t number,
+                                  const struct snapshot *snapshot, struct sluice_error *err)
+{
+    struct snapshot *newest = NULL;
+    sluice_status status = snapshot_open(op->dataset, 0, &newest, err);
+    bool same = status == SLUICE_OK && newest->n_shards == snapshot->n_shards;
+
+    for (size_t i = 0; same && i < newest->n_shards; i++) {
+        same = strcmp(newest->shards[i].file, snapshot->shards[i].file) == 0;
+    }
+    if (status == SLUICE_OK && newest->number != number && !same) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "%s: this run carries snapshot %u on, but the newest is %u; run again "
+                           "from %s@%u, so that nothing of it is lost",
+                           op->dataset, number, newest->number, op->dataset, newest->number);
+    }
+    snapshot_destroy(newest);
+    return status;
+}
+
 static sluice_status publish_writer(struct run *run, uint32_t p, const struct op *op,
                                     struct run_published *published, struct sluice_error *err)
 {
@@ -96,8 +148,12 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     struct snapshot *snapshot = snapshot_create(op->name);
     char port[512];
     uint32_t part = 0;
+    uint32_t parent = append_parent(op);
     sluice_status status = snapshot == NULL ? error_nomem(err, "a snapshot") : SLUICE_OK;
 
+    if (status == SLUICE_OK && parent > 0) {
+        status = carry_on(op, parent, snapshot, &part, err);
+    }
     snprintf(port, sizeof port, "shard %s", op->name);
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
         const struct commit *commit = run->tasks[p][t].commit;
@@ -124,6 +180,9 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
             published->shards++;
         }
         part += last[0] != '\0';
+    }
+    if (status == SLUICE_OK && parent > 0) {
+        status = check_newest(op, parent, snapshot, err);
     }
     for (uint32_t k = 0; status == SLUICE_OK && k < op->n_notes; k++) {
         if (strcmp(op->notes[k].key, "catalogue") == 0) {

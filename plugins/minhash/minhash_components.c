@@ -1,123 +1,48 @@
-/* minhash_edges: rows of one band key, sorted by position, are candidates: each is joined to the one before. minhash_components: connected
- * components over all edges; the smallest position of a component survives, every other row is listed with the survivor's id and the share of
- * equal signature values. Edges come through port 1, completely; then the documents' ids and signatures pass by in order of position, so a
- * survivor is always seen before the rows that duplicate it. Survivors' records wait in a scratch file. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <unistd.h>
-
+/* minhash_components: connected components over all edges, as a list of (document, cluster). Edges come through port 1, completely; then the
+ * documents' positions pass by in order, and beside each that has duplicates goes its cluster's number: the smallest position in it, or, in
+ * the order of the peer, that of the document which the peer keeps. Edges to documents of an index name these in column `ref`. All lists
+ * are sorted in the given memory and otherwise in scratch files. */
 #include "forest.h"
-#include "minhash_sig.h"
+#include "forest_sort.h"
+#include "minhash_index.h"
 #include "minhash_stages.h"
+#include "peer_forest.h"
 
-/* ---- edges ---- */
-
-static sluice_status edges_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
-{
-    int32_t index;
-    sluice_status status = plan->need(plan, 0, "key", "fixed[16]", 0, &index, err);
-
-    (void)shared;
-    if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_pos", "uint64", 0, &index, err);
-    }
-    if (status == SLUICE_OK) {
-        status = plan->add(plan, "one", "uint64", NULL, err);
-    }
-    return status == SLUICE_OK ? plan->add(plan, "other", "uint64", NULL, err) : status;
-}
-
-struct edges_worker {
-    char key[16];
-    uint64_t last;
-    int begun;
+struct config {
+    int32_t keep;
 };
 
-static sluice_status edges_worker_open(void *shared, void **out, struct sluice_error *err)
-{
-    (void)shared;
-    *out = calloc(1, sizeof(struct edges_worker));
-    return *out == NULL ? minhash_nomem(err) : SLUICE_OK;
-}
-
-static sluice_status edges_process(void *state, const struct sluice_batch *batch,
-                                   struct sluice_emit *emit, struct sluice_error *err)
-{
-    struct edges_worker *worker = state;
-    const char *keys = batch->array->children[0]->buffers[1];
-    const uint64_t *positions = batch->array->children[1]->buffers[1];
-    struct sluice_bytes ends[2] = { { 0 }, { 0 } };
-    struct ArrowArray columns[2] = { 0 };
-    struct ArrowArray out;
-    int64_t n = 0;
-    int ok = 1;
-
-    for (int64_t k = 0; ok && k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        if (worker->begun && memcmp(worker->key, keys + 16 * row, 16) == 0 &&
-            worker->last != positions[row]) {
-            ok = sluice_bytes_add(&ends[0], &worker->last, 8) &&
-                 sluice_bytes_add(&ends[1], &positions[row], 8);
-            n++;
-        }
-        worker->begun = 1;
-        memcpy(worker->key, keys + 16 * row, 16);
-        worker->last = positions[row];
-    }
-    ok = ok && sluice_make_fixed(&columns[0], n, &ends[0], NULL, 0) == SLUICE_OK &&
-         sluice_make_fixed(&columns[1], n, &ends[1], NULL, 0) == SLUICE_OK;
-    if (ok && sluice_make_struct(&out, n, 2, columns) == SLUICE_OK) {
-        return emit->batch(emit, &out);
-    }
-    for (int i = 0; i < 2; i++) {
-        if (columns[i].release != NULL) {
-            columns[i].release(&columns[i]);
-        }
-        sluice_bytes_free(&ends[i]);
-    }
-    return minhash_nomem(err);
-}
-
-const struct sluice_stage minhash_edges_stage = {
-    .size = sizeof minhash_edges_stage,
-    .name = "minhash_edges",
-    .version = "1.0",
-    .summary = "Pairs of documents that share a band key (part of `minhash`)",
-    .role = SLUICE_ROLE_TRANSFORM,
-    .mode = SLUICE_MODE_KEYED,
-    .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES,
-    .bytes_worker = 1 << 20,
-    .prepare = edges_prepare,
-    .worker_open = edges_worker_open,
-    .process = edges_process,
-    .worker_close = free,
+static const struct sluice_option options[] = {
+    { .name = "keep",
+      .doc = "Whose union-find: that of the smallest position, or datatrove's, which keeps every "
+             "document with duplicates in memory.",
+      .def = "first",
+      .choices = "first|peer",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, keep) },
 };
-
-/* ---- components ---- */
 
 struct shared {
     const struct sluice_host_api *api;
     struct sluice_host *host;
+    bool peer;
 };
 
-struct pair {
-    uint64_t position, survivor;
+/* A list of pairs that is read once, in order. */
+struct list {
+    struct forest_sort *sort;
+    struct forest_pair next;
+    bool end;
 };
 
 struct worker {
     const struct shared *shared;
-    struct forest *forest;
-    int finished;     /* all edges are in */
-    FILE *pairs;      /* struct pair, ascending by position */
-    struct pair next; /* the pair to come */
-    int has_next;
-    struct sluice_bytes survivors; /* uint64, sorted, unique: 8 bytes a cluster */
-    struct sluice_bytes places;    /* uint64: where each one's record begins in records */
-    uint64_t next_survivor;        /* index of the one to come */
-    FILE *records;                 /* uint32 id bytes, uint32 signature bytes, both */
-    uint64_t records_end;
-    struct sluice_bytes record;
+    struct forest *forest;    /* until finished, or NULL: */
+    struct peer_forest *peer; /* until finished */
+    struct list members;      /* (position, cluster), clusters' own numbers as well */
+    struct list references;   /* (position, document of the index) */
+    bool finished;            /* all edges are in */
+    int64_t clusters;
 };
 
 static sluice_status components_open(const struct sluice_host_api *api, struct sluice_host *host,
@@ -125,12 +50,12 @@ static sluice_status components_open(const struct sluice_host_api *api, struct s
 {
     struct shared *shared = malloc(sizeof *shared);
 
-    (void)config;
     if (shared == NULL) {
         return minhash_nomem(err);
     }
     shared->api = api;
     shared->host = host;
+    shared->peer = ((const struct config *)config)->keep == 1;
     *out = shared;
     return SLUICE_OK;
 }
@@ -138,29 +63,21 @@ static sluice_status components_open(const struct sluice_host_api *api, struct s
 static sluice_status components_prepare(void *shared, struct sluice_plan *plan,
                                         struct sluice_error *err)
 {
+    static const char *const added[] = { "_pos", "cluster", "rank", "ref" };
     int32_t index;
     sluice_status status = plan->need(plan, 0, "_pos", "uint64", 0, &index, err);
 
     (void)shared;
-    if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "id", "utf8", 0, &index, err);
-    }
-    if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_sig", "binary", 0, &index, err);
-    }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 1, "one", "uint64", 0, &index, err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 1, "other", "uint64", 0, &index, err);
     }
-    if (status == SLUICE_OK) {
-        status = plan->add(plan, "_pos", "uint64", NULL, err);
+    for (int i = 0; status == SLUICE_OK && i < 4; i++) {
+        status = plan->add(plan, added[i], "uint64", NULL, err);
     }
-    if (status == SLUICE_OK) {
-        status = plan->add(plan, "dup_of", "utf8", NULL, err);
-    }
-    return status == SLUICE_OK ? plan->add(plan, "similarity", "float64", NULL, err) : status;
+    return status;
 }
 
 static void components_worker_close(void *state)
@@ -168,50 +85,10 @@ static void components_worker_close(void *state)
     struct worker *worker = state;
 
     forest_destroy(worker->forest);
-    if (worker->pairs != NULL) {
-        fclose(worker->pairs);
-    }
-    if (worker->records != NULL) {
-        fclose(worker->records);
-    }
-    sluice_bytes_free(&worker->survivors);
-    sluice_bytes_free(&worker->places);
-    sluice_bytes_free(&worker->record);
+    peer_forest_destroy(worker->peer);
+    forest_sort_destroy(worker->members.sort);
+    forest_sort_destroy(worker->references.sort);
     free(worker);
-}
-
-/* A nameless file in the scratch folder. */
-static FILE *scratch_file(const char *dir)
-{
-    char path[4096];
-    int fd;
-    FILE *file;
-
-    if (dir == NULL || snprintf(path, sizeof path, "%s/minhash-XXXXXX", dir) >= (int)sizeof path) {
-        errno = ENAMETOOLONG;
-        return NULL;
-    }
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0) {
-        return NULL;
-    }
-    unlink(path);
-    file = fdopen(fd, "w+b");
-    if (file == NULL) {
-        close(fd);
-    }
-    return file;
-}
-
-static sluice_status scratch_failed(const struct worker *worker, struct sluice_error *err)
-{
-    char message[600];
-    const char *dir = worker->shared->api->scratch_dir(worker->shared->host);
-
-    snprintf(message, sizeof message,
-             "can't write scratch files in %s: %s; give --scratch a folder with room",
-             dir == NULL ? "?" : dir, strerror(errno));
-    return sluice_fail(err, SLUICE_E_IO, "", message);
 }
 
 static sluice_status components_worker_open(void *state, void **out, struct sluice_error *err)
@@ -220,21 +97,29 @@ static sluice_status components_worker_open(void *state, void **out, struct slui
     struct worker *worker = calloc(1, sizeof *worker);
     const char *dir = shared->api->scratch_dir(shared->host);
     uint64_t memory = shared->api->memory_share(shared->host) / 2;
-    struct forest_options options = { memory < FOREST_MEMORY_LEAST ? FOREST_MEMORY_LEAST : memory,
-                                      dir };
+    uint64_t sort = memory / 4;
+    struct forest_options settings = { memory < FOREST_MEMORY_LEAST ? FOREST_MEMORY_LEAST : memory,
+                                       dir };
     sluice_status status;
 
     if (worker == NULL) {
         return minhash_nomem(err);
     }
     worker->shared = shared;
-    status = forest_create(&options, &worker->forest, err);
+    sort = sort < FOREST_SORT_MEMORY_LEAST ? FOREST_SORT_MEMORY_LEAST : sort;
+    if (dir == NULL) {
+        status = sluice_fail(err, SLUICE_E_IO, "",
+                             "there is no scratch folder; give --scratch a folder with room");
+    } else if (shared->peer) {
+        status = peer_forest_create(memory, &worker->peer, err);
+    } else {
+        status = forest_create(&settings, &worker->forest, err);
+    }
     if (status == SLUICE_OK) {
-        worker->pairs = scratch_file(dir);
-        worker->records = scratch_file(dir);
-        if (worker->pairs == NULL || worker->records == NULL) {
-            status = scratch_failed(worker, err);
-        }
+        status = forest_sort_create(sort, dir, &worker->members.sort, err);
+    }
+    if (status == SLUICE_OK) {
+        status = forest_sort_create(sort, dir, &worker->references.sort, err);
     }
     if (status != SLUICE_OK) {
         components_worker_close(worker);
@@ -244,167 +129,105 @@ static sluice_status components_worker_open(void *state, void **out, struct slui
     return SLUICE_OK;
 }
 
-static int32_t note_pair(void *user, uint64_t position, uint64_t survivor, struct sluice_error *err)
+static sluice_status add_edge(struct worker *worker, uint64_t one, uint64_t other,
+                              struct sluice_error *err)
+{
+    if (minhash_is_reference(other)) {
+        sluice_status status = forest_sort_push(worker->references.sort, one, other, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    return worker->shared->peer ? peer_forest_add(worker->peer, one, other, err)
+                                : forest_add(worker->forest, one, other, err);
+}
+
+static int32_t note_member(void *user, uint64_t position, uint64_t cluster,
+                           struct sluice_error *err)
 {
     struct worker *worker = user;
-    struct pair pair = { position, survivor };
+    int32_t status = SLUICE_OK;
 
-    if (fwrite(&pair, sizeof pair, 1, worker->pairs) != 1) {
-        return scratch_failed(worker, err);
+    if (!minhash_is_reference(position)) {
+        status = forest_sort_push(worker->members.sort, position, cluster, err);
     }
-    return sluice_bytes_add(&worker->survivors, &survivor, 8) ? SLUICE_OK : minhash_nomem(err);
+    return status == SLUICE_OK ? forest_sort_push(worker->members.sort, cluster, cluster, err)
+                               : status;
 }
 
-static int by_number(const void *a, const void *b)
+static sluice_status list_next(struct list *list, struct sluice_error *err)
 {
-    uint64_t x = *(const uint64_t *)a;
-    uint64_t y = *(const uint64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
-static void next_pair(struct worker *worker)
-{
-    worker->has_next = fread(&worker->next, sizeof worker->next, 1, worker->pairs) == 1;
+    return forest_sort_next(list->sort, &list->next, &list->end, err);
 }
 
 /* When the first document comes, all edges are there. */
 static sluice_status finish_edges(struct worker *worker, struct sluice_error *err)
 {
-    uint64_t *survivors;
-    uint64_t n;
-    uint64_t kept = 0;
-    sluice_status status = forest_finish(worker->forest, note_pair, worker, err);
+    sluice_status status = worker->shared->peer
+                               ? peer_forest_finish(worker->peer, note_member, worker, err)
+                               : forest_finish(worker->forest, note_member, worker, err);
 
-    if (status != SLUICE_OK) {
-        return status;
-    }
     forest_destroy(worker->forest);
+    peer_forest_destroy(worker->peer);
     worker->forest = NULL;
-    survivors = (uint64_t *)(void *)worker->survivors.data;
-    n = worker->survivors.size / 8;
-    if (n > 0) {
-        qsort(survivors, n, sizeof *survivors, by_number);
+    worker->peer = NULL;
+    if (status == SLUICE_OK) {
+        status = forest_sort_rewind(worker->members.sort, err);
     }
-    for (uint64_t i = 0; i < n; i++) {
-        if (kept == 0 || survivors[kept - 1] != survivors[i]) {
-            survivors[kept++] = survivors[i];
-        }
+    if (status == SLUICE_OK) {
+        status = forest_sort_rewind(worker->references.sort, err);
     }
-    worker->survivors.size = kept * 8;
-    if (kept > 0 && !sluice_bytes_reserve(&worker->places, kept * 8)) {
-        return minhash_nomem(err);
+    if (status == SLUICE_OK) {
+        status = list_next(&worker->members, err);
     }
-    if (fflush(worker->pairs) != 0 || fseeko(worker->pairs, 0, SEEK_SET) != 0) {
-        return scratch_failed(worker, err);
+    if (status == SLUICE_OK) {
+        status = list_next(&worker->references, err);
     }
-    next_pair(worker);
-    worker->finished = 1;
-    return SLUICE_OK;
+    worker->finished = true;
+    return status;
 }
 
-static sluice_status keep_survivor(struct worker *worker, const char *id, size_t id_size,
-                                   const char *sig, size_t sig_size, struct sluice_error *err)
+static void add_member(struct minhash_columns *out, uint64_t position, uint64_t cluster,
+                       uint64_t reference)
 {
-    uint32_t sizes[2] = { (uint32_t)id_size, (uint32_t)sig_size };
+    uint64_t rank = position == cluster ? 0 : 1;
 
-    ((uint64_t *)(void *)worker->places.data)[worker->next_survivor++] = worker->records_end;
-    if (fseeko(worker->records, (off_t)worker->records_end, SEEK_SET) != 0 ||
-        fwrite(sizes, sizeof sizes, 1, worker->records) != 1 ||
-        (id_size > 0 && fwrite(id, id_size, 1, worker->records) != 1) ||
-        (sig_size > 0 && fwrite(sig, sig_size, 1, worker->records) != 1)) {
-        return scratch_failed(worker, err);
-    }
-    worker->records_end += sizeof sizes + id_size + sig_size;
-    return SLUICE_OK;
+    minhash_column_add(out, 0, &position, 8);
+    minhash_column_add(out, 1, &cluster, 8);
+    minhash_column_add(out, 2, &rank, 8);
+    minhash_column_add(out, 3, &reference, 8);
 }
 
-/* Reads the record of a survivor: its id and signature lie in worker->record. */
-static sluice_status find_survivor(struct worker *worker, uint64_t position, uint32_t sizes[2],
+/* The rows of the list for the document at this position. */
+static sluice_status pass_document(struct worker *worker, uint64_t position,
+                                   struct minhash_columns *out, int64_t *n,
                                    struct sluice_error *err)
 {
-    const uint64_t *survivors = (const uint64_t *)(const void *)worker->survivors.data;
-    const uint64_t *found = bsearch(&position, survivors, worker->survivors.size / 8, 8, by_number);
-    uint64_t index;
-    uint64_t place;
+    uint64_t cluster = worker->members.next.second;
+    sluice_status status;
 
-    if (found == NULL || (uint64_t)(found - survivors) >= worker->next_survivor) {
+    if (minhash_is_reference(position)) {
+        return sluice_fail(err, SLUICE_E_CONFIG, "",
+                           "there are more than 8,388,608 input splits; give a larger split size");
+    }
+    if (worker->members.end || worker->members.next.first > position) {
+        return SLUICE_OK;
+    }
+    if (worker->members.next.first < position) {
         return sluice_fail(err, SLUICE_E_INTERNAL, "",
-                           "a duplicate came before the document that it duplicates");
+                           "an edge names a document that is not there");
     }
-    index = (uint64_t)(found - survivors);
-    place = ((const uint64_t *)(const void *)worker->places.data)[index];
-    if (fseeko(worker->records, (off_t)place, SEEK_SET) != 0 ||
-        fread(sizes, 8, 1, worker->records) != 1) {
-        return scratch_failed(worker, err);
+    worker->clusters += cluster == position;
+    if (worker->references.end || worker->references.next.first != position) {
+        add_member(out, position, cluster, 0);
+        (*n)++;
     }
-    worker->record.size = 0;
-    if (!sluice_bytes_reserve(&worker->record, (uint64_t)sizes[0] + sizes[1])) {
-        return minhash_nomem(err);
-    }
-    if (sizes[0] + sizes[1] > 0 &&
-        fread(worker->record.data, (size_t)sizes[0] + sizes[1], 1, worker->records) != 1) {
-        return scratch_failed(worker, err);
-    }
-    return SLUICE_OK;
-}
-
-struct out {
-    struct sluice_bytes positions, offsets, text, similarity;
-    int64_t n;
-};
-
-static sluice_status add_drop(struct worker *worker, struct out *out, uint64_t position,
-                              const char *sig, size_t sig_size, struct sluice_error *err)
-{
-    uint32_t sizes[2];
-    uint16_t values[2];
-    uint64_t equal = 0;
-    double similarity;
-    int32_t end;
-    sluice_status status = find_survivor(worker, worker->next.survivor, sizes, err);
-
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    for (size_t i = 0; i + 2 <= sig_size && sig_size == sizes[1]; i += 2) {
-        memcpy(&values[0], sig + i, 2);
-        memcpy(&values[1], worker->record.data + sizes[0] + i, 2);
-        equal += values[0] == values[1];
-    }
-    similarity = sig_size < 2 ? 0 : (double)equal / (double)(sig_size / 2);
-    if (!sluice_bytes_add(&out->positions, &position, 8) ||
-        !sluice_bytes_add(&out->text, worker->record.data, sizes[0]) ||
-        !sluice_bytes_add(&out->similarity, &similarity, 8)) {
-        return minhash_nomem(err);
-    }
-    end = (int32_t)out->text.size;
-    if (!sluice_bytes_add(&out->offsets, &end, sizeof end)) {
-        return minhash_nomem(err);
-    }
-    out->n++;
-    return SLUICE_OK;
-}
-
-static sluice_status pass_documents(struct worker *worker, const struct sluice_batch *batch,
-                                    struct out *out, struct sluice_error *err)
-{
-    const uint64_t *positions = batch->array->children[0]->buffers[1];
-    sluice_status status = SLUICE_OK;
-
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        const uint64_t *survivors = (const uint64_t *)(const void *)worker->survivors.data;
-        int64_t row = sluice_row(batch, k);
-        size_t id_size;
-        size_t sig_size;
-        const char *id = sluice_text(batch->array->children[1], row, &id_size);
-        const char *sig = sluice_text(batch->array->children[2], row, &sig_size);
-        if (worker->next_survivor < worker->survivors.size / 8 &&
-            survivors[worker->next_survivor] == positions[row]) {
-            status = keep_survivor(worker, id, id_size, sig, sig_size, err);
-        } else if (worker->has_next && worker->next.position == positions[row]) {
-            status = add_drop(worker, out, positions[row], sig, sig_size, err);
-            next_pair(worker);
-        }
+    status = list_next(&worker->members, err);
+    while (status == SLUICE_OK && !worker->references.end &&
+           worker->references.next.first == position) {
+        add_member(out, position, cluster, worker->references.next.second);
+        (*n)++;
+        status = list_next(&worker->references, err);
     }
     return status;
 }
@@ -413,10 +236,8 @@ static sluice_status components_process(void *state, const struct sluice_batch *
                                         struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct out out = { 0 };
-    struct ArrowArray columns[3] = { 0 };
-    struct ArrowArray array;
-    int32_t end = 0;
+    struct minhash_columns out = minhash_columns_begin("ffff");
+    int64_t n = 0;
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {
@@ -424,40 +245,25 @@ static sluice_status components_process(void *state, const struct sluice_batch *
         const uint64_t *other = batch->array->children[1]->buffers[1];
         for (int64_t k = 0; k < batch->n && status == SLUICE_OK; k++) {
             int64_t row = sluice_row(batch, k);
-            status = forest_add(worker->forest, one[row], other[row], err);
+            status = add_edge(worker, one[row], other[row], err);
         }
         return status;
     }
     if (!worker->finished) {
         status = finish_edges(worker, err);
     }
-    if (status == SLUICE_OK && !sluice_bytes_add(&out.offsets, &end, sizeof end)) {
-        status = minhash_nomem(err);
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        const uint64_t *positions = batch->array->children[0]->buffers[1];
+        status = pass_document(worker, positions[sluice_row(batch, k)], &out, &n, err);
     }
-    if (status == SLUICE_OK) {
-        status = pass_documents(worker, batch, &out, err);
+    if (status != SLUICE_OK) {
+        minhash_columns_drop(&out);
+        return status;
     }
-    if (status == SLUICE_OK && out.n > 0) {
-        int ok =
-            sluice_make_fixed(&columns[0], out.n, &out.positions, NULL, 0) == SLUICE_OK &&
-            sluice_make_text(&columns[1], out.n, &out.offsets, &out.text, NULL, 0) == SLUICE_OK &&
-            sluice_make_fixed(&columns[2], out.n, &out.similarity, NULL, 0) == SLUICE_OK &&
-            sluice_make_struct(&array, out.n, 3, columns) == SLUICE_OK;
-        status = ok ? emit->batch(emit, &array) : minhash_nomem(err);
-        for (int i = 0; i < 3 && !ok; i++) {
-            if (columns[i].release != NULL) {
-                columns[i].release(&columns[i]);
-            }
-        }
-    }
-    sluice_bytes_free(&out.positions);
-    sluice_bytes_free(&out.offsets);
-    sluice_bytes_free(&out.text);
-    sluice_bytes_free(&out.similarity);
-    return status;
+    return minhash_columns_emit(&out, n, 0, emit, err);
 }
 
-/* Every pair must have met its document. */
+/* Every member must have met its document. */
 static sluice_status components_flush(void *state, struct sluice_emit *emit,
                                       struct sluice_error *err)
 {
@@ -467,12 +273,12 @@ static sluice_status components_flush(void *state, struct sluice_emit *emit,
     if (!worker->finished) {
         status = finish_edges(worker, err);
     }
-    if (status == SLUICE_OK && worker->has_next) {
+    if (status == SLUICE_OK && !worker->members.end) {
         return sluice_fail(err, SLUICE_E_INTERNAL, "",
                            "an edge names a document that is not there");
     }
-    if (status == SLUICE_OK && worker->survivors.size > 0 &&
-        emit->measure(emit, "clusters", (int64_t)(worker->survivors.size / 8)) != SLUICE_OK) {
+    if (status == SLUICE_OK && worker->clusters > 0 &&
+        emit->measure(emit, "clusters", worker->clusters) != SLUICE_OK) {
         return sluice_fail(err, SLUICE_E_INTERNAL, "", "the host refused a measure");
     }
     return status;
@@ -481,11 +287,15 @@ static sluice_status components_flush(void *state, struct sluice_emit *emit,
 const struct sluice_stage minhash_components_stage = {
     .size = sizeof minhash_components_stage,
     .name = "minhash_components",
-    .version = "1.0",
-    .summary = "Clusters of near-duplicates and what to drop of them (part of `minhash`)",
+    .version = "2.0",
+    .summary = "Clusters of near-duplicates (part of `minhash`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_GLOBAL,
     .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES | SLUICE_STAGE_SIDE_INPUT,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
     .bytes_worker = 16 << 20,
     .open = components_open,
     .prepare = components_prepare,

@@ -340,6 +340,89 @@ static size_t seen_filter(uint64_t *seen, size_t mask, uint64_t *hashes, size_t 
     return kept;
 }
 
+/* Checks the words and makes them lie in the text parted by one space each: *text and *words stay, or
+ * become those of scratch. */
+static int32_t words_ready(struct minhash_scratch *scratch, const char **text, size_t size,
+                           const struct text_span **words, size_t n, struct sluice_error *err)
+{
+    bool inside;
+    bool spaced;
+    words_check(*text, size, *words, n, &inside, &spaced);
+    if (!inside) {
+        return minhash_fail(
+            err, SLUICE_E_INTERNAL, "",
+            "a word's span leaves the text of %zu bytes; the stage that made the words is "
+            "wrong",
+            size);
+    }
+    if (!spaced) {
+        int32_t status = words_join(scratch, *text, *words, n, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        *text = scratch->joined;
+        *words = scratch->spans;
+    }
+    return SLUICE_OK;
+}
+
+/* The hashes of n shingles from words[0] on. */
+static void shingles_hash(const struct minhash *minhash, const char *text,
+                          const struct text_span *words, size_t n, uint64_t *hashes)
+{
+    if (minhash->options.hash == MINHASH_XXHASH && minhash->options.bits == 64) {
+        minhash->kernel->hash(text, words, minhash->options.ngram, n, hashes);
+    } else {
+        hash_others(&minhash->options, text, words, n, hashes);
+    }
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a;
+    uint64_t y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int32_t minhash_shingles(const struct minhash *minhash, struct minhash_scratch *scratch,
+                         const char *text, size_t size, const struct text_span *words, size_t n,
+                         uint64_t *set, size_t *count, struct sluice_error *err)
+{
+    size_t ngram = minhash->options.ngram;
+    *count = 0;
+    if (n < ngram) {
+        return SLUICE_OK;
+    }
+    int32_t status = words_ready(scratch, &text, size, &words, n, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    size_t shingles = n - ngram + 1;
+    shingles_hash(minhash, text, words, shingles, set);
+    qsort(set, shingles, sizeof(*set), by_number);
+    for (size_t i = 0; i < shingles; i++) {
+        if (*count == 0 || set[*count - 1] != set[i]) {
+            set[(*count)++] = set[i];
+        }
+    }
+    return SLUICE_OK;
+}
+
+double minhash_jaccard(const uint64_t *one, size_t n, const uint64_t *other, size_t m)
+{
+    size_t i = 0;
+    size_t k = 0;
+    size_t both = 0;
+    while (i < n && k < m) {
+        uint64_t x = one[i];
+        uint64_t y = other[k];
+        both += x == y;
+        i += x <= y;
+        k += y <= x;
+    }
+    return n + m == 0 ? 0.0 : (double)both / (double)(n + m - both);
+}
+
 int32_t minhash_sign(const struct minhash *minhash, struct minhash_scratch *scratch,
                      const char *text, size_t size, const struct text_span *words, size_t n,
                      uint64_t *signature, bool *has, struct sluice_error *err)
@@ -353,35 +436,16 @@ int32_t minhash_sign(const struct minhash *minhash, struct minhash_scratch *scra
     if (status != SLUICE_OK) {
         return status;
     }
-    bool inside;
-    bool spaced;
-    words_check(text, size, words, n, &inside, &spaced);
-    if (!inside) {
-        return minhash_fail(
-            err, SLUICE_E_INTERNAL, "",
-            "a word's span leaves the text of %zu bytes; the stage that made the words is "
-            "wrong",
-            size);
-    }
-    if (!spaced) {
-        status = words_join(scratch, text, words, n, err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-        text = scratch->joined;
-        words = scratch->spans;
+    status = words_ready(scratch, &text, size, &words, n, err);
+    if (status != SLUICE_OK) {
+        return status;
     }
     memset(scratch->minima, 0xff, minhash->functions * sizeof(*scratch->minima));
     size_t shingles = n - ngram + 1;
     size_t slots = seen_clear(scratch->seen, shingles);
-    bool vector_hash = minhash->options.hash == MINHASH_XXHASH && minhash->options.bits == 64;
     for (size_t done = 0; done < shingles;) {
         size_t chunk = shingles - done < CHUNK ? shingles - done : CHUNK;
-        if (vector_hash) {
-            minhash->kernel->hash(text, words + done, ngram, chunk, scratch->hashes);
-        } else {
-            hash_others(&minhash->options, text, words + done, chunk, scratch->hashes);
-        }
+        shingles_hash(minhash, text, words + done, chunk, scratch->hashes);
         size_t kept = seen_filter(scratch->seen, slots, scratch->hashes, chunk);
         if (kept > 0) {
             minhash->kernel->update(minhash->a, minhash->b, minhash->functions, minhash->mask,

@@ -88,6 +88,16 @@ int32_t minhash_sign(const struct minhash *minhash, struct minhash_scratch *scra
                      const char *text, size_t size, const struct text_span *words, size_t n,
                      uint64_t *signature, bool *has, struct sluice_error *err);
 
+/* The distinct hashes of the document's shingles, ascending: *count of them in set, which has room for
+ * n numbers. Fewer words than ngram: none. Errors as minhash_sign. */
+int32_t minhash_shingles(const struct minhash *minhash, struct minhash_scratch *scratch,
+                         const char *text, size_t size, const struct text_span *words, size_t n,
+                         uint64_t *set, size_t *count, struct sluice_error *err);
+
+/* The Jaccard similarity of two sets of ascending numbers: of the documents' shingles, but for
+ * hashes that collide. Two empty sets: 0. */
+double minhash_jaccard(const uint64_t *one, size_t n, const uint64_t *other, size_t m);
+
 /* XXH3-128 of one band's row values (little-endian u64), seeded with the band's number: two
  * signatures share a key of band i if their rows in band i are equal, and otherwise with
  * probability 2^-128. */

@@ -1,2 +1,2 @@
-NEEDS  := nettle libxxhash
-DEBIAN := nettle-dev libxxhash-dev
+NEEDS  := nettle libxxhash jansson
+DEBIAN := nettle-dev libxxhash-dev libjansson-dev

@@ -1,0 +1,30 @@
+/* Sets of numbers that may not fit into memory: shingles of the documents of one cluster.
+ *
+ * Owns a buffer and, when it is full, a nameless scratch file. Depends on sluice.h. One thread. */
+#ifndef MINHASH_SETS_H
+#define MINHASH_SETS_H
+
+#include <sluice_arrays.h>
+
+struct minhash_sets;
+
+struct minhash_set {
+    uint64_t at; /* number in the store */
+    uint64_t n;
+};
+
+/* memory: bytes of sets held before they go to dir (borrowed until destroy). Gives. */
+sluice_status minhash_sets_create(uint64_t memory, const char *dir, struct minhash_sets **out,
+                                  struct sluice_error *err);
+void minhash_sets_destroy(struct minhash_sets *sets); /* NULL is fine */
+
+/* Copies n numbers. SLUICE_E_IO names the folder. */
+sluice_status minhash_sets_add(struct minhash_sets *sets, const uint64_t *numbers, uint64_t n,
+                               struct minhash_set *out, struct sluice_error *err);
+/* The numbers of a set, borrowed until the next call. */
+sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_set *set,
+                               const uint64_t **numbers, struct sluice_error *err);
+/* Forgets all sets. */
+sluice_status minhash_sets_clear(struct minhash_sets *sets, struct sluice_error *err);
+
+#endif
