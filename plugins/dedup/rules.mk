@@ -1,2 +1,2 @@
-NEEDS   := libxxhash
-DEBIAN  := libxxhash-dev
+NEEDS   := libxxhash libutf8proc
+DEBIAN  := libxxhash-dev libutf8proc-dev

@@ -4,21 +4,172 @@ local s, core = ...
 
 local M = {}
 
--- Exact duplicates of a column's value: the smallest position survives.
+-- Exact duplicates: equal values of the key columns. What an index was made by, so that another one is refused.
+local function exact_rule(o)
+  return "exact-1 over=" .. table.concat(o.over, ",") .. (o.within and " within=" .. o.within or "")
+end
+
+local exact_options = {
+  over = { "list", "text", doc = "Columns whose equal values make rows duplicates." },
+  within = { "column", doc = "Only rows with one value of this column can be duplicates (a crawl, a language)." },
+  priority = { "column", doc = "Number column: of duplicates the one with the highest value stays, then the first." },
+  partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange." },
+}
+
+local function with(options, more)
+  local all = {}
+  for name, option in pairs(options) do all[name] = option end
+  for name, option in pairs(more) do all[name] = option end
+  return all
+end
+
 M.exact = s.composite {
   "exact",
-  options = {
-    over = { "column", "text", doc = "Column whose equal values are duplicates." },
-    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange." },
-  },
+  options = with(exact_options, {
+    against = { "list", "", doc = "Datasets made by exact_index: their documents stay, and duplicates of them are dropped." },
+    against_only = { "bool", false, doc = "Only duplicates of the documents of `against` are dropped." },
+  }),
   build = function(input, o)
-    local keys = s.stage("exact_keys", { over = o.over }, input)
-    local drops = s.stage("exact_drops", {}, keys, nil, o.partitions)
+    local keys = s.stage("exact_keys", { over = o.over, within = o.within, priority = o.priority }, input)
+    for _, index in ipairs(o.against) do
+      local rows = s.dataset(index) | s.read_jsonl { text = "key", columns = { rule = "utf8" } }
+      keys = s.union(keys, s.stage("exact_index_keys", { rule = exact_rule(o) }, rows))
+    end
+    local drops = s.stage("exact_drops", { against_only = o.against_only }, keys, nil, o.partitions)
     return s.stage("drop_listed", { reason = "exact_duplicate" }, input, drops)
   end,
 }
 
--- Near-duplicates by MinHash: the smallest position of a cluster survives.
+-- The persistent index of exact: its rows {key, id, rule}, sorted by key, for a dataset of JSONL.
+M.exact_index = s.composite {
+  "exact_index",
+  options = exact_options,
+  build = function(input, o)
+    local keys = s.stage("exact_keys", { over = o.over, within = o.within, priority = o.priority }, input)
+    return s.stage("exact_index_rows", { rule = exact_rule(o) }, keys, nil, o.partitions)
+  end,
+}
+
+-- Runs of n sentences (lines, paragraphs) that occur more than once: all but the first occurrence is cut out of its text.
+local function span_dedup(name, unit, n, min_words, min_units, normalise)
+  return s.composite {
+    name,
+    options = {
+      over = { "column", "text", doc = "Column that holds the text, replaced by what is left of it." },
+      unit = { "enum", unit, choices = "sentences|lines|paragraphs", doc = "What a text is cut into." },
+      n = { "int", n, min = 1, max = 1000, doc = "Units of a run that is compared." },
+      normalise = { "bool", normalise, doc = "Compare units lower-cased, with numbers as 0, without punctuation and diacritics." },
+      min_words = { "int", min_words, min = 0, doc = "Fewest words of a document of which something was removed; 0 disables." },
+      min_units = { "int", min_units, min = 0, doc = "Fewest sentences of a document of which something was removed; 0 disables." },
+      min_words_to_remove = { "int", 0, min = 0, doc = "A removed stretch of fewer words stays; 0 disables." },
+      peer = { "bool", false, doc = "With datatrove's bugs: 16 bits number a text's units, a stretch is judged and restored by its first unit alone." },
+      partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange." },
+    },
+    build = function(input, o)
+      local keys = s.stage("span_keys", { over = o.over, unit = o.unit, n = o.n, normalise = o.normalise, peer = o.peer }, input)
+      local marks = s.stage("span_marks", {}, keys, nil, o.partitions)
+      return s.stage("span_filter", {
+        over = o.over, unit = o.unit, n = o.n, min_words = o.min_words, min_units = o.min_units,
+        min_words_to_remove = o.min_words_to_remove, peer = o.peer,
+      }, input, marks)
+    end,
+  }
+end
+
+M.sentence_dedup = span_dedup("sentence_dedup", "sentences", 3, 50, 3, true)
+M.paragraph_dedup = span_dedup("paragraph_dedup", "paragraphs", 1, 0, 0, false)
+
+-- Paragraphs most of whose n-grams were seen before, by a Bloom filter of a stated size and rate (BFF of DCLM, Dolma's deduper).
+local function bloom_rule(o)
+  return o.mode .. " ngram=" .. o.ngram .. " stride=" .. o.stride
+end
+
+local bloom_options = {
+  over = { "column", "text", doc = "Column that holds the text." },
+  ngram = { "int", 13, min = 1, max = 10000, doc = "Words of an n-gram." },
+  stride = { "int", 1, min = 1, max = 10000, doc = "Words from one n-gram to the next." },
+  mode = { "enum", "bff", choices = "bff|dolma", doc = "Whose short paragraphs, strides and memory: see bloom_marks." },
+  expected = { "int", 1000000, min = 1, doc = "Different n-grams that the filter is made for." },
+  false_positives = { "float", 0.01, min = 1e-12, max = 0.5, doc = "Rate at which a new n-gram is taken for a seen one when `expected` are in." },
+}
+
+M.bloom_paragraphs = s.composite {
+  "bloom_paragraphs",
+  options = with(bloom_options, {
+    threshold = { "float", 0.8, min = 0, max = 1, doc = "Share of seen n-grams above which a paragraph is a duplicate." },
+    document_threshold = { "float", 1, min = 0, max = 1, doc = "A document of which more than this share of n-grams was seen is dropped; 1: none." },
+    action = { "enum", "remove", choices = "remove|tag|drop", doc = "remove: cut out; tag: list in `duplicate_spans`; drop: the document goes." },
+    use = { "path", doc = "A filter to begin with, made by `bloom_index`." },
+    read_only = { "bool", false, doc = "Judge by the filter of `use` alone." },
+  }),
+  build = function(input, o)
+    local grams = s.stage("bloom_grams", { over = o.over, ngram = o.ngram, stride = o.stride, mode = o.mode }, input)
+    local marks = s.stage("bloom_marks", {
+      expected = o.expected, false_positives = o.false_positives, threshold = o.threshold, mode = o.mode, use = o.use,
+      read_only = o.read_only, rule = bloom_rule(o),
+    }, grams)
+    return s.stage("bloom_filter", { over = o.over, action = o.action, document_threshold = o.document_threshold }, input, marks)
+  end,
+}
+
+-- The filter of all paragraphs, for write_bloom.
+M.bloom_index = s.composite {
+  "bloom_index",
+  options = bloom_options,
+  build = function(input, o)
+    local grams = s.stage("bloom_grams", { over = o.over, ngram = o.ngram, stride = o.stride, mode = o.mode }, input)
+    return s.stage("bloom_collect", { expected = o.expected, false_positives = o.false_positives, rule = bloom_rule(o) }, grams)
+  end,
+}
+
+-- Texts that hold a piece of a benchmark are dropped (rule "janitor": the piece is cut out of them). Dropped rows carry the report.
+M.decontaminate = s.composite {
+  "decontaminate",
+  options = {
+    reference = { "path", required = true, doc = "JSON lines of benchmark items (may be compressed)." },
+    rule = { "enum", "datatrove", choices = "datatrove|janitor|decon", doc = "What counts as contamination; see `contamination`." },
+    over = { "column", "text", doc = "Column that holds the text." },
+    question = { "string", "question", doc = "Field of the reference with the question." },
+    answer = { "string", "answer", doc = "Field with the answer, or a list of answers." },
+    passage = { "string", "passage", doc = "Field with the passage that the question is about." },
+    id = { "string", "id", doc = "Field that names an item; else its task and line do." },
+    task = { "string", "task", doc = "Field that names the benchmark." },
+    ngram = { "int", 0, min = 0, doc = "Words of an n-gram; 0: the rule's own (12, 13, 5)." },
+    query_ngrams = { "bool", false, doc = "datatrove: n-grams of the question alone count." },
+    overlap_ngrams = { "bool", true, doc = "datatrove: n-grams across question and answer count." },
+    window = { "int", 200, min = 0, doc = "janitor: characters cut on either side of a hit." },
+    min_piece = { "int", 200, min = 0, doc = "janitor: a piece of so many characters or fewer is dropped." },
+    max_hits = { "int", 10, min = 0, doc = "janitor: a text of more hits is dropped." },
+    join = { "string", "\n\n", doc = "janitor: what stands between the pieces that are left." },
+    peer = { "bool", false, doc = "janitor: also drop short texts without a hit, as the peer does." },
+    sample = { "int", 10, min = 1, doc = "decon: look at every so manieth n-gram for a first hit." },
+    misses = { "int", 11, min = 1, doc = "decon: give up after so many n-grams without a new hit." },
+    threshold = { "float", 0.8, min = 0, max = 1, doc = "decon: least weighted overlap of a long item." },
+    decay_begin = { "int", 20, min = 0, doc = "decon: items of so many words or fewer must match whole." },
+    decay_end = { "int", 50, min = 1, doc = "decon: items of so many words or more must match by threshold." },
+    min_tokens = { "int", 20, min = 0, doc = "decon: items of fewer words are left out." },
+    min_unique = { "int", 4, min = 0, doc = "decon: items of fewer different words are left out." },
+  },
+  build = function(input, o)
+    return s.stage("contaminated", {}, s.stage("contamination", o, input))
+  end,
+}
+
+-- Near-duplicates by MinHash. signed_by: what stands behind each node that minhash made, for minhash_index.
+local signed_by = {}
+
+-- "idx@3" as the manifest of that snapshot; nil stays nil. The number is required: a run gives the same rows whenever it is repeated, also
+-- when it is the run that carries the index on.
+local function index_manifest(stage, reference)
+  if reference == nil then return nil end
+  local path, number = string.match(reference, "^(.+)@(%d+)$")
+  if path == nil then
+    core.fail(string.format("'%s': against = %q does not say which snapshot of the index; write \"%s@1\" (`sluice verify %s` tells the newest)",
+                            stage, reference, reference, reference))
+  end
+  return string.format("%s/snapshots/%06d.json", path, tonumber(number)), path, tonumber(number)
+end
+
 M.minhash = s.composite {
   "minhash",
   options = {
@@ -29,22 +180,70 @@ M.minhash = s.composite {
     seed = { "int", 1, min = 0, max = 4294967295, doc = "Seed of the hash functions." },
     hash = { "enum", "xxhash", choices = "xxhash|sha1", doc = "Hash of a shingle." },
     bits = { "enum", "64", choices = "64|32", doc = "Width of a hash." },
-    words = { "enum", "whitespace", choices = "whitespace|uax29", doc = "Rule that cuts the normalised text into words." },
+    words = { "enum", "spacy-en", choices = "whitespace|uax29|spacy-en", doc = "Rule that cuts the normalised text into words; spacy-en is datatrove's for English." },
     normalise = { "bool", true, doc = "Lower-case, numbers to 0, no punctuation and diacritics." },
-    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange." },
+    within = { "column", doc = "Only rows with one value of this column can be duplicates (a crawl, a language)." },
+    keep = { "enum", "first", choices = "first|peer|longest|best|newest",
+             doc = "Which document of a cluster stays: the first, datatrove's (peer), the longest in bytes, or the one with the largest number (best) or latest date (newest) in column `by`; of equals the first." },
+    by = { "column", doc = "Number or date column that keep = \"best\" and \"newest\" look at; a null comes last." },
+    verify = { "float", 0, min = 0, max = 1, doc = "Jaccard similarity of shingles that a dropped document must have with the one it duplicates; 0: candidates are not verified." },
+    against = { "string", doc = "Snapshot of an index (PATH@N, see minhash_index): documents that it has are dropped as minhash_in_index." },
+    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchanges." },
   },
   build = function(input, o)
+    local manifest, path, number = index_manifest("minhash", o.against)
+    if manifest and o.verify > 0 then
+      core.fail("'minhash': verify compares shingles, which an index does not hold; leave out verify or against")
+    end
+    if manifest and o.keep == "peer" then
+      core.fail("'minhash': keep = \"peer\" is the order of a run over all documents; leave out keep or against")
+    end
+    local verify = o.verify > 0
+    local parameters = string.format("ngram=%d bands=%d rows=%d seed=%d hash=%s bits=%s words=%s normalise=%s within=%s keep=%s by=%s",
+      o.ngram, o.bands, o.rows, o.seed, o.hash, o.bits, o.words, tostring(o.normalise), o.within or "", o.keep, o.by or "")
     local signed = s.stage("minhash_sign", {
       over = o.over, ngram = o.ngram, bands = o.bands, rows = o.rows, seed = o.seed, hash = o.hash, bits = o.bits,
-      words = o.words, normalise = o.normalise,
+      words = o.words, normalise = o.normalise, within = o.within, keep = o.keep, by = o.by,
     }, input)
     local keys = s.stage("minhash_keys", {}, signed)
-    local edges = s.stage("minhash_edges", {}, keys, nil, o.partitions)
-    local drops = s.stage("minhash_components", {}, signed, edges)
-    return s.stage("drop_listed", { reason = "minhash_duplicate" }, signed, drops)
+    local edges = s.stage("minhash_edges", { parameters = parameters, index = manifest }, keys, nil, o.partitions)
+    local clusters = s.stage("minhash_components", { keep = o.keep == "peer" and "peer" or "first" }, signed, edges)
+    local members = s.stage("minhash_members", {
+      over = o.over, ngram = o.ngram, hash = o.hash, bits = o.bits, words = o.words, normalise = o.normalise,
+      shingles = verify, ranked = o.keep ~= "peer",
+    }, signed, clusters)
+    local drops = s.stage("minhash_pick", { parameters = parameters, index = manifest, verify = o.verify }, members, nil, o.partitions)
+    local kept = s.stage("minhash_drop", { limit = o.verify }, signed, drops)
+    signed_by[kept.id] = { signed = signed, drops = drops, parameters = parameters, peer = o.keep == "peer",
+                           path = path, number = number, manifest = manifest, group = 1 << 30 | signed.id }
+    for _, user in ipairs { keys, clusters, members, kept } do core.group(user.id, signed_by[kept.id].group) end
+    return kept
+  end,
+}
+
+-- The persistent index of what s.minhash saw: unique | s.minhash_index { path = "idx" } writes a dataset that `against` takes. Behind a minhash that is
+-- `against` a snapshot of the same dataset, the new snapshot carries that one on.
+M.minhash_index = s.composite {
+  "minhash_index",
+  options = {
+    path = { "string", required = true, doc = "Dataset folder that is written." },
+    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions: a pair of files each." },
+  },
+  build = function(input, o)
+    local made = signed_by[input.id]
+    if made == nil then
+      core.fail("'minhash_index' stands right behind s.minhash, whose signatures it keeps: local unique = docs | s.minhash {}; unique | s.minhash_index { path = \"idx\" }")
+    end
+    if made.peer then core.fail("'minhash_index': the keys of keep = \"peer\" fit no index; leave out keep") end
+    local rows = s.stage("minhash_index_rows", {}, made.signed, made.drops)
+    core.group(rows.id, made.group)
+    local append = made.path == o.path
+    local keys = s.stage("minhash_index_keys", { parameters = made.parameters, index = append and made.manifest or nil }, rows, nil, o.partitions)
+    return s.stage("write_minhash_index", { o.path, parameters = made.parameters, parent = append and made.number or 0 }, keys)
   end,
 }
 
 M.gate = core.module("lib.std_gate", s, core)
+M.statistics = core.module("lib.std_stats", s, core)
 
 return M

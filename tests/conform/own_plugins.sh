@@ -21,10 +21,19 @@ kit() {
     fi
 }
 
+perl "$SRC/tests/data/fasttext_model.pl" >"$TMP/model.bin"
+printf 'the\nof\n' >"$TMP/words"
+printf 'word,count\nthe,90\nof,10\n' >"$TMP/frequencies.csv"
+
 run() {
     while read -r file; do
         case $file in
+        */decontaminate.so) kit "$file" --option "reference=$SRC/tests/data/decontaminate/reference.jsonl" ;;
         */tokenize.so) kit "$file" --option "tokenizer=$data/tiny_gpt2.json" ;;
+        */fasttext.so) kit "$file" --option "model=$TMP/model.bin" ;;
+        */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
+        */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
+        */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
         *) kit "$file" ;;
         esac
     done

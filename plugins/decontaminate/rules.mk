@@ -1,0 +1,2 @@
+NEEDS   := jansson libxxhash libutf8proc
+DEBIAN  := libjansson-dev libxxhash-dev libutf8proc-dev

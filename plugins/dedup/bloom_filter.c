@@ -1,0 +1,296 @@
+/* bloom_filter: what becomes of the paragraphs that a side input marks: they are cut out, or named in a column; documents go as a whole when
+ * most of their n-grams were seen. */
+#include <stdio.h>
+
+#include "dedup.h"
+#include "text/text.h"
+
+enum { ACTION_REMOVE, ACTION_TAG, ACTION_DROP };
+enum { REASON_EMPTY = 1, REASON_DOCUMENT, REASON_PARAGRAPH };
+#define WHOLE UINT32_MAX /* a mark of the document */
+
+struct config {
+    const char *over;
+    int32_t action;
+    double document;
+};
+
+static const struct sluice_option options[] = {
+    { .name = "over",
+      .doc = "Column that holds the text; `remove` replaces it by what is left.",
+      .def = "text",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, over) },
+    { .name = "action",
+      .doc =
+          "remove: cut duplicate paragraphs out; tag: list them in `duplicate_spans`; drop: drop "
+          "documents that have one.",
+      .def = "remove",
+      .choices = "remove|tag|drop",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, action) },
+    { .name = "document_threshold",
+      .doc = "A document of which more than this share of n-grams was seen is dropped; 1: none.",
+      .def = "1",
+      .type = SLUICE_OPT_FLOAT,
+      .min = 0,
+      .max = 1,
+      .offset = offsetof(struct config, document) },
+};
+
+static sluice_status stage_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                const void *config, void **shared, struct sluice_error *err)
+{
+    (void)api;
+    (void)host;
+    return dedup_open(config, sizeof(struct config), shared, err);
+}
+
+static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    static const char *const side[][2] = { { "_row", "uint64" },
+                                           { "at", "uint32" },
+                                           { "similarity", "float64" } };
+    const struct config *config = shared;
+    sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
+
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+    }
+    for (int i = 0; status == SLUICE_OK && i < 3; i++) {
+        status = plan->need(plan, 1, side[i][0], side[i][1], 0, NULL, err);
+    }
+    if (status == SLUICE_OK) {
+        status = config->action == ACTION_TAG
+                     ? plan->add(plan, "duplicate_spans", "json", NULL, err)
+                     : plan->add(plan, config->over, "utf8", NULL, err);
+    }
+    return status;
+}
+
+/* The marks of a document stand together, its paragraphs' in order and the document's last. */
+struct mark {
+    uint64_t row;
+    uint32_t at, reserved;
+    double share;
+};
+
+struct worker {
+    const struct config *config;
+    struct sluice_bytes marks; /* struct mark */
+    uint64_t next;
+    struct text_spans paragraphs;
+    struct sluice_bytes out; /* of one row */
+};
+
+static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        return dedup_nomem(err);
+    }
+    worker->config = shared;
+    *out = worker;
+    return SLUICE_OK;
+}
+
+static void stage_worker_close(void *state)
+{
+    struct worker *worker = state;
+
+    sluice_bytes_free(&worker->marks);
+    sluice_bytes_free(&worker->out);
+    text_spans_deinit(&worker->paragraphs);
+    free(worker);
+}
+
+static sluice_status take_marks(struct worker *worker, const struct sluice_batch *batch,
+                                struct sluice_error *err)
+{
+    const uint64_t *rows = batch->array->children[0]->buffers[1];
+    const uint32_t *at = batch->array->children[1]->buffers[1];
+    const double *shares = batch->array->children[2]->buffers[1];
+
+    for (int64_t k = 0; k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        struct mark mark = { rows[row], at[row], 0, shares[row] };
+        if (!sluice_bytes_add(&worker->marks, &mark, sizeof mark)) {
+            return dedup_nomem(err);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static const struct mark *marks_of(struct worker *worker, uint64_t row, size_t *n)
+{
+    const struct mark *marks = (const struct mark *)(const void *)worker->marks.data;
+    uint64_t count = worker->marks.size / sizeof *marks;
+    uint64_t begin;
+
+    while (worker->next < count && marks[worker->next].row < row) {
+        worker->next++;
+    }
+    begin = worker->next;
+    while (worker->next < count && marks[worker->next].row == row) {
+        worker->next++;
+    }
+    *n = (size_t)(worker->next - begin);
+    return *n == 0 ? NULL : marks + begin;
+}
+
+/* The paragraphs that no mark names, with the newlines between them. */
+static int cut_out(struct worker *worker, const char *text, const struct mark *marks, size_t n)
+{
+    size_t next = 0;
+    int begun = 0;
+
+    for (size_t i = 0; i < worker->paragraphs.count; i++) {
+        struct text_span span = worker->paragraphs.data[i];
+        while (next < n && marks[next].at < i) {
+            next++;
+        }
+        if (next < n && marks[next].at == i) {
+            continue;
+        }
+        if ((begun && !sluice_bytes_add(&worker->out, "\n", 1)) ||
+            !sluice_bytes_add(&worker->out, text + span.begin, span.end - span.begin)) {
+            return 0;
+        }
+        begun = 1;
+    }
+    return 1;
+}
+
+/* [[begin,end,share],...] in code points, a paragraph's newline with it, as Dolma's attributes are. */
+static int list_spans(struct worker *worker, const char *text, size_t size,
+                      const struct mark *marks, size_t n)
+{
+    size_t next = 0;
+    size_t chars = 0;
+    int begun = 0;
+
+    for (size_t i = 0; n > 0 && i < worker->paragraphs.count; i++) {
+        struct text_span span = worker->paragraphs.data[i];
+        size_t end = span.end + (span.end < size ? 1 : 0);
+        size_t count = text_utf8_count(text + span.begin, end - span.begin);
+        while (next < n && marks[next].at < i) {
+            next++;
+        }
+        if (next < n && marks[next].at == i) {
+            char one[100];
+            int length = snprintf(one, sizeof one, "%s[%zu,%zu,%.9g]", begun ? "," : "", chars,
+                                  chars + count, marks[next].share);
+            if (!sluice_bytes_add(&worker->out, one, (uint64_t)length)) {
+                return 0;
+            }
+            begun = 1;
+        }
+        chars += count;
+    }
+    return sluice_bytes_add(&worker->out, "]", 1);
+}
+
+static sluice_status filter_row(struct worker *worker, const char *text, size_t n, uint64_t row,
+                                struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    const struct config *config = worker->config;
+    size_t n_marks;
+    const struct mark *marks = marks_of(worker, row, &n_marks);
+    const struct mark *whole =
+        n_marks > 0 && marks[n_marks - 1].at == WHOLE ? &marks[n_marks - 1] : NULL;
+    sluice_status status = SLUICE_OK;
+    int ok = 1;
+
+    n_marks -= whole != NULL;
+    worker->out.size = 0;
+    if (whole != NULL) {
+        verdict->value = whole->share;
+        verdict->limit = config->document;
+    }
+    if (whole != NULL && config->document < 1 && whole->share > config->document) {
+        verdict->reason = REASON_DOCUMENT;
+    } else if (n_marks > 0 && config->action == ACTION_DROP) {
+        verdict->reason = REASON_PARAGRAPH;
+    }
+    if (n_marks > 0 && config->action != ACTION_DROP) {
+        status = text_split_newline(text, n, &worker->paragraphs, err);
+    }
+    if (status == SLUICE_OK && config->action == ACTION_TAG) {
+        ok = sluice_bytes_add(&worker->out, "[", 1) && list_spans(worker, text, n, marks, n_marks);
+    } else if (status == SLUICE_OK && n_marks > 0 && config->action == ACTION_REMOVE) {
+        ok = cut_out(worker, text, marks, n_marks);
+        if (ok && worker->out.size == 0 && verdict->reason == 0) {
+            verdict->reason = REASON_EMPTY;
+        }
+    } else if (status == SLUICE_OK) {
+        ok = sluice_bytes_add(&worker->out, text, n);
+    }
+    return ok ? status : dedup_nomem(err);
+}
+
+static sluice_status stage_process(void *state, const struct sluice_batch *batch,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    struct dedup_rows rows = { 0 };
+    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_verdict *verdicts;
+    const uint64_t *numbers;
+    sluice_status status = SLUICE_OK;
+
+    if (batch->port == 1) {
+        return take_marks(worker, batch, err);
+    }
+    numbers = batch->array->children[1]->buffers[1];
+    verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
+    if (verdicts == NULL) {
+        return dedup_nomem(err);
+    }
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        size_t n;
+        const char *text = sluice_text(batch->array->children[0], row, &n);
+        status = filter_row(worker, text, n, numbers[row], &verdicts[k], err);
+        if (status == SLUICE_OK && !dedup_rows_text(&rows, 0, worker->out.data, worker->out.size)) {
+            status = dedup_nomem(err);
+        }
+        rows.n++;
+    }
+    if (status == SLUICE_OK) {
+        status = dedup_rows_emit(&rows, 1, 1, 1, emit, err);
+    } else {
+        (void)dedup_rows_emit(&rows, 0, 1, 1, emit, &ignored);
+    }
+    if (status == SLUICE_OK) {
+        status = emit->verdicts(emit, verdicts, batch->n);
+    }
+    free(verdicts);
+    return status;
+}
+
+const struct sluice_stage bloom_filter_stage = {
+    .size = sizeof bloom_filter_stage,
+    .name = "bloom_filter",
+    .version = "1.0",
+    .summary = "Removes, lists or drops what a side input marks (part of `bloom_paragraphs`)",
+    .doc = "The side input has the columns _pos (uint64: split << 40 | row), at (uint32: "
+           "paragraph, or "
+           "4294967295 for the document) and similarity (float64). A duplicate found by a Bloom "
+           "filter has no name: dup_of stays empty.",
+    .role = SLUICE_ROLE_ANNOTATOR,
+    .mode = SLUICE_MODE_ORDERED,
+    .flags = SLUICE_STAGE_SIDE_INPUT | SLUICE_STAGE_SIDE_BY_SPLIT | SLUICE_STAGE_HIDDEN,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .reasons = "paragraphs_empty|document_seen|paragraph_seen",
+    .bytes_worker = 4 << 20,
+    .open = stage_open,
+    .prepare = stage_prepare,
+    .worker_open = stage_worker_open,
+    .process = stage_process,
+    .worker_close = stage_worker_close,
+    .close = dedup_close,
+};

@@ -1,0 +1,311 @@
+/* exact_drops: of the rows with one hash, sorted by rank and position, all but the first are listed to be dropped. exact_index_rows: the
+ * first row of each hash, as a persistent index holds it. */
+#include "dedup.h"
+#include "exact_key.h"
+
+static const char of_index[8] = { 0 }; /* the rank of an index's rows */
+
+/* The hashes that share the high 8 bytes of the last row, and who stays of each: almost always one. */
+struct survivor {
+    uint64_t rest;
+    int from_index, clustered;
+    char *id; /* owned */
+    size_t size;
+};
+
+struct group {
+    char high[8];
+    int begun;
+    struct survivor *survivors;
+    size_t n, capacity;
+};
+
+static void group_empty(struct group *group)
+{
+    for (size_t i = 0; i < group->n; i++) {
+        free(group->survivors[i].id);
+    }
+    group->n = 0;
+}
+
+/* The survivor of a row's hash; *first: this row is it. NULL without memory. */
+static struct survivor *group_meet(struct group *group, const char *key, uint64_t rest,
+                                   const char *id, size_t size, int *first)
+{
+    struct survivor *survivor;
+
+    *first = 0;
+    if (!group->begun || memcmp(group->high, key, 8) != 0) {
+        group_empty(group);
+        memcpy(group->high, key, 8);
+        group->begun = 1;
+    }
+    for (size_t i = 0; i < group->n; i++) {
+        if (group->survivors[i].rest == rest) {
+            return &group->survivors[i];
+        }
+    }
+    if (group->n == group->capacity) {
+        size_t capacity = group->capacity * 2 + 4;
+        struct survivor *grown = realloc(group->survivors, capacity * sizeof *grown);
+        if (grown == NULL) {
+            return NULL;
+        }
+        group->survivors = grown;
+        group->capacity = capacity;
+    }
+    survivor = &group->survivors[group->n];
+    *survivor = (struct survivor){ .rest = rest, .size = size, .id = malloc(size + 1) };
+    if (survivor->id == NULL) {
+        return NULL;
+    }
+    memcpy(survivor->id, id, size);
+    survivor->from_index = memcmp(key + 8, of_index, sizeof of_index) == 0;
+    group->n++;
+    *first = 1;
+    return survivor;
+}
+
+struct drops_config {
+    uint8_t against_only;
+};
+
+static const struct sluice_option drops_options[] = {
+    { .name = "against_only",
+      .doc = "Only duplicates of an index's rows are dropped, not those among the documents.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct drops_config, against_only) },
+};
+
+struct worker {
+    struct group group;
+    const struct drops_config *config;
+};
+
+static sluice_status drops_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        return dedup_nomem(err);
+    }
+    worker->config = shared;
+    *out = worker;
+    return SLUICE_OK;
+}
+
+static void drops_worker_close(void *state)
+{
+    struct worker *worker = state;
+
+    group_empty(&worker->group);
+    free(worker->group.survivors);
+    free(worker);
+}
+
+static sluice_status drops_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                const void *config, void **shared, struct sluice_error *err)
+{
+    (void)api;
+    (void)host;
+    return dedup_open(config, sizeof(struct drops_config), shared, err);
+}
+
+static sluice_status need_keys(struct sluice_plan *plan, struct sluice_error *err)
+{
+    static const char *const columns[][2] = {
+        { "key", "fixed[16]" }, { "rest", "uint64" }, { "id", "utf8" }, { "_pos", "uint64" }
+    };
+    sluice_status status = SLUICE_OK;
+
+    for (int i = 0; status == SLUICE_OK && i < 4; i++) {
+        status = plan->need(plan, 0, columns[i][0], columns[i][1], 0, NULL, err);
+    }
+    return status;
+}
+
+static sluice_status drops_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    static const char *const columns[][2] = { { "_pos", "uint64" },
+                                              { "dup_of", "utf8" },
+                                              { "similarity", "float64" } };
+    sluice_status status = need_keys(plan, err);
+
+    (void)shared;
+    for (int i = 0; status == SLUICE_OK && i < 3; i++) {
+        status = plan->add(plan, columns[i][0], columns[i][1], NULL, err);
+    }
+    return status;
+}
+
+static sluice_status drops_process(void *state, const struct sluice_batch *batch,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const char *keys = batch->array->children[0]->buffers[1];
+    const uint64_t *rests = batch->array->children[1]->buffers[1];
+    const uint64_t *positions = batch->array->children[3]->buffers[1];
+    const double one = 1.0;
+    struct dedup_rows rows = { 0 };
+    int64_t clusters = 0;
+    int ok = 1;
+
+    for (int64_t k = 0; ok && k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        const char *key = keys + 16 * row;
+        size_t size;
+        const char *id = sluice_text(batch->array->children[2], row, &size);
+        int first;
+        struct survivor *survivor = group_meet(&worker->group, key, rests[row], id, size, &first);
+        ok = survivor != NULL;
+        if (!ok || first || memcmp(key + 8, of_index, 8) == 0 ||
+            (worker->config->against_only && !survivor->from_index)) {
+            continue;
+        }
+        clusters += !survivor->clustered;
+        survivor->clustered = 1;
+        ok = dedup_rows_fixed(&rows, 0, &positions[row], 8) &&
+             dedup_rows_text(&rows, 1, survivor->id, survivor->size) &&
+             dedup_rows_fixed(&rows, 2, &one, 8);
+        rows.n++;
+    }
+    if (ok && clusters > 0 && emit->measure(emit, "clusters", clusters) != SLUICE_OK) {
+        ok = 0;
+    }
+    return dedup_rows_emit(&rows, ok, 3, 1u << 1, emit, err);
+}
+
+const struct sluice_stage exact_drops_stage = {
+    .size = sizeof exact_drops_stage,
+    .name = "exact_drops",
+    .version = "1.1",
+    .summary = "All but the first row of equal hash (part of `exact`)",
+    .role = SLUICE_ROLE_TRANSFORM,
+    .mode = SLUICE_MODE_KEYED,
+    .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES,
+    .options = drops_options,
+    .n_options = 1,
+    .option_stride = sizeof drops_options[0],
+    .config_size = sizeof(struct drops_config),
+    .bytes_worker = 1 << 20,
+    .open = drops_open,
+    .prepare = drops_prepare,
+    .worker_open = drops_worker_open,
+    .process = drops_process,
+    .worker_close = drops_worker_close,
+    .close = dedup_close,
+};
+
+/* ---- exact_index_rows ---- */
+
+struct rows_config {
+    const char *rule;
+};
+
+static const struct sluice_option rows_options[] = {
+    { .name = "rule",
+      .doc = "What the hashes were made by; every row says it.",
+      .def = "exact-1 over=text",
+      .type = SLUICE_OPT_STRING,
+      .offset = offsetof(struct rows_config, rule) },
+};
+
+struct rows_worker {
+    struct group group;
+    const struct rows_config *config;
+};
+
+static sluice_status rows_open(const struct sluice_host_api *api, struct sluice_host *host,
+                               const void *config, void **shared, struct sluice_error *err)
+{
+    (void)api;
+    (void)host;
+    return dedup_open(config, sizeof(struct rows_config), shared, err);
+}
+
+static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    static const char *const columns[] = { "key", "id", "rule" };
+    sluice_status status = need_keys(plan, err);
+
+    (void)shared;
+    for (int i = 0; status == SLUICE_OK && i < 3; i++) {
+        status = plan->add(plan, columns[i], "utf8", NULL, err);
+    }
+    return status;
+}
+
+static sluice_status rows_process(void *state, const struct sluice_batch *batch,
+                                  struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct rows_worker *worker = state;
+    const char *keys = batch->array->children[0]->buffers[1];
+    const uint64_t *rests = batch->array->children[1]->buffers[1];
+    struct dedup_rows rows = { 0 };
+    int ok = 1;
+
+    for (int64_t k = 0; ok && k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        unsigned char hash[16];
+        char hex[EXACT_HEX];
+        size_t size;
+        const char *id = sluice_text(batch->array->children[2], row, &size);
+        int first;
+        ok = group_meet(&worker->group, keys + 16 * row, rests[row], id, size, &first) != NULL;
+        if (!ok || !first) {
+            continue;
+        }
+        memcpy(hash, keys + 16 * row, 8);
+        for (int i = 0; i < 8; i++) {
+            hash[8 + i] = (unsigned char)(rests[row] >> (56 - 8 * i));
+        }
+        exact_hex_write(hash, hex);
+        ok = dedup_rows_text(&rows, 0, hex, sizeof hex) && dedup_rows_text(&rows, 1, id, size) &&
+             dedup_rows_text(&rows, 2, worker->config->rule, strlen(worker->config->rule));
+        rows.n++;
+    }
+    return dedup_rows_emit(&rows, ok, 3, 7, emit, err);
+}
+
+static sluice_status rows_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct rows_worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        return dedup_nomem(err);
+    }
+    worker->config = shared;
+    *out = worker;
+    return SLUICE_OK;
+}
+
+static void rows_worker_close(void *state)
+{
+    struct rows_worker *worker = state;
+
+    group_empty(&worker->group);
+    free(worker->group.survivors);
+    free(worker);
+}
+
+const struct sluice_stage exact_index_rows_stage = {
+    .size = sizeof exact_index_rows_stage,
+    .name = "exact_index_rows",
+    .version = "1.0",
+    .summary = "The rows of a persistent index of exact keys (part of `exact_index`)",
+    .role = SLUICE_ROLE_TRANSFORM,
+    .mode = SLUICE_MODE_KEYED,
+    .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES,
+    .options = rows_options,
+    .n_options = 1,
+    .option_stride = sizeof rows_options[0],
+    .config_size = sizeof(struct rows_config),
+    .bytes_worker = 1 << 20,
+    .open = rows_open,
+    .prepare = rows_prepare,
+    .worker_open = rows_worker_open,
+    .process = rows_process,
+    .worker_close = rows_worker_close,
+    .close = dedup_close,
+};

@@ -1,0 +1,29 @@
+/* The marks of a split that a side input brings: (row, unit, id) sorted by row. Private to plugins/dedup; zeroed memory has none. */
+#ifndef DEDUP_MARKS_H
+#define DEDUP_MARKS_H
+
+#include <sluice_arrays.h>
+
+struct mark {
+    uint64_t row;
+    uint32_t at;      /* unit of the row's text */
+    uint32_t id_size; /* of the document it is equal to */
+    uint64_t id;      /* place in text */
+};
+
+struct marks {
+    struct sluice_bytes items; /* struct mark, ascending by (row, at) once asked for */
+    struct sluice_bytes text;
+    uint64_t next;
+};
+
+void marks_deinit(struct marks *);
+
+/* Adds a batch of the side input: columns _row, at and, if there, dup_of. */
+sluice_status marks_take(struct marks *, const struct sluice_batch *, int with_id,
+                         struct sluice_error *);
+
+/* The marks of a row, sorted by unit, *n of them. Rows are asked for in ascending order. */
+const struct mark *marks_of(struct marks *, uint64_t row, size_t *n);
+
+#endif
