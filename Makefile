@@ -96,15 +96,16 @@ objects    = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
 CORE_SO     := $(BUILD)/libsluice-core.so
 TEXT_LIB    := $(BUILD)/libsluice-text.a
 SDK_SO      := $(BUILD)/libsluice-sdk.so
+TOKENIZER_SO = $(if $(filter tokenize,$(PLUGINS_BUILT)),$(BUILD)/libsluice-tokenizer.so)
 CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/core/$l.a))
 
 .PHONY: all debug asan tsan clang setup demo test check bench parity lint fuzz install uninstall clean format reference help \
-        plugins unit-tests test-libraries benches fuzzers parity-programs objects FORCE
+        plugins tokenizer unit-tests test-libraries benches fuzzers parity-programs objects FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 .SUFFIXES:
 
-all: $(BUILD)/sluice $(CORE_SO) $(SDK_SO) plugins $(BUILD)/share/scripts $(INDEX)  ## build the program, its core library and all plugins (default)
+all: $(BUILD)/sluice $(CORE_SO) $(SDK_SO) plugins tokenizer $(BUILD)/share/scripts $(INDEX)  ## build the program, its core library and all plugins (default)
 
 # One short line a command; V=1 shows the commands.
 show = $(if $(V),,@printf '  %-5s %s\n' $(1) '$@' &&)
@@ -207,6 +208,12 @@ $$(BUILD)/obj/plugins/$(1)/%.o: FLAGS := -Iplugins/$(1) $$($(1)_flags)
 endif
 endef
 $(if $(BUILDS),$(foreach p,$(PLUGINS),$(eval $(call plugin,$p))))
+
+# The tokenizer without its stage, for C programs and for `sluice tokenize`.
+$(BUILD)/libsluice-tokenizer.so: $(call objects,$(filter-out plugins/tokenize/tokenize.c,$(tokenize_sources))) pkg/tokenizer.map
+	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/tokenizer.map \
+	    -Wl,-soname,libsluice-tokenizer.so $(filter %.o,$^) $(tokenize_libs) -o $@
+tokenizer: $(TOKENIZER_SO)
 
 plugins: $(PLUGINS_BUILT:%=$(BUILD)/plugins/%.so) $(BUILD)/plugins/skipped.txt
 

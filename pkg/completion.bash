@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run check plan work task show report why replay trace head verify inspect plugins sample try test test-plugin new gc help"
+    local commands="run check plan work task show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -21,6 +21,7 @@ _sluice() {
     replay) options="--gdb --in-process --json --help" ;;
     why) options="--id --reason --near --text --dropped --stage --quarantine --task --row -n --json --help" ;;
     trace) options="--run --text --json --help" ;;
+    tokenize) options="--tokenizer --jsonl --count --decode --bench --raw --offsets --pattern --specials --cache --help" ;;
     head) options="-n --where --random --seed --tokens --tokenizer --run --json --help" ;;
     verify) options="--all --quick --json --help" ;;
     new)

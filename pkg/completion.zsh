@@ -16,6 +16,7 @@ commands=(
     'verify:re-hash a dataset or a run'
     'inspect:stages and their options'
     'plugins:plugins found, and what is missing'
+    'tokenize:text to token ids and back, counts and speed'
     'sample:a sample of the rows that reach a node of a pipeline'
     'try:run a stage on a sample, what it keeps and drops, and why'
     'test-plugin:put the stages of a plugin through what the contract asks'

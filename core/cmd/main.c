@@ -79,6 +79,8 @@ static const struct {
     { "plugins", plugins, "plugins found, and what is missing" },
     { "sample", cmd_sample, "a sample of the rows that reach a node of a pipeline" },
     { "try", cmd_try, "run a stage on a sample: what it keeps and drops, and why" },
+    { "tokenize", cmd_tokenize,
+      "text to token ids and back, counts and speed, with a tokenizer's file" },
     { "test", cmd_test, "run the examples of the heuristics in a script" },
     { "new", cmd_new, "write a plugin or a heuristic that works, to begin with" },
     { "lock", cmd_lock, "write down what a pipeline is made of, for run --locked" },

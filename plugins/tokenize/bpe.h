@@ -96,8 +96,9 @@ int32_t bpe_decode_token(const struct bpe *bpe, uint32_t id, const char **bytes,
 /* The bytes of memory `bpe` holds. */
 size_t bpe_memory(const struct bpe *bpe);
 
-/* Creates the scratch of one thread. `cache_bytes` bounds the piece cache (0 = 8 MiB; rounded down
- * to a power of two, at least 64 KiB); scratch beyond it is O(longest piece). `bpe` must outlive
+/* Creates the scratch of one thread. `cache_bytes` bounds the piece cache, which begins small
+ * and grows as pieces are met (0 = 32 MiB; rounded down, at least 48 KiB); scratch beyond it is
+ * O(longest piece). `bpe` must outlive
  * the worker. SLUICE_E_NOMEM. */
 int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes, struct bpe_worker **out,
                           struct sluice_error *err);
@@ -117,6 +118,34 @@ size_t bpe_encode_bound(const struct bpe *bpe, size_t len);
  * its invalid bytes stay as they are). */
 int32_t bpe_encode(struct bpe_worker *worker, const char *text, size_t len, uint32_t *out,
                    size_t cap, size_t *n, struct sluice_error *err);
+
+/* The same to 16-bit ids. SLUICE_E_CONFIG when bpe_vocab_size is above 65536. */
+int32_t bpe_encode16(struct bpe_worker *worker, const char *text, size_t len, uint16_t *out,
+                     size_t cap, size_t *n, struct sluice_error *err);
+
+/* The same, and offsets[k]: the byte of the text where token k begins (cap places). Token k ends
+ * where token k + 1 begins, or where white space that an added token swallowed does. SLUICE_E_DATA as
+ * well when normalization changes the text. */
+int32_t bpe_encode_offsets(struct bpe_worker *worker, const char *text, size_t len, uint32_t *out,
+                           uint64_t *offsets, size_t cap, size_t *n, struct sluice_error *err);
+
+/* Encodes as much of the text as `cap` ids hold: *used bytes, of which the ids are those that
+ * bpe_encode of the whole would begin with; call again with what is left. So a text of any length
+ * needs no more memory than `cap` ids. `len` must be all that is left of the text. Where the file's
+ * rules look back (added tokens, normalization, several splits) the text is taken as one, and `cap`
+ * must be bpe_encode_bound; it must hold the longest piece in any case. */
+int32_t bpe_encode_some(struct bpe_worker *worker, const char *text, size_t len, uint32_t *out,
+                        size_t cap, size_t *n, size_t *used, struct sluice_error *err);
+
+/* What a worker did since it was created, and the memory it holds. */
+struct bpe_counts {
+    uint64_t pieces;                      /* pre-tokens */
+    uint64_t head_hits;                   /* of these, found in the vocabulary's shared table */
+    uint64_t tail_hits;                   /* of these, found in the worker's own cache */
+    size_t cache_bytes, cache_bytes_most; /* the own cache: now, and its bound while it grows */
+    size_t scratch_bytes;
+};
+void bpe_worker_counts(const struct bpe_worker *worker, struct bpe_counts *out);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 
 #include "bpe_error.h"
 #include "bpe_merge.h"
+#include "pretoken_unicode.h"
 
 /* While building, pairs are of ids. A pair's slot in an open-addressing table. */
 struct id_pair {
@@ -238,7 +239,9 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
     m->prefix = table(m, m->n, sizeof(*m->prefix), 0xFF);
     m->byte_pair = table(m, 65536, sizeof(*m->byte_pair), 0xFF);
     m->pairs = table(m, cap, sizeof(*m->pairs), 0);
-    if (!m->out_id || !m->split || !m->len || !m->prefix || !m->byte_pair || !m->pairs) {
+    m->pair_filter = table(m, (1u << FILTER_BITS) / 64, sizeof(*m->pair_filter), 0);
+    if (!m->out_id || !m->split || !m->len || !m->prefix || !m->byte_pair || !m->pairs ||
+        !m->pair_filter) {
         free(order);
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
@@ -275,6 +278,9 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
             at = (at + 1) & m->pair_mask;
         }
         m->pairs[at] = key << 21 | i;
+        key *= UINT64_C(0x9E3779B97F4A7C15);
+        m->pair_filter[key >> (64 - FILTER_BITS + 6)] |= UINT64_C(1)
+                                                         << (key >> (64 - FILTER_BITS) & 63);
     }
     free(order);
     return SLUICE_OK;
@@ -347,57 +353,185 @@ static int32_t build_odd(struct builder *b, struct sluice_error *err)
     return failed ? bpe_fail_memory(err, "a vocabulary's tables") : SLUICE_OK;
 }
 
-/* The tables of pieces that are one token. */
+static struct piece_key key_of_token(const struct vocab *v, const struct vocab_token *token)
+{
+    struct piece_key key = { 0, 0 };
+    memcpy(&key, v->bytes + token->at, token->len); /* the struct is the 16 bytes in order */
+    key.high |= (uint64_t)token->len << 56;
+    return key;
+}
+
+/* The highest number among the merges that make token i; 0 for a byte. */
+static uint32_t most_of(const struct merges *m, uint32_t i)
+{
+    uint32_t left, right;
+    if (i < 256) {
+        return 0;
+    }
+    left = most_of(m, m->split[i][0]);
+    right = most_of(m, m->split[i][1]);
+    left = left > right ? left : right;
+    return left > i ? left : i;
+}
+
+static void merge_char(const struct merges *m, uint32_t cp, struct merged_char *out)
+{
+    uint32_t symbols[MERGE_SHORT];
+    uint8_t p[3] = { (uint8_t)(0xE0 | cp >> 12), (uint8_t)(0x80 | (cp >> 6 & 63)),
+                     (uint8_t)(0x80 | (cp & 63)) };
+    if (cp < 0x800) {
+        p[1] = (uint8_t)(0xC0 | cp >> 6);
+    }
+    out->n = (uint32_t)merge_short(m, cp < 0x800 ? p + 1 : p, cp < 0x800 ? 2 : 3, symbols);
+    out->most = 0;
+    for (uint32_t k = 0; k < out->n; k++) {
+        uint32_t most = most_of(m, symbols[k]);
+        out->symbols[k] = symbols[k];
+        out->most = most > out->most ? most : out->most;
+    }
+}
+
+/* The tables of merge_chars. */
+static int32_t index_chars(struct builder *b, struct sluice_error *err)
+{
+    const struct vocab *v = b->vocab;
+    struct merges *m = b->out;
+    m->chars = table(m, 65536, sizeof(*m->chars), 0);
+    m->border = table(m, 65536, sizeof(*m->border), 0xFF);
+    if (!m->chars || !m->border) {
+        return bpe_fail_memory(err, "a vocabulary's tables");
+    }
+    for (uint32_t cp = 0x80; cp < 0x10000; cp++) {
+        merge_char(m, cp, &m->chars[cp]);
+    }
+    for (uint32_t i = 256; i < m->n; i++) {
+        const uint8_t *p = v->bytes + v->tokens[m->out_id[i]].at;
+        const size_t len = m->len[i];
+        uint32_t cp;
+        size_t k, first = 0, last = len;
+        while (first < len && (p[first] & 0xC0) == 0x80) {
+            first++; /* bytes of a character that began before the token */
+        }
+        for (k = len; k > 0 && last == len; k--) {
+            if ((p[k - 1] & 0xC0) != 0x80) { /* the last that begins a character */
+                last = p[k - 1] >= 0x80 && utf8_decode(p + k - 1, p + len, &cp) == 1 ? k - 1 : 0;
+            }
+        }
+        if (first > 0 && first < len) {
+            uint32_t *lowest = &m->border[(size_t)p[first - 1] << 8 | p[first]];
+            *lowest = i < *lowest ? i : *lowest;
+        }
+        if (last > 0 && last < len) {
+            uint32_t *lowest = &m->border[(size_t)p[last - 1] << 8 | p[last]];
+            *lowest = i < *lowest ? i : *lowest;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Whether a piece with the token's bytes is this token. */
+static int is_whole(const struct builder *b, uint32_t id)
+{
+    return b->vocab->whole_piece || b->vocab->tokens[id].len == 1 || b->rank[id] != MERGE_NONE;
+}
+
+/* Puts a token's string into the head, with what it becomes. 0 when its set is full. */
+static int put_head(struct builder *b, uint32_t id)
+{
+    const struct vocab *v = b->vocab;
+    const struct vocab_token *token = &v->tokens[id];
+    struct merges *m = b->out;
+    struct piece_entry entry = { .key = key_of_token(v, token) };
+    struct piece_entry *set = &m->head[2 * (size_t)(piece_hash(entry.key) >> m->head_shift)];
+    size_t n = 1, i;
+    entry.ids[0] = id;
+    if (!is_whole(b, id)) {
+        uint32_t numbers[MERGE_SHORT];
+        n = merge_short(m, v->bytes + token->at, token->len, numbers);
+        for (i = 0; i < n && i < PIECE_IDS; i++) {
+            entry.ids[i] = m->out_id[numbers[i]];
+        }
+    }
+    if (n > PIECE_IDS) {
+        return 1; /* merged when it is met */
+    }
+    entry.ids[0] |= (uint32_t)n << PIECE_COUNT_SHIFT;
+    set += set[0].key.high != 0;
+    if (set->key.high != 0) {
+        return 0;
+    }
+    *set = entry;
+    return 1;
+}
+
+static void put_long(struct merges *m, const struct vocab *v, uint32_t id)
+{
+    const struct vocab_token *token = &v->tokens[id];
+    size_t at = (size_t)XXH3_64bits(v->bytes + token->at, token->len) & m->long_mask;
+    while (m->long_ids[at] != MERGE_NONE) {
+        at = (at + 1) & m->long_mask;
+    }
+    m->long_ids[at] = id;
+    m->long_most = token->len > m->long_most ? token->len : m->long_most;
+}
+
+/* The tables of pieces that are one token, and the head. Ids go in rising: the frequent first. */
 static int32_t index_pieces(struct builder *b, struct sluice_error *err)
 {
     const struct vocab *v = b->vocab;
     struct merges *m = b->out;
-    size_t n_short = 0, n_long = 0, cap_short, cap_long, at;
-    uint32_t id;
+    size_t n_short = 0, n_long = 0, n_left = 0, cap, at;
+    uint32_t id, *left;
     for (id = 0; id < v->n_tokens; id++) {
         if (v->tokens[id].kind == VOCAB_BYTES) {
             n_short += v->tokens[id].len <= PIECE_SHORT;
             n_long += v->tokens[id].len > PIECE_SHORT;
         }
     }
-    cap_short = room_for(n_short);
-    cap_long = room_for(n_long);
-    m->short_keys = table(m, cap_short, sizeof(*m->short_keys), 0);
-    m->short_ids = table(m, cap_short, sizeof(*m->short_ids), 0);
-    m->long_ids = table(m, cap_long, sizeof(*m->long_ids), 0xFF);
-    if (!m->short_keys || !m->short_ids || !m->long_ids) {
+    cap = room_for(n_short);
+    m->head = cache_memory(cap * sizeof(*m->head));
+    m->head_shift = shift_for(cap / 2);
+    m->bytes += cap * sizeof(*m->head);
+    cap = room_for(n_long);
+    m->long_ids = table(m, cap, sizeof(*m->long_ids), 0xFF);
+    m->long_mask = cap - 1;
+    left = malloc((n_short + 1) * sizeof(*left));
+    if (!m->head || !m->long_ids || !left) {
+        free(left);
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
-    m->short_mask = cap_short - 1;
-    m->short_shift = shift_for(cap_short);
-    m->long_mask = cap_long - 1;
     for (id = 0; id < v->n_tokens; id++) {
-        const struct vocab_token *token = &v->tokens[id];
-        const uint8_t *p = v->bytes + token->at;
-        if (token->kind != VOCAB_BYTES ||
-            (!v->whole_piece && token->len > 1 && b->rank[id] == MERGE_NONE)) {
+        if (v->tokens[id].kind != VOCAB_BYTES) {
             continue;
         }
-        if (token->len <= PIECE_SHORT) {
-            struct piece_key key = { 0, 0 };
-            memcpy(&key.low, p, token->len < 8 ? token->len : 8);
-            if (token->len > 8) {
-                memcpy(&key.high, p + 8, token->len - 8);
+        if (v->tokens[id].len > PIECE_SHORT) {
+            if (is_whole(b, id)) {
+                put_long(m, v, id);
             }
-            key.high |= (uint64_t)token->len << 56;
-            for (at = (size_t)(piece_hash(key) >> m->short_shift); m->short_keys[at].high;
-                 at = (at + 1) & m->short_mask) {
-            }
-            m->short_keys[at] = key;
-            m->short_ids[at] = id;
-        } else {
-            for (at = (size_t)XXH3_64bits(p, token->len) & m->long_mask;
-                 m->long_ids[at] != MERGE_NONE; at = (at + 1) & m->long_mask) {
-            }
-            m->long_ids[at] = id;
-            m->long_most = token->len > m->long_most ? token->len : m->long_most;
+        } else if (!put_head(b, id) && is_whole(b, id)) {
+            left[n_left++] = id;
         }
     }
+    cap = room_for(n_left);
+    m->short_keys = table(m, cap, sizeof(*m->short_keys), 0);
+    m->short_ids = table(m, cap, sizeof(*m->short_ids), 0);
+    if (!m->short_keys || !m->short_ids) {
+        free(left);
+        return bpe_fail_memory(err, "a vocabulary's tables");
+    }
+    m->short_mask = cap - 1;
+    m->short_shift = shift_for(cap);
+    while (n_left > 0) {
+        struct piece_key key;
+        id = left[--n_left];
+        key = key_of_token(v, &v->tokens[id]);
+        for (at = (size_t)(piece_hash(key) >> m->short_shift); m->short_keys[at].high;
+             at = (at + 1) & m->short_mask) {
+        }
+        m->short_keys[at] = key;
+        m->short_ids[at] = id;
+    }
+    free(left);
     return SLUICE_OK;
 }
 
@@ -437,6 +571,9 @@ int32_t merges_init(struct merges *m, const struct vocab *v, struct sluice_error
         status = build_odd(&b, err);
     }
     if (status == SLUICE_OK) {
+        status = index_chars(&b, err);
+    }
+    if (status == SLUICE_OK) {
         status = index_pieces(&b, err);
     }
 out:
@@ -456,9 +593,13 @@ void merges_deinit(struct merges *m)
     free(m->prefix);
     free(m->byte_pair);
     free(m->pairs);
+    free(m->pair_filter);
+    free(m->chars);
+    free(m->border);
     trie_deinit(&m->trie);
     trie_deinit(&m->odd);
     free(m->odd_pairs);
+    free(m->head);
     free(m->short_keys);
     free(m->short_ids);
     free(m->long_ids);

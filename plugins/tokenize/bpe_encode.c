@@ -1,79 +1,32 @@
 /* bpe_encode.c — the worker: from a text to ids.
  *
- * text -> added tokens cut out -> NFC -> added tokens cut out again -> pieces -> ids. A piece of up
- * to 15 bytes is a 16-byte key: looked up in the worker's own cache (two entries a cache line, with
- * up to four ids inside), then in the vocabulary's table, then merged; one of up to 60 bytes has a
- * cache of its own. The caches only remember what the tables and merges gave, so that they cannot
- * change an id. */
+ * text -> added tokens cut out -> NFC -> added tokens cut out again -> pieces -> ids (bpe_pieces.c). */
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "bpe.h"
 #include "bpe_error.h"
-#include "bpe_int.h"
+#include "bpe_worker.h"
 
-#define CACHE_DEFAULT (8u << 20)
-#define CACHE_LEAST (64u << 10)
-#define NO_ID UINT32_MAX
+#define CACHE_DEFAULT ((size_t)32 << 20)
 
-struct cache_entry {
-    struct piece_key key;
-    uint32_t ids[4]; /* NO_ID behind the last */
-};
-
-#define LONG_BYTES 60u
-#define LONG_IDS 15u
-
-/* A piece of PIECE_SHORT + 1 to LONG_BYTES bytes, two cache lines. */
-struct long_entry {
-    uint8_t len, n, bytes[LONG_BYTES]; /* len 0: empty */
-    uint16_t unused;
-    uint32_t ids[LONG_IDS];
-    uint32_t unused_end;
-};
-
-struct bpe_worker {
-    const struct bpe *bpe;
-    struct pretoken_worker *pretoken;
-    struct cache_entry *cache;     /* half of the cache: sets of two, 64-byte aligned */
-    struct long_entry *long_cache; /* the other half, one entry a place */
-    unsigned cache_shift;          /* hash >> shift: the set */
-    size_t long_mask;
-    uint64_t *memo;   /* of merge_backtrack */
-    uint8_t *scratch; /* of one long piece */
-    size_t scratch_cap;
-    struct nfc_buffer normalized, prefixed;
-    uint32_t *out;
-    size_t cap, n;
-};
-
-int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes, struct bpe_worker **out,
+int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes_most, struct bpe_worker **out,
                           struct sluice_error *err)
 {
     struct bpe_worker *w = calloc(1, sizeof(*w));
-    size_t size = CACHE_LEAST;
     int32_t status;
     *out = NULL;
     if (!w) {
         return bpe_fail_memory(err, "a tokenizer's worker");
     }
     w->bpe = bpe;
-    cache_bytes = cache_bytes ? cache_bytes : CACHE_DEFAULT;
-    w->cache_shift = 64 - 9;
-    while (size <= cache_bytes / 2 && w->cache_shift > 32) {
-        size *= 2;
-        w->cache_shift--;
-    }
-    w->cache = aligned_alloc(64, size);
     w->memo = calloc(MERGE_MEMO, sizeof(*w->memo));
-    if (!w->cache || !w->memo) {
+    w->recent = cache_memory(2 * RECENT_SETS * sizeof(*w->recent));
+    if (cache_init(&w->cache, cache_bytes_most ? cache_bytes_most : CACHE_DEFAULT) != 0 ||
+        !w->memo || !w->recent) {
         bpe_worker_destroy(w);
         return bpe_fail_memory(err, "a tokenizer's cache");
     }
-    memset(w->cache, 0, size);
-    w->long_cache = (struct long_entry *)(void *)((char *)w->cache + size / 2);
-    w->long_mask = size / 2 / sizeof(*w->long_cache) - 1;
     status = pretoken_worker_create(&bpe->pretoken, &w->pretoken, err);
     if (status != SLUICE_OK) {
         bpe_worker_destroy(w);
@@ -87,7 +40,8 @@ void bpe_worker_destroy(struct bpe_worker *w)
 {
     if (w) {
         pretoken_worker_destroy(w->pretoken);
-        free(w->cache);
+        cache_deinit(&w->cache);
+        free(w->recent);
         free(w->memo);
         free(w->scratch);
         free(w->normalized.bytes);
@@ -96,228 +50,36 @@ void bpe_worker_destroy(struct bpe_worker *w)
     }
 }
 
-static int32_t fail_cap(const struct bpe_worker *w, struct sluice_error *err)
+void bpe_worker_counts(const struct bpe_worker *w, struct bpe_counts *out)
 {
-    return bpe_fail(err, SLUICE_E_CONFIG,
-                    "the ids do not fit the %zu places of the output array; bpe_encode_bound() "
-                    "says how many a text needs",
-                    w->cap);
+    out->pieces = w->pieces;
+    out->head_hits = w->head_hits;
+    out->tail_hits = w->tail_hits;
+    out->cache_bytes = cache_bytes(&w->cache) + 2 * RECENT_SETS * sizeof(*w->recent);
+    out->cache_bytes_most = cache_bound_bytes(&w->cache) + 2 * RECENT_SETS * sizeof(*w->recent);
+    out->scratch_bytes =
+        w->scratch_cap + w->normalized.cap + w->prefixed.cap + MERGE_MEMO * sizeof(*w->memo);
 }
 
-static int32_t need_scratch(struct bpe_worker *w, size_t bytes, struct sluice_error *err)
+/* Notes where the bytes of the ids from `from` on begin: the tokens of a part stand side by side.
+ * `shift` bytes in front of the part are none of the text's. */
+static void note_offsets(struct bpe_worker *w, size_t from, uint64_t at, uint64_t shift)
 {
-    if (bytes > w->scratch_cap) {
-        size_t cap = bytes + bytes / 2;
-        free(w->scratch);
-        w->scratch_cap = 0;
-        w->scratch = malloc(cap);
-        if (!w->scratch) {
-            return bpe_fail_memory(err, "a long piece of text");
-        }
-        w->scratch_cap = cap;
+    uint64_t passed = 0;
+    for (size_t i = from; i < w->n; i++) {
+        w->offsets[i] = at + (passed > shift ? passed - shift : 0);
+        passed += w->bpe->vocab.tokens[w->out[i]].len;
     }
-    return SLUICE_OK;
-}
-
-/* A piece that is no token as a whole. */
-static int32_t merge_piece(struct bpe_worker *w, const uint8_t *p, size_t len,
-                           struct sluice_error *err)
-{
-    const struct merges *m = &w->bpe->merges;
-    uint32_t few[MERGE_SHORT], *ids = few;
-    size_t n, i;
-    if (len <= MERGE_SHORT) {
-        n = merge_short(m, p, len, few);
-    } else {
-        int direct = w->cap - w->n >=
-                     len; /* the ids of a piece are at most its bytes: build them in place */
-        int ordered = merge_is_ordered(m, p, len);
-        size_t work = ordered ? len / 8 + 8 : MERGE_HEAP_BYTES(len);
-        int32_t status;
-        if (len >= UINT32_MAX / 8) {
-            return bpe_fail(err, SLUICE_E_DATA,
-                            "a piece of %zu bytes; at most %u can be merged: cut the document", len,
-                            UINT32_MAX / 8 - 1);
-        }
-        work = (work + 7) & ~(size_t)7;
-        status = need_scratch(w, work + (direct ? 0 : len * sizeof(*ids)), err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-        ids = direct ? w->out + w->n : (uint32_t *)(void *)(w->scratch + work);
-        n = ordered ? merge_backtrack(m, p, len, ids, w->scratch, w->memo)
-                    : merge_heap(m, p, len, ids, w->scratch);
-    }
-    if (n > w->cap - w->n) {
-        return fail_cap(w, err);
-    }
-    for (i = 0; i < n; i++) {
-        w->out[w->n + i] = m->out_id[ids[i]];
-    }
-    w->n += n;
-    return SLUICE_OK;
-}
-
-/* Encodes a piece of up to PIECE_SHORT bytes that the cache does not hold, and puts it there. */
-static int32_t miss(struct bpe_worker *w, struct cache_entry *set, struct piece_key key,
-                    const uint8_t *p, size_t len, struct sluice_error *err)
-{
-    uint32_t id = merges_find_short(&w->bpe->merges, key);
-    size_t from = w->n, n, i;
-    if (id != MERGE_NONE) {
-        if (w->n == w->cap) {
-            return fail_cap(w, err);
-        }
-        w->out[w->n++] = id;
-    } else {
-        int32_t status = merge_piece(w, p, len, err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-    }
-    n = w->n - from;
-    if (n <= 4) {
-        set[1] = set[0];
-        set[0].key = key;
-        for (i = 0; i < 4; i++) {
-            set[0].ids[i] = i < n ? w->out[from + i] : NO_ID;
-        }
-    }
-    return SLUICE_OK;
-}
-
-static const uint64_t low_bytes[9] = { 0,
-                                       UINT64_C(0xFF),
-                                       UINT64_C(0xFFFF),
-                                       UINT64_C(0xFFFFFF),
-                                       UINT64_C(0xFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFFFFFFFF) };
-
-/* The key of len <= PIECE_SHORT bytes at p; `readable` bytes may be read. */
-static inline struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
-{
-    struct piece_key key = { 0, 0 };
-    if (readable >= 16) {
-        memcpy(&key, p, 16);
-        key.low &= low_bytes[len < 8 ? len : 8];
-        key.high &= low_bytes[len < 8 ? 0 : len - 8];
-    } else {
-        memcpy(&key, p, len); /* the struct is the 16 bytes in order */
-    }
-    key.high |= (uint64_t)len << 56;
-    return key;
-}
-
-struct sink_context {
-    struct bpe_worker *worker;
-    const uint8_t *end; /* of the readable text */
-};
-
-/* Appends n ids. */
-static int32_t put_ids(struct bpe_worker *w, const uint32_t *ids, size_t n,
-                       struct sluice_error *err)
-{
-    if (w->cap - w->n < n) {
-        return fail_cap(w, err);
-    }
-    memcpy(w->out + w->n, ids, n * sizeof(*ids));
-    w->n += n;
-    return SLUICE_OK;
-}
-
-/* A piece longer than PIECE_SHORT. */
-static int32_t encode_long(struct bpe_worker *w, const uint8_t *p, size_t len,
-                           struct sluice_error *err)
-{
-    struct long_entry *entry = NULL;
-    size_t from = w->n;
-    uint32_t id;
-    int32_t status;
-    if (len <= LONG_BYTES) {
-        entry = &w->long_cache[(size_t)XXH3_64bits(p, len) & w->long_mask];
-        if (entry->len == len && memcmp(entry->bytes, p, len) == 0) {
-            return put_ids(w, entry->ids, entry->n, err);
-        }
-    }
-    id = merges_find_long(&w->bpe->merges, &w->bpe->vocab, p, len);
-    status = id == MERGE_NONE ? merge_piece(w, p, len, err) : put_ids(w, &id, 1, err);
-    if (status == SLUICE_OK && entry && w->n - from <= LONG_IDS) {
-        entry->len = (uint8_t)len;
-        entry->n = (uint8_t)(w->n - from);
-        memcpy(entry->bytes, p, len);
-        memcpy(entry->ids, w->out + from, (w->n - from) * sizeof(entry->ids[0]));
-    }
-    return status;
-}
-
-/* A batch goes in two passes: keys first, with their sets on the way into the processor's cache,
- * then the ids. */
-static int32_t encode_pieces(void *context, const uint8_t *text, size_t start, const size_t *ends,
-                             size_t n, struct sluice_error *err)
-{
-    struct sink_context *c = context;
-    struct bpe_worker *w = c->worker;
-    struct piece_key keys[PRETOKEN_BATCH];
-    struct cache_entry *sets[PRETOKEN_BATCH];
-    size_t i, from = start;
-    for (i = 0; i < n; i++) {
-        size_t len = ends[i] - from;
-        if (len <= PIECE_SHORT) {
-            keys[i] = key_of(text + from, len, (size_t)(c->end - text) - from);
-            sets[i] = &w->cache[2 * (size_t)(piece_hash(keys[i]) >> w->cache_shift)];
-            __builtin_prefetch(sets[i]);
-        }
-        from = ends[i];
-    }
-    for (i = 0; i < n; i++) {
-        const uint8_t *p = text + start;
-        size_t len = ends[i] - start;
-        const struct cache_entry *entry;
-        int32_t status = SLUICE_OK;
-        start = ends[i];
-        if (len > PIECE_SHORT) {
-            status = encode_long(w, p, len, err);
-            if (status != SLUICE_OK) {
-                return status;
-            }
-            continue;
-        }
-        entry = sets[i];
-        if (entry->key.low != keys[i].low || entry->key.high != keys[i].high) {
-            entry++;
-            if (entry->key.low != keys[i].low || entry->key.high != keys[i].high) {
-                status = miss(w, sets[i], keys[i], p, len, err);
-                if (status != SLUICE_OK) {
-                    return status;
-                }
-                continue;
-            }
-        }
-        if (w->cap - w->n >= 4) {
-            memcpy(w->out + w->n, entry->ids, sizeof(entry->ids));
-            w->n +=
-                1u + (entry->ids[1] != NO_ID) + (entry->ids[2] != NO_ID) + (entry->ids[3] != NO_ID);
-        } else {
-            size_t k;
-            for (k = 1; k < 4 && entry->ids[k] != NO_ID; k++) {
-            }
-            status = put_ids(w, entry->ids, k, err);
-            if (status != SLUICE_OK) {
-                return status;
-            }
-        }
-    }
-    return SLUICE_OK;
 }
 
 /* A part of the text without added tokens, normalized. */
 static int32_t encode_plain(struct bpe_worker *w, const uint8_t *text, size_t len,
                             struct sluice_error *err)
 {
-    struct sink_context context;
+    struct pieces_context context;
+    const size_t from = w->n;
+    const uint8_t *origin = text;
+    int32_t status;
     if (len == 0) {
         return SLUICE_OK;
     }
@@ -338,7 +100,11 @@ static int32_t encode_plain(struct bpe_worker *w, const uint8_t *text, size_t le
     }
     context.worker = w;
     context.end = text + len;
-    return pretoken_run(w->pretoken, text, len, encode_pieces, &context, err);
+    status = pretoken_run(w->pretoken, text, len, encode_pieces, &context, err);
+    if (status == SLUICE_OK && w->offsets) {
+        note_offsets(w, from, (uint64_t)(origin - w->text), text != origin);
+    }
+    return status;
 }
 
 /* Cuts the tokens of pass k out of a text and hands what is between on. */
@@ -359,7 +125,14 @@ static int32_t encode_part(struct bpe_worker *w, int k, const uint8_t *text, siz
             const uint8_t *part = text + floor;
             size_t n = end - floor;
             if (k == 0 && bpe->vocab.nfc) {
+                const uint8_t *given = part;
                 status = nfc_normalize(&bpe->nfc, part, n, &w->normalized, &part, &n, err);
+                if (status == SLUICE_OK && w->offsets && part != given) {
+                    return bpe_fail(err, SLUICE_E_DATA,
+                                    "the text is not in Unicode normalization form C and the "
+                                    "tokenizer changes it, so its tokens have no places in it; "
+                                    "normalize it first, or do without offsets");
+                }
             }
             if (status == SLUICE_OK) {
                 status = k == 0 ? encode_part(w, 1, part, n, err) : encode_plain(w, part, n, err);
@@ -378,7 +151,10 @@ static int32_t encode_part(struct bpe_worker *w, int k, const uint8_t *text, siz
                             "option for special tokens to encode it as text or as the token",
                             (const char *)bpe->vocab.bytes + match.token->at, match.begin);
         }
-        status = put_ids(w, &match.token->id, 1, err);
+        status = bpe_put_ids(w, &match.token->id, 1, err);
+        if (status == SLUICE_OK && w->offsets) {
+            w->offsets[w->n - 1] = (uint64_t)(text + match.begin - w->text);
+        }
         if (status != SLUICE_OK) {
             return status;
         }
@@ -386,20 +162,75 @@ static int32_t encode_part(struct bpe_worker *w, int k, const uint8_t *text, siz
     }
 }
 
-int32_t bpe_encode(struct bpe_worker *w, const char *text, size_t len, uint32_t *out, size_t cap,
-                   size_t *n, struct sluice_error *err)
+static int32_t encode(struct bpe_worker *w, const char *text, size_t len, size_t cap, size_t *n,
+                      struct sluice_error *err)
 {
     int32_t status;
     *n = 0;
-    w->out = out;
     w->cap = cap;
     w->n = 0;
+    w->text = (const uint8_t *)text;
+    w->stopped_at = SIZE_MAX;
     if (len == 0) {
         return SLUICE_OK;
     }
     status = encode_part(w, 0, (const uint8_t *)text, len, err);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK || status == BPE_STOPPED) {
         *n = w->n;
+        status = SLUICE_OK;
     }
+    return status;
+}
+
+int32_t bpe_encode(struct bpe_worker *w, const char *text, size_t len, uint32_t *out, size_t cap,
+                   size_t *n, struct sluice_error *err)
+{
+    w->out = out;
+    w->out16 = NULL;
+    w->offsets = NULL;
+    w->may_stop = 0;
+    return encode(w, text, len, cap, n, err);
+}
+
+int32_t bpe_encode16(struct bpe_worker *w, const char *text, size_t len, uint16_t *out, size_t cap,
+                     size_t *n, struct sluice_error *err)
+{
+    if (w->bpe->size > 65536) {
+        *n = 0;
+        return bpe_fail(
+            err, SLUICE_E_CONFIG,
+            "the vocabulary has ids up to %u, which do not fit 16 bits; write 32-bit ids",
+            w->bpe->size - 1);
+    }
+    w->out = NULL;
+    w->out16 = out;
+    w->offsets = NULL;
+    w->may_stop = 0;
+    return encode(w, text, len, cap, n, err);
+}
+
+int32_t bpe_encode_offsets(struct bpe_worker *w, const char *text, size_t len, uint32_t *out,
+                           uint64_t *offsets, size_t cap, size_t *n, struct sluice_error *err)
+{
+    w->out = out;
+    w->out16 = NULL;
+    w->offsets = offsets;
+    w->may_stop = 0;
+    return encode(w, text, len, cap, n, err);
+}
+
+int32_t bpe_encode_some(struct bpe_worker *w, const char *text, size_t len, uint32_t *out,
+                        size_t cap, size_t *n, size_t *used, struct sluice_error *err)
+{
+    const struct bpe *bpe = w->bpe;
+    int32_t status;
+    w->out = out;
+    w->out16 = NULL;
+    w->offsets = NULL;
+    /* A piece's end is a place to begin anew where what stands before it has no say. */
+    w->may_stop = !bpe->added.pass[0].active && !bpe->added.pass[1].active && !bpe->vocab.nfc &&
+                  !bpe->vocab.prefix_space && bpe->pretoken.n_steps == 1;
+    status = encode(w, text, len, cap, n, err);
+    *used = status != SLUICE_OK ? 0 : w->stopped_at == SIZE_MAX ? len : w->stopped_at;
     return status;
 }

@@ -4,6 +4,8 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include "pretoken_unicode.h"
+
 uint32_t merges_find_short(const struct merges *m, struct piece_key key)
 {
     size_t at = (size_t)(piece_hash(key) >> m->short_shift);
@@ -36,15 +38,10 @@ uint32_t merges_find_long(const struct merges *m, const struct vocab *vocab, con
     return MERGE_NONE;
 }
 
-size_t merge_short(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out)
+/* Merges n symbols while rank[i] of a pair says so: the lowest first, then the leftmost. */
+static inline size_t merge_symbols(const struct merges *m, uint32_t *out, uint32_t *rank, size_t n)
 {
-    uint32_t rank[MERGE_SHORT];
     size_t i;
-    for (i = 0; i + 1 < n; i++) {
-        out[i] = p[i];
-        rank[i] = m->byte_pair[(size_t)p[i] << 8 | p[i + 1]];
-    }
-    out[n - 1] = p[n - 1];
     while (n > 1) {
         size_t best = 0;
         uint32_t least = rank[0];
@@ -73,6 +70,58 @@ size_t merge_short(const struct merges *m, const uint8_t *p, size_t n, uint32_t 
         }
     }
     return n;
+}
+
+size_t merge_short(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out)
+{
+    uint32_t rank[MERGE_SHORT];
+    size_t i;
+    for (i = 0; i + 1 < n; i++) {
+        out[i] = p[i];
+        rank[i] = m->byte_pair[(size_t)p[i] << 8 | p[i + 1]];
+    }
+    out[n - 1] = p[n - 1];
+    return merge_symbols(m, out, rank, n);
+}
+
+size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out)
+{
+    uint32_t rank[MERGE_CHARS];
+    const uint8_t *end = p + n;
+    uint32_t most_before = 0;
+    size_t count = 0, i;
+    while (p < end) {
+        const struct merged_char *c;
+        uint32_t cp, most = 0, symbols = 1;
+        size_t bytes = 1;
+        out[count] = p[0];
+        if (p[0] >= 0x80) {
+            bytes = utf8_decode(p, end, &cp);
+            if (bytes == 1 || cp >= 0x10000) {
+                return 0;
+            }
+            c = &m->chars[cp];
+            most = c->most;
+            symbols = c->n;
+            memcpy(out + count, c->symbols, sizeof(c->symbols));
+        }
+        if (count > 0 && (most | most_before)) {
+            const uint32_t lowest = m->border[(size_t)p[-1] << 8 | p[0]];
+            if (lowest <= most || lowest <= most_before) {
+                return 0;
+            }
+        }
+        most_before = most;
+        count += symbols;
+        p += bytes;
+        if (count > MERGE_CHARS - 3 && p < end) {
+            return 0;
+        }
+    }
+    for (i = 0; i + 1 < count; i++) {
+        rank[i] = merge_pair(m, out[i], out[i + 1]);
+    }
+    return merge_symbols(m, out, rank, count);
 }
 
 /* 1 when tokens a and b can stand side by side: no merge across their border comes before those

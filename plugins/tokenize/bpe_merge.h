@@ -1,6 +1,6 @@
 /* bpe_merge.h — the merge tables of one vocabulary, and the three ways to apply them to a piece.
  *
- * Owns: `struct merges`. Depends on: vocab.h (input), bpe_trie.h.
+ * Owns: `struct merges`. Depends on: vocab.h (input), bpe_trie.h, bpe_cache.h (entries).
  *
  * Numbering: inside, a token has the number of its merge's rank: 0 .. 255 are the bytes, 256 and on
  * the tokens that merging can give, in order of rank. So the number that a pair merges to is its
@@ -20,20 +20,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "bpe_cache.h"
 #include "bpe_trie.h"
 #include "vocab.h"
 
 #define MERGE_NONE UINT32_MAX
+#define FILTER_BITS 20u
+/* The most symbols that merge_chars takes. */
+#define MERGE_CHARS 64u
 /* The longest piece that merge_short takes; above, merge_backtrack is faster (measured on Chinese). */
 #define MERGE_SHORT 16u
-/* The longest piece that is one 16-byte key. */
-#define PIECE_SHORT 15u
-
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "struct piece_key packs bytes for little-endian machines"
-#endif
-struct piece_key {
-    uint64_t low, high; /* the bytes, zero behind them; the length in the top byte */
+struct merged_char {
+    uint32_t n, most; /* symbols, and the highest number among all the merges that make them */
+    uint32_t symbols[3];
 };
 
 struct merges {
@@ -47,12 +46,22 @@ struct merges {
     uint64_t *pairs;     /* open addressing: (a << 21 | b) << 21 | merged; 0 is empty */
     unsigned pair_shift;
     size_t pair_mask;
+    uint64_t *pair_filter; /* a bit of each pair's hash: most questions are answered here with no */
+    /* By code point below U+10000, from U+0080: what its bytes merge to on their own. And by the two
+     * bytes at a border of characters, the lowest number of a token across it that ends or begins
+     * inside a character. See merge_chars. */
+    struct merged_char *chars;
+    uint32_t *border;
     struct trie trie; /* bytes to number */
     /* Odd tokens: a part has a higher number than the token (81 in Llama 3.1). merge_backtrack
      * needs a piece without any. */
     struct trie odd;
     /* a bit for each two bytes that an odd token begins with; NULL when there are no odd tokens */
     uint8_t *odd_pairs;
+    /* What the vocabulary's own strings of up to PIECE_SHORT bytes become: sets of two. Those with no
+     * room in their set, the higher ids, are in the table below when they are one token. */
+    struct piece_entry *head;
+    unsigned head_shift;
     /* Pieces that are one token: up to PIECE_SHORT bytes by key, longer ones by hash. */
     struct piece_key *short_keys;
     uint32_t *short_ids;
@@ -69,18 +78,16 @@ struct merges {
 int32_t merges_init(struct merges *merges, const struct vocab *vocab, struct sluice_error *err);
 void merges_deinit(struct merges *merges);
 
-static inline uint64_t piece_hash(struct piece_key key)
-{
-    uint64_t h = key.low * UINT64_C(0x9E3779B97F4A7C15) ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F);
-    h ^= h >> 29;
-    return h * UINT64_C(0xBF58476D1CE4E5B9);
-}
-
 /* What the pair merges to, or MERGE_NONE. */
 static inline uint32_t merge_pair(const struct merges *m, uint32_t a, uint32_t b)
 {
-    uint64_t key = (uint64_t)a << 21 | b;
-    size_t at = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> m->pair_shift);
+    const uint64_t key = (uint64_t)a << 21 | b;
+    const uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
+    size_t at = (size_t)(hash >> m->pair_shift);
+    if (!(m->pair_filter[hash >> (64 - FILTER_BITS + 6)] >> (hash >> (64 - FILTER_BITS) & 63) &
+          1)) {
+        return MERGE_NONE;
+    }
     for (;;) {
         uint64_t word = m->pairs[at];
         if (word >> 21 == key && word != 0) {
@@ -101,6 +108,15 @@ uint32_t merges_find_long(const struct merges *m, const struct vocab *vocab, con
 /* Merge the n bytes at p; write numbers to out[0 .. gives). out has room for n. */
 size_t merge_short(const struct merges *m, const uint8_t *p, size_t n,
                    uint32_t *out); /* 1 <= n <= MERGE_SHORT */
+
+/* The same for a piece with characters above ASCII: begins with what each character merges to on its
+ * own, where it can be shown that this is done before anything is merged across borders. 0 where it
+ * cannot, or when that is more than MERGE_CHARS symbols; `out` has room for MERGE_CHARS then too.
+ *
+ * Why: while a character's own merges are not done, the next of them has at most their highest
+ * number; a merge across its border gives a token that ends or begins inside a character, and all of
+ * those at this border have higher numbers. */
+size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out);
 
 /* 1 when no odd token occurs in the piece. Then none is ever formed, and the piece merges as it
  * would in a vocabulary without odd tokens (and without those made of them, whose bytes contain

@@ -235,12 +235,65 @@ static void long_runs_of_marks(void **state)
     bpe_destroy(bpe);
 }
 
+static int by_size(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* No text costs more than ten times the median of them a byte (the best of five runs each; random
+ * letters as one piece are the worst). */
+static void the_worst_is_near_the_median(void **state)
+{
+    struct text texts[TEXTS];
+    struct sluice_error err = { .size = sizeof(err) };
+    double cost[TEXTS], sorted[TEXTS];
+    size_t size, k, n;
+    char *data = read_file("tiny.tiktoken", &size);
+    struct bpe *bpe = load_with(data, size, LLAMA3);
+    (void)state;
+    make_texts(texts);
+    for (k = 0; k < TEXTS; k++) {
+        uint32_t *ids = malloc(texts[k].len * sizeof(*ids));
+        assert_non_null(ids);
+        memset(ids, 1, texts[k].len * sizeof(*ids));
+        cost[k] = 1e9;
+        for (int run = 0; run < 5; run++) {
+            struct bpe_worker *worker = NULL;
+            clock_t start;
+            double took;
+            assert_int_equal(bpe_worker_create(bpe, 0, &worker, &err), SLUICE_OK);
+            start = clock();
+            assert_int_equal(
+                bpe_encode(worker, texts[k].bytes, texts[k].len, ids, texts[k].len, &n, &err),
+                SLUICE_OK);
+            took = 1e9 * (double)(clock() - start) / CLOCKS_PER_SEC / (double)texts[k].len;
+            cost[k] = took < cost[k] ? took : cost[k];
+            bpe_worker_destroy(worker);
+        }
+        free(ids);
+        free(texts[k].bytes);
+    }
+    memcpy(sorted, cost, sizeof(sorted));
+    qsort(sorted, TEXTS, sizeof(sorted[0]), by_size);
+    for (k = 0; k < TEXTS; k++) {
+        print_message("%-22s %6.2f ns a byte\n", texts[k].name, cost[k]);
+    }
+    if (sorted[TEXTS - 1] > 10 * sorted[TEXTS / 2]) {
+        fail_msg("the worst text costs %.1f ns a byte, the median %.1f", sorted[TEXTS - 1],
+                 sorted[TEXTS / 2]);
+    }
+    bpe_destroy(bpe);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(long_pieces),
         cmocka_unit_test(long_pieces_in_an_unordered_vocabulary),
         cmocka_unit_test(long_runs_of_marks),
+        cmocka_unit_test(the_worst_is_near_the_median),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
