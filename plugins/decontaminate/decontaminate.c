@@ -50,7 +50,7 @@ static const struct sluice_option options[] = {
     COUNT(max_hits, 0, "janitor: a text of more hits is dropped.", "10"),
     TEXT(join, "janitor: what stands between the pieces that are left.", "\n\n"),
     FLAG(peer, "janitor: also drop short texts without a hit, as the peer does.", "false"),
-    COUNT(sample, 1, "decon: look at every so manieth n-gram for a first hit.", "10"),
+    COUNT(sample, 1, "decon: look at every n-th n-gram for a first hit, n this number.", "10"),
     COUNT(misses, 1, "decon: give up after so many n-grams without a new hit.", "11"),
     { .name = "threshold",
       .doc = "decon: least weighted overlap of an item of decay_end words or more.",

@@ -142,7 +142,7 @@ M.decontaminate = s.composite {
     max_hits = { "int", 10, min = 0, doc = "janitor: a text of more hits is dropped." },
     join = { "string", "\n\n", doc = "janitor: what stands between the pieces that are left." },
     peer = { "bool", false, doc = "janitor: also drop short texts without a hit, as the peer does." },
-    sample = { "int", 10, min = 1, doc = "decon: look at every so manieth n-gram for a first hit." },
+    sample = { "int", 10, min = 1, doc = "decon: look at every n-th n-gram, n this number, for a first hit." },
     misses = { "int", 11, min = 1, doc = "decon: give up after so many n-grams without a new hit." },
     threshold = { "float", 0.8, min = 0, max = 1, doc = "decon: least weighted overlap of a long item." },
     decay_begin = { "int", 20, min = 0, doc = "decon: items of so many words or fewer must match whole." },

@@ -33,7 +33,7 @@
 ---@field max_deaths? integer Batches that may kill a process before the run ends.
 
 ---A rule that cuts a text into words.
----@alias sluice.Words "whitespace"|"uax29"
+---@alias sluice.Words "whitespace"|"uax29"|"spacy-en"
 
 ---A class of characters, or one character.
 ---@alias sluice.Class "letter"|"digit"|"number"|"alnum"|"space"|"upper"|"lower"|"punct"|"symbol"|"punctuation"|"terminal"|string
@@ -168,20 +168,117 @@ function Counter:top(n) end
 ---@field max_record? integer|string Longest record. Default: 64MiB.
 
 ---@class sluice.options.exact
----@field over? string Column whose equal values are duplicates. Default: text.
+---@field against? string|string[] Datasets made by exact_index: their documents stay, and duplicates of them are dropped.
+---@field against_only? boolean Only duplicates of the documents of `against` are dropped. Default: false.
+---@field over? string|string[] Columns whose equal values make rows duplicates. Default: text.
 ---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field priority? string Number column: of duplicates the one with the highest value stays, then the first.
+---@field within? string Only rows with one value of this column can be duplicates (a crawl, a language).
+
+---@class sluice.options.exact_index
+---@field over? string|string[] Columns whose equal values make rows duplicates. Default: text.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field priority? string Number column: of duplicates the one with the highest value stays, then the first.
+---@field within? string Only rows with one value of this column can be duplicates (a crawl, a language).
+
+---@class sluice.options.sentence_dedup
+---@field min_units? integer Fewest sentences of a document of which something was removed; 0 disables. Default: 3.
+---@field min_words? integer Fewest words of a document of which something was removed; 0 disables. Default: 50.
+---@field min_words_to_remove? integer A removed stretch of fewer words stays; 0 disables. Default: 0.
+---@field n? integer Units of a run that is compared. Default: 3.
+---@field normalise? boolean Compare units lower-cased, with numbers as 0, without punctuation and diacritics. Default: true.
+---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field peer? boolean With datatrove's bugs: 16 bits number a text's units, a stretch is judged and restored by its first unit alone. Default: false.
+---@field unit? "sentences"|"lines"|"paragraphs" What a text is cut into. Default: sentences.
+
+---@class sluice.options.paragraph_dedup
+---@field min_units? integer Fewest sentences of a document of which something was removed; 0 disables. Default: 0.
+---@field min_words? integer Fewest words of a document of which something was removed; 0 disables. Default: 0.
+---@field min_words_to_remove? integer A removed stretch of fewer words stays; 0 disables. Default: 0.
+---@field n? integer Units of a run that is compared. Default: 1.
+---@field normalise? boolean Compare units lower-cased, with numbers as 0, without punctuation and diacritics. Default: false.
+---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field peer? boolean With datatrove's bugs: 16 bits number a text's units, a stretch is judged and restored by its first unit alone. Default: false.
+---@field unit? "sentences"|"lines"|"paragraphs" What a text is cut into. Default: paragraphs.
+
+---@class sluice.options.bloom_paragraphs
+---@field action? "remove"|"tag"|"drop" remove: cut out; tag: list in `duplicate_spans`; drop: the document goes. Default: remove.
+---@field document_threshold? number A document of which more than this share of n-grams was seen is dropped; 1: none. Default: 1.
+---@field expected? integer Different n-grams that the filter is made for. Default: 1000000.
+---@field false_positives? number Rate at which a new n-gram is taken for a seen one when `expected` are in. Default: 0.01.
+---@field mode? "bff"|"dolma" Whose short paragraphs, strides and memory: see bloom_marks. Default: bff.
+---@field ngram? integer Words of an n-gram. Default: 13.
+---@field over? string Column that holds the text. Default: text.
+---@field read_only? boolean Judge by the filter of `use` alone. Default: false.
+---@field stride? integer Words from one n-gram to the next. Default: 1.
+---@field threshold? number Share of seen n-grams above which a paragraph is a duplicate. Default: 0.8.
+---@field use? string A filter to begin with, made by `bloom_index`.
+
+---@class sluice.options.bloom_index
+---@field expected? integer Different n-grams that the filter is made for. Default: 1000000.
+---@field false_positives? number Rate at which a new n-gram is taken for a seen one when `expected` are in. Default: 0.01.
+---@field mode? "bff"|"dolma" Whose short paragraphs, strides and memory: see bloom_marks. Default: bff.
+---@field ngram? integer Words of an n-gram. Default: 13.
+---@field over? string Column that holds the text. Default: text.
+---@field stride? integer Words from one n-gram to the next. Default: 1.
+
+---@class sluice.options.decontaminate
+---@field answer? string Field with the answer, or a list of answers. Default: answer.
+---@field decay_begin? integer decon: items of so many words or fewer must match whole. Default: 20.
+---@field decay_end? integer decon: items of so many words or more must match by threshold. Default: 50.
+---@field id? string Field that names an item; else its task and line do. Default: id.
+---@field join? string janitor: what stands between the pieces that are left. Default: two line ends.
+---@field max_hits? integer janitor: a text of more hits is dropped. Default: 10.
+---@field min_piece? integer janitor: a piece of so many characters or fewer is dropped. Default: 200.
+---@field min_tokens? integer decon: items of fewer words are left out. Default: 20.
+---@field min_unique? integer decon: items of fewer different words are left out. Default: 4.
+---@field misses? integer decon: give up after so many n-grams without a new hit. Default: 11.
+---@field ngram? integer Words of an n-gram; 0: the rule's own (12, 13, 5). Default: 0.
+---@field over? string Column that holds the text. Default: text.
+---@field overlap_ngrams? boolean datatrove: n-grams across question and answer count. Default: true.
+---@field passage? string Field with the passage that the question is about. Default: passage.
+---@field peer? boolean janitor: also drop short texts without a hit, as the peer does. Default: false.
+---@field query_ngrams? boolean datatrove: n-grams of the question alone count. Default: false.
+---@field question? string Field of the reference with the question. Default: question.
+---@field reference? string JSON lines of benchmark items (may be compressed).
+---@field rule? "datatrove"|"janitor"|"decon" What counts as contamination; see `contamination`. Default: datatrove.
+---@field sample? integer decon: look at every n-th n-gram, n this number, for a first hit. Default: 10.
+---@field task? string Field that names the benchmark. Default: task.
+---@field threshold? number decon: least weighted overlap of a long item. Default: 0.8.
+---@field window? integer janitor: characters cut on either side of a hit. Default: 200.
 
 ---@class sluice.options.minhash
----@field over? string Column that holds the text. Default: text.
----@field ngram? integer Words of a shingle. Default: 5.
+---@field against? string Snapshot of an index (PATH@N, see minhash_index): documents that it has are dropped as minhash_in_index.
 ---@field bands? integer Bands of the signature. Default: 14.
+---@field bits? "64"|"32" Width of a hash. Default: 64.
+---@field by? string Number or date column that keep = "best" and "newest" look at; a null comes last.
+---@field hash? "xxhash"|"sha1" Hash of a shingle. Default: xxhash.
+---@field keep? "first"|"peer"|"longest"|"best"|"newest" Which document of a cluster stays: the first, datatrove's (peer), the longest in bytes, or the one with the largest number (best) or latest date (newest) in column `by`; of equals the first. Default: first.
+---@field ngram? integer Words of a shingle. Default: 5.
+---@field normalise? boolean Lower-case, numbers to 0, no punctuation and diacritics. Default: true.
+---@field over? string Column that holds the text. Default: text.
+---@field partitions? integer Virtual partitions of the exchanges. Default: 32.
 ---@field rows? integer Hash functions of a band. Default: 8.
 ---@field seed? integer Seed of the hash functions. Default: 1.
----@field hash? "xxhash"|"sha1" Hash of a shingle. Default: xxhash.
----@field bits? "64"|"32" Width of a hash. Default: 64.
----@field words? sluice.Words Rule that cuts the normalised text into words. Default: whitespace.
----@field normalise? boolean Lower-case, numbers to 0, no punctuation and diacritics. Default: true.
+---@field verify? number Jaccard similarity of shingles that a dropped document must have with the one it duplicates; 0: candidates are not verified. Default: 0.
+---@field within? string Only rows with one value of this column can be duplicates (a crawl, a language).
+---@field words? sluice.Words Rule that cuts the normalised text into words; spacy-en is datatrove's for English. Default: spacy-en.
+
+---@class sluice.options.minhash_index
+---@field partitions? integer Virtual partitions: a pair of files each. Default: 32.
+---@field path? string Dataset folder that is written.
+
+---@class sluice.options.statistics
+---@field blocks? string|string[] Groups of statistics of the text (s.doc_stats); none: only the number columns there are. Default: doc,word,line,paragraph,sentence.
+---@field contamination? string|string[] Words whose share of the simplified text is a statistic of its own.
+---@field groups? string|string[] summary, histogram, and text columns by whose values documents are grouped (fqdn, suffix, language). Default: summary,histogram.
+---@field over? string Column that holds the text. Default: text.
 ---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field round? integer Digits behind the point to which values are rounded for histograms. Default: 3.
+---@field sentences? "spacy-en"|"marks"|"lines" Rule that cuts the text into sentences. Default: spacy-en.
+---@field words? sluice.Words Rule that cuts the text into words. Default: spacy-en.
 
 ---@class sluice.options.gate
 ---@field rows? { min: integer?, max: integer? }
@@ -325,14 +422,54 @@ function s.writer(definition) end
 ---@return fun(options?: table): sluice.Policy
 function s.policy(definition) end
 
----Exact duplicates of a column's value: the first survives.
+---Exact duplicates by any key columns: the first of a value survives, or the one of highest priority.
 ---@param options? sluice.options.exact
 ---@return sluice.Stage
 function s.exact(options) end
 
----Near-duplicates by MinHash: the first of a cluster survives.
+---The persistent index of exact: rows for s.write_jsonl, which `against` takes.
+---@param options? sluice.options.exact_index
+---@return sluice.Stage
+function s.exact_index(options) end
+
+---Repeated runs of sentences are cut out of their texts: all but the first occurrence.
+---@param options? sluice.options.sentence_dedup
+---@return sluice.Stage
+function s.sentence_dedup(options) end
+
+---Repeated paragraphs are cut out of their texts: all but the first occurrence.
+---@param options? sluice.options.paragraph_dedup
+---@return sluice.Stage
+function s.paragraph_dedup(options) end
+
+---Paragraphs whose n-grams were mostly seen before, by a Bloom filter of a stated size and rate.
+---@param options? sluice.options.bloom_paragraphs
+---@return sluice.Stage
+function s.bloom_paragraphs(options) end
+
+---The Bloom filter of a corpus, for s.write_bloom.
+---@param options? sluice.options.bloom_index
+---@return sluice.Stage
+function s.bloom_index(options) end
+
+---Drops documents that hold items of benchmarks, and says which.
+---@param options? sluice.options.decontaminate
+---@return sluice.Stage
+function s.decontaminate(options) end
+
+---Near-duplicates by MinHash: one of a cluster survives.
 ---@param options? sluice.options.minhash
 ---@return sluice.Stage
 function s.minhash(options) end
+
+---The persistent index of minhash: it writes the dataset that `against` takes.
+---@param options? sluice.options.minhash_index
+---@return sluice.Stage
+function s.minhash_index(options) end
+
+---What a corpus is made of: rows of statistics by group, for s.write_stats.
+---@param options? sluice.options.statistics
+---@return sluice.Stage
+function s.statistics(options) end
 
 return s

@@ -5,8 +5,124 @@
 ---@class sluice
 local s = {}
 
+---@class sluice.options.c4_badwords
+---@field id? string Column whose hash chooses the documents of keep_fraction; not needed when that is 0. Default: id.
+---@field over? string Column that holds the text. Default: text.
+---@field language? string Column that holds the document's language; need not be there. Default: language.
+---@field default_language? string Language of documents that have none. Default: en.
+---@field keep_fraction? number|string Share of the documents with a listed word that is kept all the same. Within [0, 1]. Default: 0.
+---@field seed? integer Another seed keeps others. Within [0, 1000000000000000]. Default: 0.
+---@field fail_on_missing_language? boolean A document of a language without a list is set aside as bad (the peer ends); false keeps it. Default: true.
+---@field skip_empty? boolean Empty lines of lists mean nothing; to the peer (false) they are a word that stands between any two characters that are no letters. Default: false.
+---@field ar? string List of the language ar, one word or phrase a line.
+---@field cs? string List of the language cs, one word or phrase a line.
+---@field da? string List of the language da, one word or phrase a line.
+---@field de? string List of the language de, one word or phrase a line.
+---@field en? string List of the language en, one word or phrase a line.
+---@field eo? string List of the language eo, one word or phrase a line.
+---@field es? string List of the language es, one word or phrase a line.
+---@field fa? string List of the language fa, one word or phrase a line.
+---@field fi? string List of the language fi, one word or phrase a line.
+---@field fil? string List of the language fil, one word or phrase a line.
+---@field fr? string List of the language fr, one word or phrase a line.
+---@field fr_ca_u_sd_caqc? string List of the language fr_ca_u_sd_caqc, one word or phrase a line.
+---@field hi? string List of the language hi, one word or phrase a line.
+---@field hu? string List of the language hu, one word or phrase a line.
+---@field it? string List of the language it, one word or phrase a line.
+---@field ja? string List of the language ja, one word or phrase a line.
+---@field kab? string List of the language kab, one word or phrase a line.
+---@field ko? string List of the language ko, one word or phrase a line.
+---@field nl? string List of the language nl, one word or phrase a line.
+---@field no? string List of the language no, one word or phrase a line.
+---@field pl? string List of the language pl, one word or phrase a line.
+---@field pt? string List of the language pt, one word or phrase a line.
+---@field ru? string List of the language ru, one word or phrase a line.
+---@field sv? string List of the language sv, one word or phrase a line.
+---@field th? string List of the language th, one word or phrase a line.
+---@field tlh? string List of the language tlh, one word or phrase a line.
+---@field tr? string List of the language tr, one word or phrase a line.
+---@field zh? string List of the language zh, one word or phrase a line.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Drops documents that hold a word of their language's list.
+---
+---Raffel et al. 2020 (arXiv:1910.10683), with the definitions of datatrove 0.10's C4BadWordsFilter (filters/c4_filters.py): the text in lower case holds a listed word with no letter, digit or _ beside it (Japanese, Thai, Chinese: anywhere). Lists are taken as they are: an entry with a capital letter never matches. Four entries that C4 allows are left out of every list.
+---
+---C4 used the List of Dirty, Naughty, Obscene, and Otherwise Bad Words (LDNOOBW, CC-BY 4.0: `en` at commit 25e679f, the others at 5faf2ba); the files are the user's, one for each language, and nothing is fetched. What `keep_fraction` keeps is chosen by a hash of the id here; the peer draws in the order of documents: `c4_badwords_peer`.
+---```lua
+---docs | s.c4_badwords { en = "ldnoobw/en", fail_on_missing_language = false }
+---```
+---@param options? sluice.options.c4_badwords
+---@return sluice.Stage
+function s.c4_badwords(options) end
+
+---@class sluice.options.c4_badwords_peer
+---@field over? string Column that holds the text. Default: text.
+---@field language? string Column that holds the document's language; need not be there. Default: language.
+---@field default_language? string Language of documents that have none. Default: en.
+---@field keep_fraction? number|string Share of the documents with a listed word that is kept all the same. Within [0, 1]. Default: 0.
+---@field seed? integer Another seed keeps others. Within [0, 1000000000000000]. Default: 0.
+---@field fail_on_missing_language? boolean A document of a language without a list is set aside as bad (the peer ends); false keeps it. Default: true.
+---@field skip_empty? boolean Empty lines of lists mean nothing; to the peer (false) they are a word that stands between any two characters that are no letters. Default: false.
+---@field ar? string List of the language ar, one word or phrase a line.
+---@field cs? string List of the language cs, one word or phrase a line.
+---@field da? string List of the language da, one word or phrase a line.
+---@field de? string List of the language de, one word or phrase a line.
+---@field en? string List of the language en, one word or phrase a line.
+---@field eo? string List of the language eo, one word or phrase a line.
+---@field es? string List of the language es, one word or phrase a line.
+---@field fa? string List of the language fa, one word or phrase a line.
+---@field fi? string List of the language fi, one word or phrase a line.
+---@field fil? string List of the language fil, one word or phrase a line.
+---@field fr? string List of the language fr, one word or phrase a line.
+---@field fr_ca_u_sd_caqc? string List of the language fr_ca_u_sd_caqc, one word or phrase a line.
+---@field hi? string List of the language hi, one word or phrase a line.
+---@field hu? string List of the language hu, one word or phrase a line.
+---@field it? string List of the language it, one word or phrase a line.
+---@field ja? string List of the language ja, one word or phrase a line.
+---@field kab? string List of the language kab, one word or phrase a line.
+---@field ko? string List of the language ko, one word or phrase a line.
+---@field nl? string List of the language nl, one word or phrase a line.
+---@field no? string List of the language no, one word or phrase a line.
+---@field pl? string List of the language pl, one word or phrase a line.
+---@field pt? string List of the language pt, one word or phrase a line.
+---@field ru? string List of the language ru, one word or phrase a line.
+---@field sv? string List of the language sv, one word or phrase a line.
+---@field th? string List of the language th, one word or phrase a line.
+---@field tlh? string List of the language tlh, one word or phrase a line.
+---@field tr? string List of the language tr, one word or phrase a line.
+---@field zh? string List of the language zh, one word or phrase a line.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Drops documents that hold a word of their language's list, keeping the share that datatrove keeps.
+---
+---As `c4_badwords`, but what keep_fraction keeps is drawn from numpy's default_rng(seed), one number for each document with a listed word in the order of rows, so that it depends on how the input is split. The peer's seed is random unless given; here it is 0.
+---```lua
+---docs | s.c4_badwords_peer { en = "ldnoobw/en", keep_fraction = 0.1, seed = 1 }
+---```
+---@param options? sluice.options.c4_badwords_peer
+---@return sluice.Stage
+function s.c4_badwords_peer(options) end
+
+---@class sluice.options.c4_paragraph
+---@field over? string Column that holds the text. Default: text.
+---@field min_paragraphs? integer Fewest lines that are long enough. Within [-1, 1000000000000000]. Default: 3.
+---@field min_paragraph_len? integer Characters of a line that is long enough. Within [-1, 1000000000000000]. Default: 200.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---mC4's rule: a document has at least three lines of 200 characters.
+---
+---Xue et al. 2021 (arXiv:2010.11934), with the definitions of datatrove 0.10's C4ParagraphFilter (filters/c4_filters.py), whose reason is `< 3 paragraphs`. Lines end at \n alone.
+---```lua
+---docs | s.c4_paragraph {}
+---```
+---@param options? sluice.options.c4_paragraph
+---@return sluice.Stage
+function s.c4_paragraph(options) end
+
 ---@class sluice.options.c4_quality
 ---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
+---@field sentences? "spacy-en"|"marks" Rule that counts the sentences. Default: spacy-en.
 ---@field split_paragraph? boolean Whether lines are judged (false: sentences). Default: true.
 ---@field remove_citations? boolean Delete [12], [edit] and [citation needed]. Default: true.
 ---@field filter_no_terminal_punct? boolean Drop lines that do not end in . ? ! or a quotation mark. Default: true.
@@ -21,7 +137,7 @@ local s = {}
 
 ---C4's page rules: drops lines and documents, and gives the text that is left.
 ---
----Raffel et al. 2020 (arXiv:1910.10683), with datatrove's definitions; sentences are counted by a rule (a run of . ! ? … before white space).
+---Raffel et al. 2020 (arXiv:1910.10683), with datatrove's definitions; sentences are counted as its tokenizer counts them, or by `marks` (a run of . ! ? … before white space).
 ---```lua
 ---docs | s.c4_quality { filter_no_terminal_punct = false }
 ---```
@@ -29,9 +145,164 @@ local s = {}
 ---@return sluice.Stage
 function s.c4_quality(options) end
 
+---@class sluice.options.contaminated
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Drops the rows that `contamination` found contaminated.
+---
+---`contaminated`: the rules datatrove and decon. `too_many_hits`, `nothing_left`: janitor. A dropped row names the item in dup_of.
+---```lua
+---docs | s.contamination { "gsm8k.jsonl" } | s.contaminated {}
+---```
+---@param options? sluice.options.contaminated
+---@return sluice.Stage
+function s.contaminated(options) end
+
+---@class sluice.options.contamination
+---@field [1] string? The same as reference.
+---@field reference? string JSON lines of benchmark items (may be compressed). May be given without its name.
+---@field rule? "datatrove"|"janitor"|"decon" datatrove: one n-gram drops a text; janitor: n-grams are cut out with what is around them; decon: overlap weighted by rareness. Default: datatrove.
+---@field over? string Column that holds the text; `janitor` replaces it by what is left. Default: text.
+---@field question? string Field of the reference with the question. Default: question.
+---@field answer? string Field with the answer, or a list of answers. Default: answer.
+---@field passage? string Field with the passage that the question is about. Default: passage.
+---@field id? string Field that names an item; else its task and line do. Default: id.
+---@field task? string Field that names the benchmark. Default: task.
+---@field ngram? integer Words of an n-gram; 0: the rule's own (12, 13, 5). Within [0, 1000000000]. Default: 0.
+---@field query_ngrams? boolean datatrove: n-grams of the question alone count. Default: false.
+---@field overlap_ngrams? boolean datatrove: n-grams across question and answer count. Default: true.
+---@field window? integer janitor: characters cut on either side of a hit. Within [0, 1000000000]. Default: 200.
+---@field min_piece? integer janitor: a piece of so many characters or fewer is dropped. Within [0, 1000000000]. Default: 200.
+---@field max_hits? integer janitor: a text of more hits is dropped. Within [0, 1000000000]. Default: 10.
+---@field join? string janitor: what stands between the pieces that are left. Default:   .
+---@field peer? boolean janitor: also drop short texts without a hit, as the peer does. Default: false.
+---@field sample? integer decon: look at every n-th n-gram for a first hit, n this number. Within [1, 1000000000]. Default: 10.
+---@field misses? integer decon: give up after so many n-grams without a new hit. Within [1, 1000000000]. Default: 11.
+---@field threshold? number|string decon: least weighted overlap of an item of decay_end words or more. Within [0, 1]. Default: 0.8.
+---@field decay_begin? integer decon: items of so many words or fewer must match whole. Within [0, 1000000000]. Default: 20.
+---@field decay_end? integer decon: items of so many words or more must match by threshold. Within [1, 1000000000]. Default: 50.
+---@field min_tokens? integer decon: items of fewer words are left out. Within [0, 1000000000]. Default: 20.
+---@field min_unique? integer decon: items of fewer different words are left out. Within [0, 1000000000]. Default: 4.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---What a text shares with benchmark items: a report as the column `contamination`.
+---
+---The column is null for clean texts, else a JSON object: rule, item, task, the n-grams or overlaps that were found, `drop`, `value` and `limit`. `decontaminate` also drops.
+---
+---- `datatrove` (Penedo et al., datatrove 0.10, pipeline/decont/n_grams.py): 12-grams of spaCy's words of the simplified text; n-grams of answers, across question and answer, and if asked of questions. Several tasks with one n-gram: the last in order of names is named, as the peer does.
+---- `janitor` (lm-evaluation-harness, decontamination/janitor.py; Brown et al. 2020, appendix C): 13-grams of question, answer and passage. Words of nothing but punctuation keep a text's n-gram from matching, as in the peer.
+---- `decon` (allenai/decon; Olmo 3): 5-grams of the question weighted by rareness, then the answer behind and the passage before it; .7/.2/.1 (.75/.25, .85/.15). Units are words of the cleaned text, not cl100k's tokens.
+---
+---n-grams are compared byte by byte, never by hash alone.
+---```lua
+---docs | s.contamination { "gsm8k.jsonl", rule = "janitor" }
+---```
+---@param options sluice.options.contamination|string
+---@return sluice.Stage
+function s.contamination(options) end
+
+---@class sluice.options.doc_stats
+---@field over? string Column that holds the text. Default: text.
+---@field blocks? string[]|string Groups of statistics: doc, word, line, paragraph, sentence. Default: doc,word,line,paragraph,sentence.
+---@field words? "whitespace"|"uax29"|"spacy-en" Rule that cuts the text into words (stage words); datatrove's English is spacy-en. Default: spacy-en.
+---@field sentences? "spacy-en"|"marks"|"lines" Rule that cuts the text into sentences (stage sentences). Default: spacy-en.
+---@field short_words? string[]|string Lengths up to which a word counts as short, in code points. Default: 3.
+---@field long_words? string[]|string Lengths from which a word counts as long. Default: 7.
+---@field short_lines? string[]|string Lengths up to which a line counts as short. Default: 10,30.
+---@field long_lines? string[]|string Lengths from which a line counts as long. Default: 2000,10000.
+---@field short_paragraphs? string[]|string Lengths up to which a paragraph counts as short. Default: 100.
+---@field long_paragraphs? string[]|string Lengths from which a paragraph counts as long. Default: 1000.
+---@field short_sentences? string[]|string Lengths up to which a sentence counts as short. Default: 20.
+---@field long_sentences? string[]|string Lengths from which a sentence counts as long. Default: 75.
+---@field stop_words? string[]|string Words of stop_word_ratio, as written. Default: the,be,to,of,and,that,have,with.
+---@field contamination? string[]|string Words whose share of the simplified text is words_contamination_FIRST; none leaves it out.
+---@field ignore_empty_lines? boolean Blank lines count for n_lines only. Default: false.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---The statistics of each document as columns (datatrove's stats blocks).
+---
+---A column for each statistic of datatrove 0.10's `DocStats`, `WordStats`, `LineStats`, `ParagraphStats`, `SentenceStats` and `WordsContaminationStats` (`pipeline/stats/*.py`), with their names and values: `length`, `white_space_ratio`, `n_words`, `short_word_ratio_3`, `n_lines` ... Lengths are code points; a ratio of nothing is 0. Quirks kept: `elipsis_ratio` (so spelt) counts the characters of `...` and of the ellipsis sign; paragraphs are what stands between `\n\n`, white space included; a ratio over lines includes blank ones. Filter by the columns in Lua, or gather them with `s.statistics`.
+---```lua
+---docs | s.doc_stats { blocks = { "doc", "word" }, words = "whitespace" }
+---```
+---@param options? sluice.options.doc_stats
+---@return sluice.Stage
+function s.doc_stats(options) end
+
+---@class sluice.options.dolma_mix
+---@field include? string[]|string Rules of which one must match for a document to stay; none: all stay.
+---@field exclude? string[]|string Rules of which none may match.
+---@field replace? string[]|string Spans to replace, each a JSON object as in Dolma's span_replacement: {"span": path, "min_score": number, "max_score": number, "replacement": text, "syntax": "jsonpath" or "jq"}; {} in the replacement stands for the old text.
+---@field min_text_length? integer Fewest bytes of the text without white space around it, after replacing. Within [0, 1000000000000000]. Default: 0.
+---@field syntax? "jsonpath"|"jq" Of include and exclude; of jq paths alone are known. Default: jsonpath.
+---@field attributes? string[]|string Names of attributes that documents may have, beside those that dolma_tag declares.
+---@field unchecked? boolean Rules may name attributes of which nothing says that they exist. Default: false.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Dolma's mixer: keeps or drops documents by their attributes, and replaces spans.
+---
+---Rules are the JSONPath of Dolma's mixer configurations, `$.attributes[?(@.NAME[0][2] >= 0.5)]`, evaluated as the mixer (Dolma 1.2.1, jsonpath-rust 0.3) does: a filter on an object asks the object itself, < and > compare one number with one number and are false otherwise, != holds for what is absent, 5 and 5.0 are not equal. `$` is the document: id, text, the members of the column metadata, and attributes (those of the document, then of the column attributes). First include, then exclude, then the replacements of spans, then min_text_length. Of overlapping spans the first is replaced and the others are not; a span of no characters ends replacing. Offsets are in characters.
+---
+---A rule that names an attribute that no document can have never fires, which mixing configurations have suffered from: it is an error here. dolma_tag says what it gives; name attributes that were read from files in `attributes`.
+---```lua
+---tagged | s.dolma_mix { exclude = { "$.attributes[?(@.gopher_v2__gopher_v2__word_count[0][2] < 50)]" } }
+---```
+---@param options? sluice.options.dolma_mix
+---@return sluice.Stage
+function s.dolma_mix(options) end
+
+---@class sluice.options.dolma_tag
+---@field [1] string[]|string? The same as taggers.
+---@field taggers? string[]|string Names of Dolma's registry: gopher_v1, gopher_v2, c4_v1, c4_v2, repetitions_v1, paragraph_repetitions_v1, pii_regex_v1, pii_regex_v2, pii_regex_with_counts_v2, pii_regex_with_counts_fast_v2, bytes_length_v1, doc_count_v1, char_length_v1, char_length_strip_ws_v1, char_length_with_paragraphs_v1, whitespace_tokenizer_v1, whitespace_tokenizer_with_paragraphs_v1, uniseg_length_v1, uniseg_length_paragraphs_v1, uniseg_length_paragraphs_with_empty_v1, uniseg_length_paragraphs_with_doc_length_v1, random_number_v1, code_redpajama_taggers_v1, code_copyright_comments_v1, not_alphanum_paragraph_v1. May be given without its name.
+---@field experiment? string First part of the attributes' names; none: the tagger's name, as in Dolma.
+---@field bad_words? string File of words and phrases, one a line, for has_naughty_word of the C4 taggers (Dolma's data/naughty_words_en.txt, which is LDNOOBW's English list, CC-BY-4.0).
+---@field no_bad_words? boolean The C4 taggers go without a list, and never say has_naughty_word. Default: false.
+---@field over? string Text column; a null counts as an empty text. Default: text.
+---@field as? string Column of the attributes; if the input has one of that name its members stay. Default: attributes.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Dolma's rule-based taggers: spans and scores of a document as attributes.
+---
+---Gives a JSON column {"experiment__tagger__type": [[start, end, score], ...], ...} with the names, offsets (characters), order and rounding (five digits) of Dolma 1.2.1, whose taggers (python/dolma/taggers) these are. `write_attributes` writes it as Dolma's attribute files, `dolma_mix` filters and edits by it.
+---
+---Kept as they are there: gopher counts all copies of a repeated line or n-gram, and n-grams are compared without what joins them; a PII share (doc_frac) counts the whole text in; c4_v2 counts U+0130 as two characters. Other than there: random_number_v1 depends on the document's id and the pipeline's seed, not on the process; pii_regex_v1 and pii_regex_with_counts_v2 give the score -1 for a text without words, at which Dolma ends.
+---
+---Taggers of models (languages, ft_lang_id*, jigsaw_*, quality) are not rules: run `fasttext` and add its score by `dolma_attribute`. URL lists are the stage `url_filter`'s. Not here: tokenizer_*, code_secrets_v1, code_starcoder_taggers_*, cc_re*, olmo_pretokenizer_*.
+---```lua
+---docs | s.dolma_tag { { "gopher_v2", "pii_regex_with_counts_fast_v2" } }
+---```
+---@param options sluice.options.dolma_tag|string[]|string
+---@return sluice.Stage
+function s.dolma_tag(options) end
+
+---@class sluice.options.fasttext_filter
+---@field [1] string? The same as model.
+---@field model? string A fastText classifier (.bin or .ftz). May be given without its name.
+---@field over? string Column that holds the text; with by = paragraph or sentence it is replaced by the parts that are kept. Default: text.
+---@field keep_labels? table<string, string|number|boolean> Labels, without __label__, and their smallest scores: one of them must be reached.
+---@field remove_labels? table<string, string|number|boolean> Labels and scores of which none may be reached; not beside keep_labels.
+---@field by? "document"|"paragraph"|"sentence" What is judged: the document, its paragraphs (lines, with the blank ones behind), or its sentences (rule spacy-en). Default: document.
+---@field newline_replacement? string What \n becomes for the model, which reads one line; the peer's default joins the last and the first word of two lines. Default: "".
+---@field save_labels? boolean Add the mean score of each label over the parts as one JSON object. Default: true.
+---@field labels? string Column for that object. Default: labels.
+---@field columns? table<string, string|number|boolean> Labels whose mean score gets a column of its own, and the names of the columns.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Keeps or drops documents, paragraphs or sentences by the labels of a fastText classifier.
+---
+---datatrove 0.10's FastTextClassifierFilter (filters/fasttext_filter.py). A part is kept when one of `keep_labels` reaches its score, or none of `remove_labels`; without either, documents are only labelled. A document of which nothing but white space is kept is dropped, here with the reason `fasttext`. Paragraphs are lines: the peer's joining makes every line break \n and drops the one at the end. The peer's members __label__xx are one JSON object here; `columns` gives some of them columns.
+---
+---The model is an asset of the user's, loaded once and shared by all workers. Scores are libfasttext's, in single precision: their last digits may depend on the processor.
+---```lua
+---docs | s.fasttext_filter { "quality.bin", keep_labels = { hq = 0.018112 } }
+---```
+---@param options sluice.options.fasttext_filter|string
+---@return sluice.Stage
+function s.fasttext_filter(options) end
+
 ---@class sluice.options.fineweb_quality
 ---@field over? string Column that holds the text. Default: text.
----@field words? "whitespace"|"uax29" Rule that cuts the text into words. Default: whitespace.
+---@field words? "whitespace"|"uax29"|"spacy-en" Rule that cuts the text into words. Default: spacy-en.
 ---@field line_punct_thr? number|string Smallest share of lines that end in punctuation. Within [0, 1000000]. Default: 0.12.
 ---@field line_punct_exclude_zero? boolean Whether a share of exactly 0 passes. Default: false.
 ---@field short_line_thr? number|string Largest share of short lines. Within [0, 1000000]. Default: 0.67.
@@ -78,7 +349,7 @@ function s.gate_check(options) end
 
 ---@class sluice.options.gopher_quality
 ---@field over? string Column that holds the text. Default: text.
----@field words? "whitespace"|"uax29" Rule that cuts the text into words. Default: whitespace.
+---@field words? "whitespace"|"uax29"|"spacy-en" Rule that cuts the text into words. Default: spacy-en.
 ---@field min_doc_words? integer Fewest words (those with a character that is no punctuation); 0 disables. Within [-1, 1000000000000000]. Default: 50.
 ---@field max_doc_words? integer Most words; 0 disables. Within [-1, 1000000000000000]. Default: 100000.
 ---@field min_avg_word_length? number|string Smallest mean word length in characters; 0 disables. Within [0, 1000000]. Default: 3.
@@ -103,7 +374,7 @@ function s.gopher_quality(options) end
 
 ---@class sluice.options.gopher_repetition
 ---@field over? string Column that holds the text. Default: text.
----@field words? "whitespace"|"uax29" Rule that cuts the text into words. Default: whitespace.
+---@field words? "whitespace"|"uax29"|"spacy-en" Rule that cuts the text into words. Default: spacy-en.
 ---@field dup_line_frac? number|string Largest share of lines that repeat an earlier one; 0 disables. Within [0, 1000000]. Default: 0.3.
 ---@field dup_para_frac? number|string Largest share of paragraphs that repeat an earlier one; 0 disables. Within [0, 1000000]. Default: 0.3.
 ---@field dup_line_char_frac? number|string Largest share of characters in repeated lines; 0 disables. Within [0, 1000000]. Default: 0.2.
@@ -128,6 +399,33 @@ function s.gopher_quality(options) end
 ---@param options? sluice.options.gopher_repetition
 ---@return sluice.Stage
 function s.gopher_repetition(options) end
+
+---@class sluice.options.language
+---@field [1] string? The same as model.
+---@field model? string fastText model of languages: lid.176.bin or lid.176.ftz (fasttext.cc, CC-BY-SA 3.0), or GlotLID's. May be given without its name.
+---@field over? string Column that holds the text. Default: text.
+---@field languages? string[]|string Languages to keep, as the model calls them; none given: all.
+---@field threshold? number|string The score that one of the languages (of none given: the best language) must be above. Within [-1, 2]. Default: 0.65.
+---@field backend? "ft176"|"glotlid" What labels look like: `ft176` en, `glotlid` eng_Latn, which gives two columns. Default: ft176.
+---@field label_only? boolean Only add columns, drop nothing. Default: false.
+---@field top_pairs? number|string Also give all languages whose score is above this, as one JSON object; -1: don't. Within [-1, 1]. Default: -1.
+---@field label? string Column for the best language; "" where the model gives none. Default: language.
+---@field score? string Column for its score. Default: language_score.
+---@field script? string Column for its script (backend glotlid). Default: language_script.
+---@field pairs? string Column for the object of top_pairs. Default: top_languages.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Labels documents with their language (fastText), and drops those of other languages.
+---
+---datatrove 0.10's LanguageFilter (filters/language_filter.py): the text with \n as spaces goes to the model as one line. With `languages`, a document stays when one of them has a score above the threshold, whether or not it is the best one; the column `language` always names the best. The peer drops without a reason; here it is `language`. It fails on a text of which the model knows no word; here that has the language "". Its top_language_xx_score members are one JSON object here.
+---
+---The model is an asset of the user's and is fetched by nobody; it is loaded once and shared by all workers. Scores are libfasttext's, in single precision: their last digits may depend on the processor.
+---```lua
+---docs | s.language { "lid.176.ftz", languages = { "en" } }
+---```
+---@param options sluice.options.language|string
+---@return sluice.Stage
+function s.language(options) end
 
 ---@class sluice.options.native
 ---@field [1] string? The same as prototype.
@@ -172,17 +470,60 @@ function s.native(options) end
 ---@field strategy? "best_fit"|"concat" best_fit cuts only documents longer than a row; concat cuts wherever a row ends. Default: best_fit.
 ---@field pad? boolean Fill rows up to sequence_length (false: rows may be shorter). Default: true.
 ---@field pad_id? integer Token that fills rows; -1 is the vocabulary's eos, or 0 when the tokens don't say which that is. Within [-1, 4294967295]. Default: -1.
+---@field cu_seqlens? boolean Add the column cu_seqlens: where each piece of a row begins, and the row's length at the end; padding is a piece of its own. Default: false.
+---@field position_ids? boolean Add the column position_ids: each token's place in its piece, from 0, also in padding. Default: false.
+---@field document_ids? boolean Add the column document_ids: the number of each token's piece in its row, from 0; -1 for padding. Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Documents of tokens into rows of a fixed length, by best fit or concatenation.
 ---
----best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split: only documents longer than a row are cut. Output: `tokens`, `segments` (tokens of each piece of the row), `padding` (tokens at the row's end that are filling). No token is lost: the ledger holds tokens in and out equal. Documents without tokens are in no row.
+---best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split: only documents longer than a row are cut. Output: `tokens`, `segments` (tokens of each piece of the row), `padding` (tokens at the row's end that are filling), and what trainers take beside them: `loss_mask` (kept through where the documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on request. No token is lost: the ledger holds tokens in and out equal. Documents without tokens are in no row.
 ---```lua
 ---docs | s.tokenize { "o200k_base.tiktoken", eos = "default" } | s.pack { sequence_length = 4096 }
 ---```
 ---@param options? sluice.options.pack|integer
 ---@return sluice.Stage
 function s.pack(options) end
+
+---@class sluice.options.pii
+---@field over? string Column that holds the text, replaced. Default: text.
+---@field remove_emails? boolean Replace e-mail addresses. Default: true.
+---@field remove_ips? boolean Replace IPv4 addresses. Default: true.
+---@field only_public? boolean Replace IPv4 addresses of the public internet only. Default: true.
+---@field email_replacement? string[]|string What e-mail addresses become; of several, one is chosen for each address. Default: email@example.com,firstname.lastname@example.org.
+---@field ip_replacement? string[]|string What IPv4 addresses become; of several, one is chosen for each address. The peer's answered no ping when it was written. Default: 22.214.171.124,126.96.36.199,188.8.131.52,184.108.40.206,220.127.116.11,18.104.22.168.
+---@field ranges? "old"|"new" Which addresses are not public: those of Python before 3.11.10 and 3.12.4 (`old`) or since (`new`: also 192.0.0.0/24 but for .9 and .10). Default: old.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Replaces e-mail addresses and public IPv4 addresses.
+---
+---Finds what datatrove 0.10's PIIFormatter (formatters/pii.py) finds, and replaces it with one of the peer's words, chosen by a hash of the address (XXH3): the same address becomes the same word everywhere, whatever the order and the splits. The peer takes its words in turn, over all documents of a task: that is `pii_peer`. IP addresses are searched after e-mail addresses were replaced; digits around one (a version number of five parts) do not protect it, and 01.2.3.4 is none.
+---```lua
+---docs | s.pii { email_replacement = { "<email>" } }
+---```
+---@param options? sluice.options.pii
+---@return sluice.Stage
+function s.pii(options) end
+
+---@class sluice.options.pii_peer
+---@field over? string Column that holds the text, replaced. Default: text.
+---@field remove_emails? boolean Replace e-mail addresses. Default: true.
+---@field remove_ips? boolean Replace IPv4 addresses. Default: true.
+---@field only_public? boolean Replace IPv4 addresses of the public internet only. Default: true.
+---@field email_replacement? string[]|string What e-mail addresses become; of several, one is chosen for each address. Default: email@example.com,firstname.lastname@example.org.
+---@field ip_replacement? string[]|string What IPv4 addresses become; of several, one is chosen for each address. The peer's answered no ping when it was written. Default: 22.214.171.124,126.96.36.199,188.8.131.52,184.108.40.206,220.127.116.11,18.104.22.168.
+---@field ranges? "old"|"new" Which addresses are not public: those of Python before 3.11.10 and 3.12.4 (`old`) or since (`new`: also 192.0.0.0/24 but for .9 and .10). Default: old.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Replaces e-mail addresses and public IPv4 addresses, taking its words in turn as datatrove's PIIFormatter.
+---
+---As `pii`, but the words are taken in turn over the documents of an input split, so that what an address becomes depends on the order and the cut of the input. Use `pii` unless you repeat a run of the peer.
+---```lua
+---docs | s.pii_peer {}
+---```
+---@param options? sluice.options.pii_peer
+---@return sluice.Stage
+function s.pii_peer(options) end
 
 ---@class sluice.options.read_json
 ---@field text? string Member that holds the text; it becomes the column `text`. Default: text.
@@ -236,6 +577,90 @@ function s.read_jsonl(options) end
 ---@return sluice.Stage
 function s.read_text(options) end
 
+---@class sluice.options.regex
+---@field [1] string? The same as regex.
+---@field regex? string Regular expression in PCRE2's syntax; \w, \d, \s and \b are Unicode's, (?i) at the beginning ignores case. May be given without its name.
+---@field over? string Column that is searched. Default: text.
+---@field keep? boolean Keep only documents that match (false, as the peer: drop them). Default: false.
+---@field match_limit? integer Steps of backtracking after which a document can't be judged and is set aside; a step is PCRE2's, counted differently with and without jit. Within [1, 4294967295]. Default: 10000000.
+---@field jit? boolean Use the just-in-time compiler; an error where the machine has none, since the limit would mean something else. Default: true.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Drops documents in which a regular expression matches, or keeps only those.
+---
+---datatrove's RegexFilter (filters/regex_filter.py) with PCRE2 instead of Python's re: the same for what both languages have; \s leaves out U+001C to U+001F here, possessive and recursive patterns are there as well. The peer drops without a reason; here it is `regex`. A text on which the expression needs more than `match_limit` steps is set aside, never passed.
+---```lua
+---docs | s.regex { "(?i)all rights reserved" }
+---```
+---@param options sluice.options.regex|string
+---@return sluice.Stage
+function s.regex(options) end
+
+---@class sluice.options.sampler
+---@field [1] number|string? The same as rate.
+---@field rate? number|string Share of the documents to keep. May be given without its name. Within [0, 1]. Default: 0.5.
+---@field seed? integer Another seed keeps other documents. Within [0, 1000000000000000]. Default: 0.
+---@field by? string Column whose value decides: rows of the same value share a fate. A row without one can't be judged and is set aside. Default: id.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Keeps a random share of the documents, chosen by a hash of the id.
+---
+---A document is kept when a number in [0, 1), made of its id and the seed alone (XXH3), is below `rate`: order, splits and workers change nothing, and a larger rate keeps what a smaller one kept. datatrove's SamplerFilter, which draws in the order of rows, is `sampler_peer`.
+---```lua
+---docs | s.sampler { 0.1, seed = 7 }
+---```
+---@param options? sluice.options.sampler|number|string
+---@return sluice.Stage
+function s.sampler(options) end
+
+---@class sluice.options.sampler_peer
+---@field [1] number|string? The same as rate.
+---@field rate? number|string Share of the documents to keep. May be given without its name. Within [0, 1]. Default: 0.5.
+---@field seed? integer Another seed keeps other documents. Within [0, 1000000000000000]. Default: 0.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Keeps the documents that datatrove's SamplerFilter keeps.
+---
+---datatrove 0.10 (filters/sampler_filter.py): one number of numpy's default_rng(seed) a document in the order of rows, so that what is kept depends on how the input is split into tasks (here: input splits). The peer's seed is random unless given; here it is 0. Use `sampler` unless you repeat a run of the peer.
+---```lua
+---docs | s.sampler_peer { rate = 0.5, seed = 42 }
+---```
+---@param options? sluice.options.sampler_peer|number|string
+---@return sluice.Stage
+function s.sampler_peer(options) end
+
+---@class sluice.options.sentences
+---@field rule? "spacy-en"|"marks"|"lines" How a text is cut into sentences. Default: spacy-en.
+---@field over? string Column that holds the text. Default: text.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Sentence spans of a text, shared by the stages behind (a provider: inserted where needed).
+---
+---`spacy-en` is the rule sentencizer of spaCy 3.8 over the tokens of its blank English pipeline: a sentence ends before the first token behind a mark (. ! ? and the like) that is no mark and not punctuation alone; the spans are those of datatrove's `span_tokenize` and may begin or end with white space. `marks` ends a sentence at a run of marks before white space, or at a CJK full stop. `lines` gives the lines that are not white space alone.
+---```lua
+---docs | s.sentences {}
+---```
+---@param options? sluice.options.sentences
+---@return sluice.Stage
+function s.sentences(options) end
+
+---@class sluice.options.symbol_lines
+---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
+---@field symbols? string[]|string Characters that count as symbols beside the space, one an item; none given: the peer's punctuation (also control characters and sentence ends of all scripts).
+---@field replacement? string A line that stands for each run of removed lines; none if empty. Default: "".
+---@field keep_breaks? boolean Kept lines keep their own line break. The peer (false) joins them with \n and so loses other line breaks and the one at the end of the text. Default: false.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Removes lines that consist of symbols only.
+---
+---datatrove 0.10's SymbolLinesFormatter (formatters/symbol_lines_remover.py). Lines of white space only stay. A tab is no space to the peer: a line with one is kept unless tabs are among the symbols.
+---```lua
+---docs | s.symbol_lines { replacement = "..." }
+---```
+---@param options? sluice.options.symbol_lines
+---@return sluice.Stage
+function s.symbol_lines(options) end
+
 ---@class sluice.options.tokenize
 ---@field [1] string? The same as tokenizer.
 ---@field tokenizer? string Vocabulary: a .tiktoken file or a tokenizer.json of the byte-level BPE family. May be given without its name.
@@ -256,20 +681,253 @@ function s.read_text(options) end
 ---@return sluice.Stage
 function s.tokenize(options) end
 
+---@class sluice.options.unigram_log_prob
+---@field [1] string? The same as frequencies.
+---@field over? string Column that holds the text. Default: text.
+---@field words? "whitespace"|"uax29"|"spacy-en" Rule that cuts the text into words. Default: spacy-en.
+---@field frequencies? string CSV file with the columns word and count. May be given without its name.
+---@field threshold? number|string The mean log-probability that must be above this. Within [-1000000000, 1000000000]. Default: -10.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Drops documents whose words are rare on average.
+---
+---datatrove 0.10's UnigramLogProbFilter (filters/unigram_log_probs.py), an idea of peS2o: the mean over all words of the logarithm of their share of a large corpus, 1e-9 for words that are not in it. A document without words has 0. The peer drops without a reason; here it is `unigram_log_prob`.
+---
+---The table is an asset of the user's; the peer fetches unigram_freq.csv (Google Web Trillion Word Corpus by Norvig, as on kaggle.com/datasets/rtatman/english-word-frequency), nothing is fetched here.
+---```lua
+---docs | s.unigram_log_prob { "unigram_freq.csv", threshold = -10 }
+---```
+---@param options sluice.options.unigram_log_prob|string
+---@return sluice.Stage
+function s.unigram_log_prob(options) end
+
+---@class sluice.options.url_filter
+---@field over? string Column that holds the URL. Default: url.
+---@field domains? string File of domains, one a line: a document is dropped when its registered domain or its whole host is one.
+---@field urls? string File of URLs, one a line, compared byte by byte.
+---@field banned_words? string File of words of which none may stand in the URL.
+---@field soft_banned_words? string File of words of which soft_word_threshold may not stand in the URL.
+---@field banned_subwords? string File of strings that may be no part of the URL's letters and digits, taken together.
+---@field extra_domains? string[]|string Domains beside those of the file.
+---@field extra_urls? string[]|string URLs beside those of the file.
+---@field extra_words? string[]|string Words beside those of banned_words.
+---@field extra_soft_words? string[]|string Words beside those of soft_banned_words.
+---@field extra_subwords? string[]|string Strings beside those of banned_subwords.
+---@field soft_word_threshold? integer So many different soft words drop a document. Within [0, 1000000000]. Default: 2.
+---@field suffixes? string Public suffix list (publicsuffix.org), which tells the registered domain. Default: /usr/share/publicsuffix/public_suffix_list.dat.
+---@field private_suffixes? boolean Private suffixes (github.io) count as well: a.github.io is registered then. Default: false.
+---@field lower_host? boolean Compare the host in lower case (the peer does not). Default: false.
+---@field lower_words? boolean Compare the URL's words in lower case (the peer does not). Default: false.
+---@field skip_empty? boolean Empty lines of lists mean nothing; to the peer (false) they are the empty entry, which hosts without a registered domain and URLs that end in / have. Default: false.
+---@field missing? "bad"|"drop"|"keep" What becomes of a document without a URL: set aside as bad (the peer's task dies), dropped, or kept. Default: bad.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Drops documents whose URL is on a list of domains, URLs or words.
+---
+---datatrove 0.10's URLFilter (filters/url_filter.py) with tldextract's reading of hosts. Tests run in the order of the reasons; the first that fails decides.
+---
+---Lists are files of the user's own, one entry a line, # at the beginning of a line makes a comment; gzip and zstd are undone. The peer ships its lists (banned words of RefinedWeb's kind, domains and URLs of the UT1 blacklists of the university of Toulouse, CC-BY-SA 4.0, in datatrove/assets of its package); nothing is fetched here. Words are normalised: letters and digits only, in lower case; those of the URL are not lower-cased, so `Sex` passes where `sex` does not (`lower_words`), nor is the host (`lower_host`). An empty line is the empty entry (`skip_empty`). A document without a URL ends the peer's task (`missing`).
+---```lua
+---docs | s.url_filter { extra_domains = { "example.com" } }
+---```
+---@param options? sluice.options.url_filter
+---@return sluice.Stage
+function s.url_filter(options) end
+
+---@class sluice.options.web_lines
+---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
+---@field peer? "dclm"|"datamap" Whose definitions: dclm (characters, doubles) or datamap (datamap-rs, Olmo 3: bytes, single precision). Default: dclm.
+---@field max_uppercase? number|string Lines with a larger share of upper-case letters are dropped; -1 disables. Within [-1, 1000000]. Default: 0.5.
+---@field max_numeric? number|string Lines with a larger share of digits are dropped; -1 disables. Within [-1, 1000000]. Default: 0.999999.
+---@field counters? boolean Drop lines that are a counter ("3 likes", "1.2K followers"). Default: true.
+---@field min_line_words? integer Lines with fewer words are dropped; -1 or 0 disables. Within [-1, 1000000000000000]. Default: 2.
+---@field cut? string[]|string Phrases that are cut out of lines; . stands for any character. Default: items in cart.
+---@field cut_suffix? string[]|string Phrases that are cut off the end of lines. Default: Read more....
+---@field cut_prefix? string[]|string Phrases that are cut off the beginning of lines. Default: Sign-in.
+---@field cut_max_words? integer Most words of a line that phrases are cut from; -1: no limit, as Olmo 3 was made. Within [-1, 1000000000000000]. Default: 10.
+---@field max_removed? number|string Documents that lost a larger share of their words are dropped; -1 disables. Within [-1, 1000000]. Default: 0.05.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---RefinedWeb's line rules as DCLM and Olmo 3 run them: drops shouting, numeric, counter and short lines, cuts phrases, and drops what lost too many words.
+---
+---Penedo et al. 2023 (arXiv:2306.01116, appendix G.2), with the definitions of DCLM (baselines/mappers/modifiers.py) or of datamap-rs (src/map_fxn.rs). The steps run in the order of the options, then the words are counted and compared with those before.
+---
+---`peer = "dclm"`: the text is stripped after each step, shares are of characters, words of a line stand between white space, case is ignored in phrases. `peer = "datamap"`: shares are of bytes and of single precision, digits are 0 to 9, words are Unicode words, phrases are case-sensitive and leave a space in the middle of a line, and with a phrase to cut \r\n becomes \n and a newline at the end is lost. Each cut also drops lines of white space.
+---
+---Two errors of the published configurations: Olmo 3's gives the line limit of the cuts under a name that the program doesn't read, so its cuts have none (`cut_max_words = -1` does the same; the default is what was meant, and what DCLM did); and its own counter pattern under another, so the built-in one ran, which is the one here. In the peers "Read more..." is a regular expression: it cuts "Read more" and any three characters.
+---```lua
+---docs | s.web_lines { max_removed = 0.1 }
+---```
+---@param options? sluice.options.web_lines
+---@return sluice.Stage
+function s.web_lines(options) end
+
+---@class sluice.options.web_madlad
+---@field over? string Column that holds the text. Default: text.
+---@field rules? string[]|string Which rules make a sentence suspicious: 2 (list case), 3 (length), 4 (technical characters), 5 (cursed strings). Olmo 3 used 2 and 5. Default: 2.
+---@field min_sentences? integer Fewest sentences. Within [-1, 1000000000000000]. Default: 5.
+---@field max_suspicious? number|string Share of suspicious sentences at which a document is dropped. Within [-1, 1000000]. Default: 0.2.
+---@field max_case? number|string Rule 2: largest share of words that begin with a capital letter. Within [-1, 1000000]. Default: 0.5.
+---@field min_case_words? integer Rule 2: fewest words of a sentence that is looked at. Within [-1, 1000000000000000]. Default: 12.
+---@field min_sentence_bytes? integer Rule 3: fewest bytes of a sentence. Within [-1, 1000000000000000]. Default: 20.
+---@field max_sentence_bytes? integer Rule 3: most bytes of a sentence. Within [-1, 1000000000000000]. Default: 500.
+---@field max_technical? number|string Rule 4: most of 0-9 { } + / ( ) > per byte. Within [-1, 1000000]. Default: 0.2.
+---@field cursed? string Rule 5: the list, one string a line (banlists/madlad400_cursed.txt.gz of datamap-rs).
+---@field cursed_regexes? integer Rule 5: how many of the list's last lines are regular expressions. Within [0, 1000000]. Default: 4.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---MADLAD-400's rules on sentences, as Olmo 3 ran them: too few sentences, too many suspicious ones.
+---
+---Kudugunta et al. 2023 (arXiv:2309.04662, section 2.3), with the definitions of datamap-rs (madlad400_sentence_annotator and madlad400_rule_filter): sentences stand between runs of . ! ? with white space behind; a document is dropped when the share of its sentences that some rule finds reaches the limit (at the limit, too). Olmo 3 used rules 2 and 5: `rules = { "2", "5" }, cursed = "madlad400_cursed.txt"`. The list's last four lines are regular expressions (PCRE2 here, Rust's regex there).
+---```lua
+---docs | s.web_madlad { rules = { "2", "3" } }
+---```
+---@param options? sluice.options.web_madlad
+---@return sluice.Stage
+function s.web_madlad(options) end
+
+---@class sluice.options.web_newlines
+---@field over? string Column that holds the text, replaced by the new one. Default: text.
+---@field max_newlines? integer Most newlines in a row; more become so many. Within [0, 1000000000]. Default: 2.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Shortens runs of newlines.
+---
+---newline_removal_modifier of DCLM and of datamap-rs, which are equal.
+---```lua
+---docs | s.web_newlines { max_newlines = 2 }
+---```
+---@param options? sluice.options.web_newlines
+---@return sluice.Stage
+function s.web_newlines(options) end
+
+---@class sluice.options.web_quality
+---@field over? string Column that holds the text. Default: text.
+---@field peer? "dclm"|"datamap" Whose definitions: dclm (characters, doubles) or datamap (datamap-rs, Olmo 3: bytes, single precision). Default: dclm.
+---@field min_chars? integer Fewest characters; -1 or 0 disables. DCLM has no such rule, Olmo 3 has 150. Within [-1, 1000000000000000]. Default: 0.
+---@field min_words? integer Fewest words without punctuation; -1 disables. Within [-1, 1000000000000000]. Default: 50.
+---@field max_words? integer Most words without punctuation; -1 disables. Within [-1, 1000000000000000]. Default: 100000.
+---@field min_word_length? number|string Smallest mean length of the words between white space; -1 disables. Within [-1, 1000000]. Default: 3.
+---@field max_word_length? number|string Largest mean length of the words between white space; -1 disables. Within [-1, 1000000]. Default: 10.
+---@field max_symbol_ratio? number|string Most symbols (# ... . . . …) per word; -1 disables. Within [-1, 1000000]. Default: 0.1.
+---@field max_bullet_ratio? number|string Largest share of lines that begin with a bullet; -1 disables. Within [-1, 1000000]. Default: 0.9.
+---@field max_ellipsis_ratio? number|string Largest share of lines that end in an ellipsis; -1 disables. Within [-1, 1000000]. Default: 0.3.
+---@field max_non_alpha_ratio? number|string Largest share of words without a letter; -1 disables. Within [-1, 1000000]. Default: 0.2.
+---@field min_stop_words? integer Fewest of the words the, be, to, of, and, that, have, with; -1 or 0 disables. Within [-1, 1000000000000000]. Default: 2.
+---@field unique_stop_words? boolean Whether a stop word counts once only. Default: false.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---RefinedWeb's document rules as DCLM and Olmo 3 run them: lengths, symbols, bullets, ellipses, letters, stop words.
+---
+---Penedo et al. 2023 (arXiv:2306.01116), with the definitions of DCLM (baselines/mappers/filters/content_filters.py) or of datamap-rs (src/map_fxn.rs), which filtered Olmo 3's web pages. Tests run in the order of the reasons.
+---
+---`peer = "dclm"`: lengths are characters, words without punctuation are fastText's tokens that begin with a letter or digit, lines are stripped and empty ones left out, counts of bullets and ellipses are compared with limit x lines.
+---
+---`peer = "datamap"`: ratios are of single precision, word lengths are bytes, words without punctuation are runs of letters and digits in an ASCII text ("don't" has two) and Unicode words in any other, bullets are seen at column 0 of all lines (empty ones count), ellipses at the end of lines that are not empty, a document of one word fails the test of letters, ". . ." counts as one word in the symbol ratio. Where the peer stops with a panic (a missing text) the text is empty here.
+---```lua
+---docs | s.web_quality {}
+---```
+---@param options? sluice.options.web_quality
+---@return sluice.Stage
+function s.web_quality(options) end
+
+---@class sluice.options.web_repetition
+---@field over? string Column that holds the text. Default: text.
+---@field peer? "dclm"|"datamap" Whose definitions: dclm (characters, doubles) or datamap (datamap-rs, Olmo 3: bytes, single precision). Default: dclm.
+---@field line? number|string Largest share of lines that occur more than once; -1 disables. Within [-1, 1000000]. Default: 0.3.
+---@field paragraph? number|string Largest share of paragraphs that occur more than once; -1 disables. Within [-1, 1000000]. Default: 0.3.
+---@field line_chars? number|string Largest share of the text of lines in such lines; -1 disables. Within [-1, 1000000]. Default: 0.2.
+---@field paragraph_chars? number|string Largest share of the text of paragraphs in such paragraphs; -1 disables. Within [-1, 1000000]. Default: 0.2.
+---@field top_2_gram? number|string Largest share of the words' text in the most frequent 2-gram; -1 disables. Within [-1, 1000000]. Default: 0.2.
+---@field top_3_gram? number|string The same of 3-grams. Within [-1, 1000000]. Default: 0.18.
+---@field top_4_gram? number|string The same of 4-grams. Within [-1, 1000000]. Default: 0.16.
+---@field dup_5_gram? number|string Largest share of the words' text in 5-grams that occur more than once; -1 disables. Within [-1, 1000000]. Default: 0.15.
+---@field dup_6_gram? number|string The same of 6-grams. Within [-1, 1000000]. Default: 0.14.
+---@field dup_7_gram? number|string The same of 7-grams. Within [-1, 1000000]. Default: 0.13.
+---@field dup_8_gram? number|string The same of 8-grams. Within [-1, 1000000]. Default: 0.12.
+---@field dup_9_gram? number|string The same of 9-grams. Within [-1, 1000000]. Default: 0.11.
+---@field dup_10_gram? number|string The same of 10-grams. Within [-1, 1000000]. Default: 0.10.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Gopher's repetition rules as DCLM and Olmo 3 run them: all copies of a line, paragraph or n-gram count.
+---
+---Rae et al. 2021 (arXiv:2112.11446), with the definitions of DCLM (massive_web_repetition_filters) or of datamap-rs (massive_web_repetition_filter). Tests run in the order of the reasons. Unlike `gopher_repetition` (datatrove), all copies of a repeated line count, shares are of the lines' and words' own text, words are those of UAX #29 without punctuation, and n-grams of 5 and more count every word once.
+---
+---`peer = "dclm"`: lines are stripped; the most frequent 2-, 3- or 4-gram counts its length (the longest of equally frequent ones) as often as it occurs. `peer = "datamap"`: lengths are bytes, lines are not stripped, ratios are of single precision, and the words that the most frequent n-gram covers count once; of equally frequent and equally long n-grams the first seen is taken (the peer takes the last in the order of its hash table, which matters only when copies overlap). Paragraphs that a text extractor does not mark are left out with `paragraph = -1, paragraph_chars = -1`.
+---```lua
+---docs | s.web_repetition {}
+---```
+---@param options? sluice.options.web_repetition
+---@return sluice.Stage
+function s.web_repetition(options) end
+
 ---@class sluice.options.words
----@field rule? "whitespace"|"uax29" How a text is cut into words. Default: whitespace.
+---@field rule? "whitespace"|"uax29"|"spacy-en" How a text is cut into words. Default: whitespace.
 ---@field over? string Column that holds the text. Default: text.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Word spans of a text, shared by the stages behind (a provider: inserted where needed).
 ---
----`whitespace` cuts as Python's `str.split()`. `uax29` gives the segments of Unicode's UAX #29 that hold a letter or number.
+---`whitespace` cuts as Python's `str.split()`. `uax29` gives the segments of Unicode's UAX #29 that hold a letter or number. `spacy-en` gives the tokens of spaCy 3.8's blank English pipeline without white space, which are the words of datatrove's filters; its rules (MIT licence) are built in as tables.
 ---```lua
----docs | s.words { rule = "uax29" }
+---docs | s.words { rule = "spacy-en" }
 ---```
 ---@param options? sluice.options.words
 ---@return sluice.Stage
 function s.words(options) end
+
+---@class sluice.options.write_attributes
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field column? string JSON column of the attributes. Default: attributes.
+---@field compression? "none"|"gzip"|"zstd" Codec of the files; Dolma reads gzip and zstd. Default: gzip.
+---@field level? integer Level of the codec (gzip to 12, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
+---@field aligned? boolean A row of the input that is missing, dropped or set aside on the way, ends the run: the lines would no longer belong to those of the documents. Default: true.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Attributes as Dolma's attribute files: a line for each document, in order.
+---
+---Lines are {"id": ..., "attributes": {...}}. A file of the dataset holds lines of one input file or of one piece of a large one, and names sort in the order of the input: the files of one input file, one behind the other (gzip and zstd files may be put together as they are), are its attribute file. `sluice trace DATASET 0` tells of which. A row that is missing ends the run (`aligned`).
+---```lua
+---docs | s.dolma_tag { { "gopher_v2" } } | s.write_attributes { "out/attributes/gopher" }
+---```
+---@param options sluice.options.write_attributes|string
+---@return sluice.Stage
+function s.write_attributes(options) end
+
+---@class sluice.options.write_bloom
+---@field [1] string? The same as path.
+---@field path? string Dataset folder; the filter is the one file of a snapshot. May be given without its name. A dataset folder to be written.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Writes the filter of `bloom_index`, for `bloom_paragraphs { use = ... }`.
+---
+---The file: "SLBLOOM1"; u64 bits, expected n-grams, n-grams in it; u32 probes, u32 length of the rule, f64 false-positive rate; the rule, padded to 8 bytes; the bits; XXH3-128 of all before. Little-endian.
+---```lua
+---docs | s.bloom_index { expected = 1e9 } | s.write_bloom { "seen" }
+---```
+---@param options sluice.options.write_bloom|string
+---@return sluice.Stage
+function s.write_bloom(options) end
+
+---@class sluice.options.write_datatrove
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field dtype? "auto"|"uint16"|"uint32" Type of a token; auto is uint16 up to 65536 ids, else uint32. Default: auto.
+---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
+---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 1GiB.
+---@field tokenizer? string Name of the tokenizer in the metadata file; by default the hash that the tokens carry.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Tokens as datatrove's .ds files, with index, metadata and loss mask.
+---
+---Also read by nanotron. A column loss_mask (list<uint8>, one a token) becomes the .loss file. Every id is checked against the vocabulary.
+---```lua
+---tokens | s.write_datatrove { "out/gold" }
+---```
+---@param options sluice.options.write_datatrove|string
+---@return sluice.Stage
+function s.write_datatrove(options) end
 
 ---@class sluice.options.write_jsonl
 ---@field [1] string? The same as path.
@@ -290,6 +948,24 @@ function s.words(options) end
 ---@return sluice.Stage
 function s.write_jsonl(options) end
 
+---@class sluice.options.write_mds
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field dtype? "auto"|"uint16"|"uint32" Type of a token; auto is uint16 up to 65536 ids, else uint32. Default: auto.
+---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
+---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Tokens as MosaicML streaming's MDS shards with index.json.
+---
+---The snapshot's folder is what StreamingDataset(local = …) reads: samples with `tokens` (uint16 or uint32) and, where the rows have one, `loss_mask`. Sequences without tokens can't be said in MDS and are left out. A shard is held in memory until it ends.
+---```lua
+---packed | s.write_mds { "out/gold" }
+---```
+---@param options sluice.options.write_mds|string
+---@return sluice.Stage
+function s.write_mds(options) end
+
 ---@class sluice.options.write_megatron
 ---@field [1] string? The same as path.
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
@@ -307,6 +983,42 @@ function s.write_jsonl(options) end
 ---@param options sluice.options.write_megatron|string
 ---@return sluice.Stage
 function s.write_megatron(options) end
+
+---@class sluice.options.write_memmap
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field dtype? "auto"|"uint16"|"uint32" Type of a token; auto is uint16 up to 65536 ids, else uint32. Default: auto.
+---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
+---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
+---@field layout? "raw"|"nanogpt" raw: tokens without a header, as OLMo reads them. nanogpt: with nanoGPT's header of 1 KiB; a file is then held in memory until it ends. Default: raw.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Tokens as flat files to map: OLMo's raw .npy, nanoGPT's .bin.
+---
+---The raw files say nothing about themselves: the type of a token stands in the dataset's manifest (`dtype`). A loss mask is refused, for there is no place for it.
+---```lua
+---tokens | s.write_memmap { "out/gold", layout = "nanogpt" }
+---```
+---@param options sluice.options.write_memmap|string
+---@return sluice.Stage
+function s.write_memmap(options) end
+
+---@class sluice.options.write_stats
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field top_k? integer Groups by a column's values that are kept: those with the most documents. Within [1, 1000000000]. Default: 100000.
+---@field rows? integer Groups of a column in the page for people. Within [1, 100000]. Default: 20.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---The statistics of a corpus as JSON and as a page for people.
+---
+---`*.stats.json` holds `{group: {statistic: {key: {total, n, mean, variance, std_dev, min, max, unit}}}}`: under a group and a statistic stands what datatrove's `StatsMerger` writes to `GROUP/STATISTIC/metric.json`, with all members always, and `MetricStats.from_dict` reads it. The key of a summary is `summary`, of a histogram the value as Python writes it, rounded; the statistic `documents` is 1 for each one; `STATISTIC__chars` and `STATISTIC__tokens` are the characters and tokens of the documents in a bin. Of groups by a column's values the `top_k` with the most documents stay (equal ones: the first by name); all partial counts are exact, unlike datatrove's, which cuts in each task. `*.report.md` is the same for people.
+---```lua
+---docs | s.statistics { groups = { "summary", "histogram" } } | s.write_stats { "out/statistics" }
+---```
+---@param options sluice.options.write_stats|string
+---@return sluice.Stage
+function s.write_stats(options) end
 
 -- methods of texts
 
@@ -350,7 +1062,12 @@ function string:share(class) end
 ---@return integer
 function string:count_class(class) end
 
----words([rule]): array of words; rule whitespace (default) or uax29.
+---count_in(set): code points in a set like "a-zA-Z0-9_": characters and ranges; a - at either end stands for itself.
+---@param set any
+---@return number
+function string:count_in(set) end
+
+---words([rule]): array of words; rule whitespace (default), uax29 or spacy-en.
 ---@param rule? sluice.Words
 ---@return string[]
 function string:words(rule) end
@@ -379,6 +1096,11 @@ function string:n_sentences() end
 ---strip(): without white space at both ends (Unicode).
 ---@return string
 function string:strip() end
+
+---strip_in(set): without the characters of a set (as in count_in) at both ends.
+---@param set any
+---@return number
+function string:strip_in(set) end
 
 ---lower_unicode(): full Unicode lower-casing (Python's lower).
 ---@return string

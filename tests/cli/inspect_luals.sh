@@ -24,19 +24,20 @@ perl -ne '
     print "s.$1\n" if /^function s\.(\w+)/' stages.lua | sort >annotated
 diff there annotated && echo "$(grep -c '^s\.' there | sed 's/^[1-9][0-9]*$/some/') stages, all options"
 
-# The functions of the language.
+# The functions of the language. Composites are the standard library's.
+sed -n 's/^M\.\([a-z_]*\) = .*/\1/p' "$SRC/scripts/lib/std.lua" | grep -v '^gate$' >composites
 sed -n 's/^function M\.\([a-z_]*\).*/\1/p' "$SRC/scripts/lib/sluice.lua" | sort >there
-sed -n 's/^function s\.\([a-z_]*\).*/\1/p' "$ANNOTATIONS/sluice.lua" | grep -v -e '^exact$' -e '^minhash$' | sort >annotated
+sed -n 's/^function s\.\([a-z_]*\).*/\1/p' "$ANNOTATIONS/sluice.lua" | grep -v -x -f composites | sort >annotated
 diff there annotated && echo 'all functions'
 
 # The options of composites, as a check that fails lists them.
-for composite in exact minhash; do
-    printf 'local s = require "sluice"\nlocal x = s.%s { nonsense = 1 }\n' $composite >x.lua
+while read -r composite; do
+    printf 'local s = require "sluice"\nlocal x = s.%s { nonsense = 1 }\n' "$composite" >x.lua
     "$SLUICE" check x.lua 2>&1 | sed -n 's/.*Valid: //p' | tr -d ' ' | tr ',' '\n' | sort >there
     sed -n "/^---@class sluice.options.$composite\$/,/^\$/s/^---@field \\([a-z_]*\\).*/\\1/p" "$ANNOTATIONS/sluice.lua" | sort >annotated
     [ -s there ] || echo "no options of $composite"
     diff there annotated && echo "all options of $composite"
-done
+done <composites
 printf 'local s = require "sluice"\nlocal x = s.gate { nonsense = 1 }\n' >x.lua
 "$SLUICE" check x.lua 2>&1 | sed -n 's/.*a gate takes //p' | tr -d ' ' | tr ',' '\n' | sort >there
 sed -n '/^---@class sluice.options.gate$/,/^$/s/^---@field \([a-z_]*\).*/\1/p' "$ANNOTATIONS/sluice.lua" | sort >annotated

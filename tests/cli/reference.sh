@@ -40,6 +40,13 @@ cp corpus/a.jsonl docs.jsonl
 zstd -q corpus/a.jsonl -o corpus/a.jsonl.zst
 zstd -q corpus/a.jsonl -o books/a.txt.zst
 echo '[{"output":"a"}]' >alpaca.json
+# Assets of others: made ones that are good enough to be opened.
+echo '{"question":"a","answer":"b"}' >gsm8k.jsonl
+mkdir ldnoobw
+echo word >ldnoobw/en
+printf '%s\n' word,count the,2 >unigram_freq.csv
+perl "$SRC/tests/data/fasttext_model.pl" >lid.176.ftz
+sed 's/__label__en/__label__hq/' lid.176.ftz >quality.bin
 perl -e '
     my $n = 0;
     for my $page (@ARGV) {
@@ -51,6 +58,9 @@ perl -e '
             # An expression is piped into a writer or stands alone; a script is a script.
             my $script = "local s = require \"sluice\"\n";
             $script .= "local docs = s.files \"docs.jsonl\" | s.read_jsonl {}\n" if $name =~ /^s\./ || $example !~ /s\.files/;
+            $script =~ s/\{\}$/{ columns = { url = "utf8" } }/ if $example =~ /url_filter/;
+            $script .= "local tokens = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" }\n" if $example =~ /\btokens\b/;
+            $script .= "local tagged = docs | s.dolma_tag { \"gopher_v2\" }\n" if $example =~ /\btagged\b/;
             $script .= "local packed = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" } | s.pack {}\n" if $example =~ /\bpacked\b/;
             if ($example =~ /^return /m) { $script .= "$example\n"; }
             elsif ($name =~ /^s\./) {

@@ -34,6 +34,8 @@ run() {
         */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
+        */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2 \
+            --option no_bad_words=true --option name=web__kit__score --option min_text_length=20 --option aligned=false ;;
         *) kit "$file" ;;
         esac
     done
