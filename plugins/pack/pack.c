@@ -16,6 +16,7 @@ struct config {
     int64_t sequence_length, pad_id;
     int32_t strategy;
     uint8_t pad, cu_seqlens, position_ids, document_ids;
+    const char *loss_mask;
 };
 
 #define BEST_FIT 0
@@ -48,6 +49,12 @@ static const struct sluice_option options[] = {
       .min = -1,
       .max = UINT32_MAX,
       .offset = offsetof(struct config, pad_id) },
+    { .name = "loss_mask",
+      .doc = "Column of the loss mask, a byte a token, which is kept through where there is one; "
+             "\"\" leaves it out.",
+      .def = "loss_mask",
+      .type = SLUICE_OPT_STRING,
+      .offset = offsetof(struct config, loss_mask) },
     { .name = "cu_seqlens",
       .doc = "Add the column cu_seqlens: where each piece of a row begins, and the row's length at "
              "the end; padding is a piece of its own.",
@@ -167,8 +174,10 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "_row", "uint64", 0, &stage->row, err);
     }
-    if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "loss_mask", "list<uint8>", 1, &stage->mask, err);
+    stage->mask = -1;
+    if (status == SLUICE_OK && stage->config.loss_mask != NULL &&
+        stage->config.loss_mask[0] != '\0') {
+        status = plan->need(plan, 0, stage->config.loss_mask, "list<uint8>", 1, &stage->mask, err);
     }
     if (status == SLUICE_OK) {
         stage->columns = (stage->mask >= 0 ? PACK_LOSS_MASK : 0) |

@@ -10,6 +10,7 @@ struct config {
     const char *path;
     uint64_t shard_size;
     int32_t dtype, sequences;
+    const char *loss_mask;
 };
 
 enum { DTYPE_AUTO, DTYPE_UINT16, DTYPE_INT32 };
@@ -35,6 +36,12 @@ static const struct sluice_option options[] = {
       .choices = "auto|rows|documents",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, sequences) },
+    { .name = "loss_mask",
+      .doc = "Column of a loss mask: rows that have one are refused, for there is no place for it; "
+             "\"\" leaves it out.",
+      .def = "loss_mask",
+      .type = SLUICE_OPT_STRING,
+      .offset = offsetof(struct config, loss_mask) },
     { .name = "shard_size",
       .doc = "Bytes of .bin after which a pair of files is ended, at the end of a row.",
       .def = "1GiB",
@@ -127,14 +134,16 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &stage->tokens, err);
     int32_t mask = -1;
 
-    if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "loss_mask", "list<uint8>", 1, &mask, err);
+    if (status == SLUICE_OK && stage->config.loss_mask != NULL &&
+        stage->config.loss_mask[0] != '\0') {
+        status = plan->need(plan, 0, stage->config.loss_mask, "list<uint8>", 1, &mask, err);
     }
     if (status == SLUICE_OK && mask >= 0) {
-        return sluice_fail(err, SLUICE_E_CONFIG, "loss_mask",
-                           "the rows have a loss mask and Megatron's indexed dataset has no place "
-                           "for one: every token would be trained on; write them with "
-                           "write_datatrove or write_mds, or leave the column out");
+        return sluice_fail(
+            err, SLUICE_E_CONFIG, "loss_mask",
+            "the rows have a loss mask and Megatron's indexed dataset has no place "
+            "for one: every token would be trained on; write them with "
+            "write_datatrove or write_mds, or give loss_mask = \"\" to leave it out");
     }
     stage->segments = stage->padding = -1;
     if (status == SLUICE_OK && stage->config.sequences == SEQUENCES_DOCUMENTS) {

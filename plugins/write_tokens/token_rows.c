@@ -38,8 +38,8 @@ static sluice_status choose_width(struct token_rows *rows, int32_t dtype, struct
 }
 
 sluice_status token_rows_prepare(struct token_rows *rows, struct sluice_plan *plan,
-                                 int32_t sequences, int32_t dtype, enum token_mask mask,
-                                 struct sluice_error *err)
+                                 int32_t sequences, int32_t dtype, const char *mask_column,
+                                 enum token_mask mask, struct sluice_error *err)
 {
     sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &rows->tokens, err);
 
@@ -50,14 +50,14 @@ sluice_status token_rows_prepare(struct token_rows *rows, struct sluice_plan *pl
     if (status == SLUICE_OK && rows->segments < 0) {
         status = plan->need(plan, 0, "padding", "int32", 1, &rows->padding, err);
     }
-    if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "loss_mask", "list<uint8>", 1, &rows->mask, err);
+    if (status == SLUICE_OK && mask_column != NULL && mask_column[0] != '\0') {
+        status = plan->need(plan, 0, mask_column, "list<uint8>", 1, &rows->mask, err);
     }
     if (status == SLUICE_OK && rows->mask >= 0 && mask == TOKEN_MASK_REFUSED) {
         return sluice_fail(err, SLUICE_E_CONFIG, "loss_mask",
                            "the rows have a loss mask and this format has no place for one: every "
                            "token would be trained on; write them with write_datatrove or "
-                           "write_mds, or leave the column out");
+                           "write_mds, or give loss_mask = \"\" to leave it out");
     }
     if (status == SLUICE_OK) {
         rows->vocabulary = sluice_metadata_number(plan, 0, rows->tokens, "vocab_size", 0);

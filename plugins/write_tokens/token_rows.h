@@ -36,10 +36,11 @@ enum token_dtype { TOKEN_DTYPE_AUTO, TOKEN_DTYPE_UINT16, TOKEN_DTYPE_UINT32 };
         .offset = offsetof(struct config, dtype)                                                 \
     }
 
-/* Asks for the columns, chooses the width (SLUICE_E_CONFIG names what does not fit) and notes it as `dtype` in the manifest.
- * SLUICE_E_CONFIG when there is a loss mask and the format has no place for one. */
+/* Asks for the columns, chooses the width (SLUICE_E_CONFIG names what does not fit) and notes it as `dtype` in the manifest. mask_column: where
+ * the loss mask is, if there is one; "" or NULL leaves it out. SLUICE_E_CONFIG when there is one and the format has no place for one. */
 sluice_status token_rows_prepare(struct token_rows *, struct sluice_plan *, int32_t sequences,
-                                 int32_t dtype, enum token_mask, struct sluice_error *err);
+                                 int32_t dtype, const char *mask_column, enum token_mask,
+                                 struct sluice_error *err);
 
 /* One sequence: n ids, and their mask (n bytes, NULL = none). */
 typedef sluice_status token_rows_fn(void *user, const uint32_t *ids, const uint8_t *mask, size_t n,

@@ -40,8 +40,9 @@ sluice_status token_writer_prepare(void *shared, struct sluice_plan *plan, struc
 {
     struct token_stage *stage = shared;
     const char *tokenizer;
-    sluice_status status = token_rows_prepare(&stage->rows, plan, stage->config.sequences,
-                                              stage->config.dtype, stage->format->mask, err);
+    sluice_status status =
+        token_rows_prepare(&stage->rows, plan, stage->config.sequences, stage->config.dtype,
+                           stage->config.loss_mask, stage->format->mask, err);
 
     if (status == SLUICE_OK) {
         tokenizer = plan->metadata(plan, 0, stage->rows.tokens, "tokenizer");

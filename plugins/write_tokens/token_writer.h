@@ -9,21 +9,27 @@ struct token_config {
     const char *path;
     uint64_t shard_size;
     int32_t dtype, sequences, layout;
-    const char *tokenizer;
+    const char *tokenizer, *loss_mask;
 };
 
 /* Options every format has; each lists them in its own table, with further ones of token_config behind them. */
-#define TOKEN_WRITER_OPTIONS(size)                                                              \
-    { .name = "path",                                                                           \
-      .doc = "Dataset folder that is written.",                                                 \
-      .type = SLUICE_OPT_PATH,                                                                  \
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,         \
-      .offset = offsetof(struct token_config, path) },                                          \
-        TOKEN_DTYPE_OPTION(token_config), TOKEN_SEQUENCES_OPTION(token_config),                 \
-    {                                                                                           \
-        .name = "shard_size", .doc = "Bytes after which a file is ended, at the end of a row.", \
-        .def = (size), .type = SLUICE_OPT_SIZE, .min = 1, .max = 2147483648.0,                  \
-        .offset = offsetof(struct token_config, shard_size)                                     \
+#define TOKEN_WRITER_OPTIONS(size)                                                                \
+    { .name = "path",                                                                             \
+      .doc = "Dataset folder that is written.",                                                   \
+      .type = SLUICE_OPT_PATH,                                                                    \
+      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,           \
+      .offset = offsetof(struct token_config, path) },                                            \
+        TOKEN_DTYPE_OPTION(token_config), TOKEN_SEQUENCES_OPTION(token_config),                   \
+        { .name = "loss_mask",                                                                    \
+          .doc =                                                                                  \
+              "Column of the loss mask, a byte a token, where there is one; \"\" leaves it out.", \
+          .def = "loss_mask",                                                                     \
+          .type = SLUICE_OPT_STRING,                                                              \
+          .offset = offsetof(struct token_config, loss_mask) },                                   \
+    {                                                                                             \
+        .name = "shard_size", .doc = "Bytes after which a file is ended, at the end of a row.",   \
+        .def = (size), .type = SLUICE_OPT_SIZE, .min = 1, .max = 2147483648.0,                    \
+        .offset = offsetof(struct token_config, shard_size)                                       \
     }
 
 struct token_stage;

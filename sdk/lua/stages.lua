@@ -229,6 +229,24 @@ function s.contamination(options) end
 ---@return sluice.Stage
 function s.doc_stats(options) end
 
+---@class sluice.options.dolma_attribute
+---@field [1] string? The same as name.
+---@field name? string Name of the attribute, experiment__tagger__type by Dolma's custom: letters, digits, _. May be given without its name.
+---@field score? string float64 column of the score; a row where it is null has no span. Default: score.
+---@field over? string Text column, whose whole length the span covers. Default: text.
+---@field as? string Column of the attributes; if the input has one of that name its members stay. Default: attributes.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---A score of a column as an attribute in Dolma's form.
+---
+---Adds {"NAME": [[0, length, score]]}: what one of Dolma's taggers of a model (ft_lang_id_en_doc_v2, jigsaw_*, quality) gives, from the score of `fasttext` or of any other stage.
+---```lua
+---scored | s.dolma_attribute { "web__ft_lang_id_en_doc_v2__en", score = "english" }
+---```
+---@param options sluice.options.dolma_attribute|string
+---@return sluice.Stage
+function s.dolma_attribute(options) end
+
 ---@class sluice.options.dolma_mix
 ---@field include? string[]|string Rules of which one must match for a document to stay; none: all stay.
 ---@field exclude? string[]|string Rules of which none may match.
@@ -470,6 +488,7 @@ function s.native(options) end
 ---@field strategy? "best_fit"|"concat" best_fit cuts only documents longer than a row; concat cuts wherever a row ends. Default: best_fit.
 ---@field pad? boolean Fill rows up to sequence_length (false: rows may be shorter). Default: true.
 ---@field pad_id? integer Token that fills rows; -1 is the vocabulary's eos, or 0 when the tokens don't say which that is. Within [-1, 4294967295]. Default: -1.
+---@field loss_mask? string Column of the loss mask, a byte a token, which is kept through where there is one; "" leaves it out. Default: loss_mask.
 ---@field cu_seqlens? boolean Add the column cu_seqlens: where each piece of a row begins, and the row's length at the end; padding is a piece of its own. Default: false.
 ---@field position_ids? boolean Add the column position_ids: each token's place in its piece, from 0, also in padding. Default: false.
 ---@field document_ids? boolean Add the column document_ids: the number of each token's piece in its row, from 0; -1 for padding. Default: false.
@@ -915,6 +934,7 @@ function s.write_bloom(options) end
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field dtype? "auto"|"uint16"|"uint32" Type of a token; auto is uint16 up to 65536 ids, else uint32. Default: auto.
 ---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
+---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 1GiB.
 ---@field tokenizer? string Name of the tokenizer in the metadata file; by default the hash that the tokens carry.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
@@ -953,6 +973,7 @@ function s.write_jsonl(options) end
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field dtype? "auto"|"uint16"|"uint32" Type of a token; auto is uint16 up to 65536 ids, else uint32. Default: auto.
 ---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
+---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
@@ -971,6 +992,7 @@ function s.write_mds(options) end
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field dtype? "auto"|"uint16"|"int32" Type of a token; auto is uint16 below 65500 ids (Megatron's rule), else int32. Default: auto.
 ---@field sequences? "auto"|"rows"|"documents" What a sequence is: a row (and a document as well), or each document's piece in a row, without padding; auto is rows. Default: auto.
+---@field loss_mask? string Column of a loss mask: rows that have one are refused, for there is no place for it; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes of .bin after which a pair of files is ended, at the end of a row. Within [1, 1000TB]. Default: 1GiB.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
@@ -989,6 +1011,7 @@ function s.write_megatron(options) end
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field dtype? "auto"|"uint16"|"uint32" Type of a token; auto is uint16 up to 65536 ids, else uint32. Default: auto.
 ---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
+---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
 ---@field layout? "raw"|"nanogpt" raw: tokens without a header, as OLMo reads them. nanogpt: with nanoGPT's header of 1 KiB; a file is then held in memory until it ends. Default: raw.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.

@@ -36,6 +36,8 @@ run() {
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
         */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2 \
             --option no_bad_words=true --option name=web__kit__score --option min_text_length=20 --option aligned=false ;;
+        # The kit makes lists of any length: a loss mask would not be the tokens'.
+        */pack.so | */write_tokens.so | */write_megatron.so) kit "$file" --option loss_mask= ;;
         *) kit "$file" ;;
         esac
     done

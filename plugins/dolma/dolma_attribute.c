@@ -1,0 +1,192 @@
+/* dolma_attribute - a number of each document, from any column, as an attribute beside those of the taggers. */
+#include <math.h>
+#include <stdio.h>
+
+#include "dolma.h"
+#include "dolma_names.h"
+
+struct config {
+    const char *name;
+    const char *score;
+    const char *over;
+    const char *as;
+};
+
+static const struct sluice_option options[] = {
+    { .name = "name",
+      .doc = "Name of the attribute, experiment__tagger__type by Dolma's custom: letters, digits, _.",
+      .type = SLUICE_OPT_STRING,
+      .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
+      .offset = offsetof(struct config, name) },
+    { .name = "score",
+      .doc = "float64 column of the score; a row where it is null has no span.",
+      .def = "score",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, score) },
+    { .name = "over",
+      .doc = "Text column, whose whole length the span covers.",
+      .def = "text",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, over) },
+    { .name = "as",
+      .doc = "Column of the attributes; if the input has one of that name its members stay.",
+      .def = "attributes",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, as) },
+};
+
+struct stage {
+    struct config config;
+    char *prefix; /* all of the name */
+    bool merges;
+};
+
+static sluice_status nomem(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attributes");
+}
+
+static void attribute_close(void *shared)
+{
+    struct stage *stage = shared;
+
+    free(stage->prefix);
+    free(stage);
+}
+
+static sluice_status attribute_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                    const void *config, void **shared, struct sluice_error *err)
+{
+    struct stage *stage;
+    const char *name = ((const struct config *)config)->name;
+
+    (void)api;
+    (void)host;
+    for (const char *p = name; *p != '\0' || p == name; p++) {
+        bool fine = (unsigned char)((*p | 0x20) - 'a') < 26 || (unsigned char)(*p - '0') < 10 ||
+                    *p == '_';
+        if (!fine) {
+            return sluice_fail(err, SLUICE_E_CONFIG, "name",
+                               "expected letters, digits and _, such as \"web__quality__score\"");
+        }
+    }
+    stage = calloc(1, sizeof *stage);
+    if (stage == NULL) {
+        return nomem(err);
+    }
+    stage->config = *(const struct config *)config;
+    stage->prefix = strdup(name);
+    if (stage->prefix == NULL) {
+        free(stage);
+        return nomem(err);
+    }
+    *shared = stage;
+    return SLUICE_OK;
+}
+
+static sluice_status attribute_prepare(void *shared, struct sluice_plan *plan,
+                                       struct sluice_error *err)
+{
+    struct stage *stage = shared;
+    const struct config *config = &stage->config;
+    const char *present = NULL;
+    struct sluice_bytes names = { 0 };
+    int32_t index;
+    int ok;
+    sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
+
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, config->score, "float64|float64?", 0, NULL, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, config->as, "json|json?", 1, &index, err);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    stage->merges = index >= 0;
+    if (stage->merges) {
+        present = plan->metadata(plan, 0, index, DOLMA_NAMES_KEY);
+        if (present != NULL && dolma_name_in(present, config->name, strlen(config->name))) {
+            return sluice_fail(err, SLUICE_E_CONFIG, "name",
+                               "the attribute is in the column already; expected another name");
+        }
+    }
+    ok = sluice_bytes_add(&names, DOLMA_NAMES_KEY "=", strlen(DOLMA_NAMES_KEY) + 1) &&
+         (present == NULL || present[0] == '\0' ||
+          (sluice_bytes_add(&names, present, strlen(present)) && sluice_bytes_add(&names, "|", 1))) &&
+         sluice_bytes_add(&names, config->name, strlen(config->name) + 1);
+    status = ok ? plan->add(plan, config->as, "json",
+                            stage->merges && present == NULL ? NULL : names.data, err)
+                : nomem(err);
+    sluice_bytes_free(&names);
+    return status;
+}
+
+static sluice_status attribute_row(const struct stage *stage, const struct sluice_batch *batch,
+                                   int64_t row, struct dolma_out *out, struct sluice_error *err)
+{
+    struct ArrowArray **columns = batch->array->children;
+    double score = sluice_is_null(columns[1], row) ? NAN : sluice_float64(columns[1], row);
+    size_t n;
+    const char *text = sluice_text(columns[0], row, &n);
+
+    dolma_out_reset(out);
+    if (stage->merges) {
+        size_t json_n;
+        const char *json = sluice_text(columns[2], row, &json_n);
+        if (!dolma_out_members(out, json, json_n)) {
+            sluice_fail(err, SLUICE_E_DATA, stage->config.as,
+                        "the attributes are no JSON object");
+            if (err != NULL) {
+                err->row = row;
+            }
+            return SLUICE_E_DATA;
+        }
+    }
+    if (isfinite(score)) {
+        dolma_out_span(out, "", 0, text_utf8_count(text, n), score);
+    }
+    dolma_out_tagger(out, stage->prefix);
+    return out->failed ? nomem(err) : SLUICE_OK;
+}
+
+static sluice_status attribute_process(void *state, const struct sluice_batch *batch,
+                                       struct sluice_emit *emit, struct sluice_error *err)
+{
+    const struct stage *stage = state;
+    struct dolma_out out = { 0 };
+    struct dolma_column column = { 0 };
+    sluice_status status = SLUICE_OK;
+
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        status = attribute_row(stage, batch, sluice_row(batch, k), &out, err);
+        if (status == SLUICE_OK && !dolma_column_add(&column, &out)) {
+            status = nomem(err);
+        }
+    }
+    dolma_out_deinit(&out);
+    return dolma_column_emit(&column, batch->n, status, emit, err);
+}
+
+const struct sluice_stage dolma_attribute_stage = {
+    .size = sizeof dolma_attribute_stage,
+    .name = "dolma_attribute",
+    .version = "1.0",
+    .summary = "A score of a column as an attribute in Dolma's form",
+    .doc = "Adds {\"NAME\": [[0, length, score]]}: what one of Dolma's taggers of a model "
+           "(ft_lang_id_en_doc_v2, jigsaw_*, quality) gives, from the score of `fasttext` or of any "
+           "other stage.",
+    .example = "scored | s.dolma_attribute { \"web__ft_lang_id_en_doc_v2__en\", score = \"english\" }",
+    .role = SLUICE_ROLE_ANNOTATOR,
+    .mode = SLUICE_MODE_STATELESS,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .bytes_worker = 1 << 20,
+    .open = attribute_open,
+    .prepare = attribute_prepare,
+    .process = attribute_process,
+    .close = attribute_close,
+};

@@ -1,0 +1,241 @@
+/* write_attributes - a line of attributes for each document, in the documents' order, as Dolma's attribute files have them.
+ *
+ * A file of the dataset holds lines of one input file, or of one piece of it: it ends where the input file ends. So the files of one
+ * input file, in the order of their names, are its attribute file. A line is missing when a row was dropped on the way: then the stage
+ * fails, since nobody could join such files by lines. */
+#include <stdio.h>
+
+#include "dolma.h"
+
+struct config {
+    const char *path;
+    const char *column;
+    int64_t level;
+    int32_t compression;
+    uint8_t aligned;
+};
+
+static const struct sluice_option options[] = {
+    { .name = "path",
+      .doc = "Dataset folder that is written.",
+      .type = SLUICE_OPT_PATH,
+      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
+      .offset = offsetof(struct config, path) },
+    { .name = "column",
+      .doc = "JSON column of the attributes.",
+      .def = "attributes",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, column) },
+    { .name = "compression",
+      .doc = "Codec of the files; Dolma reads gzip and zstd.",
+      .def = "gzip",
+      .choices = "none|gzip|zstd",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, compression) },
+    { .name = "level",
+      .doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default.",
+      .def = "0",
+      .type = SLUICE_OPT_INT,
+      .min = 0,
+      .max = 22,
+      .offset = offsetof(struct config, level) },
+    { .name = "aligned",
+      .doc = "A row of the input that is missing, dropped or set aside on the way, ends the run: the "
+             "lines would no longer belong to those of the documents.",
+      .def = "true",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, aligned) },
+};
+
+struct worker {
+    const struct config *config;
+    struct sluice_bytes out;
+    uint64_t next; /* the row that must come */
+    uint32_t file; /* of the open file's rows */
+    int64_t rows;
+};
+
+static sluice_status nomem(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attribute lines");
+}
+
+static sluice_status write_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                const void *config, void **shared, struct sluice_error *err)
+{
+    (void)api;
+    (void)host;
+    (void)err;
+    *shared = (void *)(uintptr_t)config;
+    return SLUICE_OK;
+}
+
+static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    static const char *const codecs[] = { "none", "gzip", "zstd" };
+    const struct config *config = shared;
+    sluice_status status = plan->need(plan, 0, config->column, "json|json?", 0, NULL, err);
+
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "id", "utf8?", 0, NULL, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+    }
+    if (status == SLUICE_OK) {
+        status = plan->need(plan, 0, "_file", "uint32", 0, NULL, err);
+    }
+    return status == SLUICE_OK ? plan->output(plan, ".json", codecs[config->compression],
+                                              (int32_t)config->level, err)
+                               : status;
+}
+
+static sluice_status write_worker_open(void *shared, void **out, struct sluice_error *err)
+{
+    struct worker *worker = calloc(1, sizeof *worker);
+
+    if (worker == NULL) {
+        return nomem(err);
+    }
+    worker->config = shared;
+    *out = worker;
+    return SLUICE_OK;
+}
+
+static void write_worker_close(void *state)
+{
+    struct worker *worker = state;
+
+    sluice_bytes_free(&worker->out);
+    free(worker);
+}
+
+/* A JSON string: valid UTF-8 is the host's promise. */
+static int put_string(struct sluice_bytes *out, const char *text, size_t n)
+{
+    int ok = sluice_bytes_add(out, "\"", 1);
+
+    for (size_t i = 0; ok && i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        char escaped[8];
+        if (c == '"' || c == '\\') {
+            ok = sluice_bytes_add(out, "\\", 1) && sluice_bytes_add(out, text + i, 1);
+        } else if (c < 0x20) {
+            int length = snprintf(escaped, sizeof escaped, "\\u%04x", c);
+            ok = sluice_bytes_add(out, escaped, (uint64_t)length);
+        } else {
+            ok = sluice_bytes_add(out, text + i, 1);
+        }
+    }
+    return ok && sluice_bytes_add(out, "\"", 1);
+}
+
+/* One value in one line: line breaks in JSON are white space between tokens. */
+static int put_json(struct sluice_bytes *out, const char *json, size_t n)
+{
+    uint64_t begin = out->size;
+
+    if (n == 0 || (n == 4 && memcmp(json, "null", 4) == 0)) {
+        return sluice_bytes_add(out, "{}", 2);
+    }
+    if (!sluice_bytes_add(out, json, n)) {
+        return 0;
+    }
+    for (uint64_t i = begin; i < out->size; i++) {
+        if (out->data[i] == '\n' || out->data[i] == '\r') {
+            out->data[i] = ' ';
+        }
+    }
+    return 1;
+}
+
+static sluice_status flush_lines(struct worker *worker, struct sluice_emit *emit, bool roll)
+{
+    sluice_status status = SLUICE_OK;
+
+    if (worker->out.size > 0) {
+        status = emit->write(emit, 0, worker->out.data, worker->out.size);
+    }
+    worker->out.size = 0;
+    if (status == SLUICE_OK && roll) {
+        status = emit->roll(emit, worker->rows);
+        worker->rows = 0;
+    }
+    return status;
+}
+
+static sluice_status write_process(void *state, const struct sluice_batch *batch,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    struct ArrowArray **columns = batch->array->children;
+    const uint64_t *rows = columns[2]->buffers[1];
+    const uint32_t *files = columns[3]->buffers[1];
+    sluice_status status = SLUICE_OK;
+
+    worker->out.size = 0;
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        size_t n;
+        const char *text;
+        char message[300];
+        int ok;
+        if (rows[row] != worker->next && worker->config->aligned != 0) {
+            snprintf(
+                message, sizeof message,
+                "row %llu of the input is missing before row %llu: attribute files need a line "
+                "for each document; write them before any filter",
+                (unsigned long long)worker->next, (unsigned long long)rows[row]);
+            return sluice_fail(err, SLUICE_E_SCHEMA, "", message);
+        }
+        worker->next = rows[row] + 1;
+        if (worker->rows > 0 && files[row] != worker->file) {
+            status = flush_lines(worker, emit, true);
+        }
+        worker->file = files[row];
+        worker->rows++;
+        text = sluice_text(columns[1], row, &n);
+        ok = sluice_bytes_add(&worker->out, "{\"id\":", 6) && put_string(&worker->out, text, n) &&
+             sluice_bytes_add(&worker->out, ",\"attributes\":", 14);
+        text = sluice_text(columns[0], row, &n);
+        ok = ok && put_json(&worker->out, text, n) && sluice_bytes_add(&worker->out, "}\n", 2);
+        if (!ok) {
+            return nomem(err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = flush_lines(worker, emit, false);
+    }
+    if (status == SLUICE_OK) {
+        status = emit->measure(emit, "documents", batch->n);
+    }
+    return status == SLUICE_OK ? SLUICE_OK
+                               : sluice_fail(err, status, "", "the host refused what was written");
+}
+
+const struct sluice_stage write_attributes_stage = {
+    .size = sizeof write_attributes_stage,
+    .name = "write_attributes",
+    .version = "1.0",
+    .summary = "Attributes as Dolma's attribute files: a line for each document, in order",
+    .doc =
+        "Lines are {\"id\": ..., \"attributes\": {...}}. A file of the dataset holds lines of one "
+        "input file or of one piece of a large one, and names sort in the order of the input: the "
+        "files of one input file, one behind the other (gzip and zstd files may be put together "
+        "as they are), are its attribute file. `sluice trace DATASET 0` tells of which. A row that "
+        "is missing ends the run (`aligned`).",
+    .example = "docs | s.dolma_tag { { \"gopher_v2\" } } | s.write_attributes { "
+               "\"out/attributes/gopher\" }",
+    .role = SLUICE_ROLE_WRITER,
+    .mode = SLUICE_MODE_ORDERED,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .bytes_worker = 16 << 20,
+    .open = write_open,
+    .prepare = write_prepare,
+    .worker_open = write_worker_open,
+    .process = write_process,
+    .worker_close = write_worker_close,
+};
