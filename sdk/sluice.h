@@ -258,7 +258,9 @@ struct sluice_plan {
      * A writer's note `catalogue` has the host make one more file for each snapshot, for formats that want one over all shards:
      * {"file": its name, "begin": text, "entries": suffix of an output kind, "separator": text, "end": text}. It holds begin, then
      * the contents of the files of that kind in order of the shards, separated, then end; "@SUFFIX@" in an entry becomes the public name
-     * of the file with that suffix beside it. */
+     * of the file with that suffix beside it.
+     * A writer's note `append` is the number of the dataset's newest snapshot, whose files stay in the new one, before this run's: an index
+     * that is carried on. */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
                           struct sluice_error *);
     /* Name and type of the k-th column of a port, from 0, to take all columns: *name is "" past the end. Both are borrowed until prepare

@@ -14,7 +14,8 @@ struct config {
 
 static const struct sluice_option options[] = {
     { .name = "name",
-      .doc = "Name of the attribute, experiment__tagger__type by Dolma's custom: letters, digits, _.",
+      .doc =
+          "Name of the attribute, experiment__tagger__type by Dolma's custom: letters, digits, _.",
       .type = SLUICE_OPT_STRING,
       .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
       .offset = offsetof(struct config, name) },
@@ -63,8 +64,8 @@ static sluice_status attribute_open(const struct sluice_host_api *api, struct sl
     (void)api;
     (void)host;
     for (const char *p = name; *p != '\0' || p == name; p++) {
-        bool fine = (unsigned char)((*p | 0x20) - 'a') < 26 || (unsigned char)(*p - '0') < 10 ||
-                    *p == '_';
+        bool fine =
+            (unsigned char)((*p | 0x20) - 'a') < 26 || (unsigned char)(*p - '0') < 10 || *p == '_';
         if (!fine) {
             return sluice_fail(err, SLUICE_E_CONFIG, "name",
                                "expected letters, digits and _, such as \"web__quality__score\"");
@@ -114,7 +115,8 @@ static sluice_status attribute_prepare(void *shared, struct sluice_plan *plan,
     }
     ok = sluice_bytes_add(&names, DOLMA_NAMES_KEY "=", strlen(DOLMA_NAMES_KEY) + 1) &&
          (present == NULL || present[0] == '\0' ||
-          (sluice_bytes_add(&names, present, strlen(present)) && sluice_bytes_add(&names, "|", 1))) &&
+          (sluice_bytes_add(&names, present, strlen(present)) &&
+           sluice_bytes_add(&names, "|", 1))) &&
          sluice_bytes_add(&names, config->name, strlen(config->name) + 1);
     status = ok ? plan->add(plan, config->as, "json",
                             stage->merges && present == NULL ? NULL : names.data, err)
@@ -136,8 +138,7 @@ static sluice_status attribute_row(const struct stage *stage, const struct sluic
         size_t json_n;
         const char *json = sluice_text(columns[2], row, &json_n);
         if (!dolma_out_members(out, json, json_n)) {
-            sluice_fail(err, SLUICE_E_DATA, stage->config.as,
-                        "the attributes are no JSON object");
+            sluice_fail(err, SLUICE_E_DATA, stage->config.as, "the attributes are no JSON object");
             if (err != NULL) {
                 err->row = row;
             }
@@ -174,10 +175,12 @@ const struct sluice_stage dolma_attribute_stage = {
     .name = "dolma_attribute",
     .version = "1.0",
     .summary = "A score of a column as an attribute in Dolma's form",
-    .doc = "Adds {\"NAME\": [[0, length, score]]}: what one of Dolma's taggers of a model "
-           "(ft_lang_id_en_doc_v2, jigsaw_*, quality) gives, from the score of `fasttext` or of any "
-           "other stage.",
-    .example = "scored | s.dolma_attribute { \"web__ft_lang_id_en_doc_v2__en\", score = \"english\" }",
+    .doc =
+        "Adds {\"NAME\": [[0, length, score]]}: what one of Dolma's taggers of a model "
+        "(ft_lang_id_en_doc_v2, jigsaw_*, quality) gives, from the score of `fasttext` or of any "
+        "other stage.",
+    .example =
+        "scored | s.dolma_attribute { \"web__ft_lang_id_en_doc_v2__en\", score = \"english\" }",
     .role = SLUICE_ROLE_ANNOTATOR,
     .mode = SLUICE_MODE_STATELESS,
     .options = options,

@@ -1,5 +1,6 @@
 #include "dolma_repeat.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,15 +14,20 @@
 #define COPIES 4
 #define HEADS 4096
 #define SPACE_MAX 3 /* bytes of a white space character */
+#define FIRST_BLOCK ((size_t)SMALL / 2)
+#define SEEN_BITS ((size_t)1 << 16)
+#define REACH_MAX 1 /* stale anchors are below the base: nothing more is needed */
 #define BASE_LIMIT ((uint32_t)3 << 30)
 
 void dolma_repeat_deinit(struct dolma_repeat *repeat)
 {
+    for (size_t k = 0; k < DOLMA_REPEAT_LEVELS; k++) {
+        free(repeat->heads[k]);
+        free(repeat->before[k]);
+    }
     free(repeat->matches);
     free(repeat->ranges);
-    free(repeat->heads);
-    free(repeat->hashes);
-    free(repeat->before);
+    free(repeat->seen);
     memset(repeat, 0, sizeof *repeat);
 }
 
@@ -151,6 +157,42 @@ static size_t last_begin(const char *text, size_t anchor, size_t block)
     return last == lo ? SIZE_MAX : last - 1;
 }
 
+static uint64_t load64(const char *at)
+{
+    uint64_t value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+/* How many bytes at a and b are equal, `most` at most. */
+static size_t equal_ahead(const char *a, const char *b, size_t most)
+{
+    size_t n = 0;
+
+    while (n + 8 <= most && load64(a + n) == load64(b + n)) {
+        n += 8;
+    }
+    while (n < most && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+/* Whether the 8 bytes of the anchor stand in a third copy as well: behind place by the distance, SPACE_MAX more or less. */
+static bool third_copy(const char *text, size_t n, size_t anchor, size_t place)
+{
+    size_t at = place + (place - anchor) - SPACE_MAX;
+    uint64_t head = load64(text + anchor);
+
+    for (size_t k = 0; k <= 2 * SPACE_MAX && at + 8 <= n; k++, at++) {
+        if (load64(text + at) == head) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The same `block` bytes stand at anchor and at place: adds the places from which a piece may begin. */
 static int32_t consider(struct dolma_repeat *repeat, const char *text, size_t n, size_t anchor,
                         size_t place, size_t block, struct sluice_error *err)
@@ -158,25 +200,21 @@ static int32_t consider(struct dolma_repeat *repeat, const char *text, size_t n,
     size_t distance = place - anchor;
     size_t lo = anchor >= block - 1 ? anchor - (block - 1) : 0;
     size_t back = anchor;
-    size_t ahead = anchor + block;
     size_t longest = distance < 16 * block ? distance : 16 * block - 1;
-    size_t last = last_begin(text, anchor, block);
+    size_t most = longest < n - place ? longest : n - place;
+    size_t ahead = anchor + equal_ahead(text + anchor, text + place, most);
+    size_t last;
 
     while (back > lo && text[back - 1] == text[back - 1 + distance]) {
         back--;
     }
-    /* A piece that begins at `anchor` needs distance - SPACE_MAX equal bytes at least; one before it fewer ahead. */
-    while (ahead < anchor + longest && ahead + distance < n &&
-           text[ahead] == text[ahead + distance]) {
-        ahead++;
+    if (ahead < back + distance - SPACE_MAX) {
+        return SLUICE_OK;
     }
-    for (size_t piece = distance - SPACE_MAX; piece <= longest; piece++) {
-        size_t hi = ahead < back + piece ? 0 : ahead - piece;
-        if (piece < 2 * block || ahead < back + piece) {
-            continue;
-        }
-        hi = hi > last ? last : hi;
-        if (back <= hi) {
+    last = last_begin(text, anchor, block);
+    for (size_t piece = distance - SPACE_MAX; piece <= longest && ahead >= back + piece; piece++) {
+        size_t hi = ahead - piece < last ? ahead - piece : last;
+        if (piece >= 2 * block && back <= hi) {
             int32_t status = add_range(repeat, back, hi, piece, err);
             if (status != SLUICE_OK) {
                 return status;
@@ -186,93 +224,56 @@ static int32_t consider(struct dolma_repeat *repeat, const char *text, size_t n,
     return SLUICE_OK;
 }
 
-static int32_t reserve_anchors(struct dolma_repeat *repeat, size_t n, struct sluice_error *err)
+static int32_t reserve_anchors(struct dolma_repeat *repeat, size_t n, size_t levels,
+                               struct sluice_error *err)
 {
-    uint64_t *hashes;
-    uint32_t *before;
+    bool failed = false;
 
-    if (repeat->heads == NULL) {
-        repeat->heads = calloc(HEADS, sizeof *repeat->heads);
+    if (repeat->seen == NULL) {
+        repeat->seen = calloc(SEEN_BITS / 64, sizeof *repeat->seen);
         repeat->base = 1;
+        failed = repeat->seen == NULL;
     }
-    if (n > repeat->anchors) {
-        n += n / 2;
-        hashes = realloc(repeat->hashes, n * sizeof *hashes);
-        if (hashes != NULL) {
-            repeat->hashes = hashes;
+    for (size_t k = 0; k < levels && !failed; k++) {
+        size_t anchors = n / (FIRST_BLOCK << (3 * k)) + 1;
+        if (repeat->heads[k] == NULL) {
+            repeat->heads[k] = calloc(HEADS, sizeof *repeat->heads[k]);
+            failed = repeat->heads[k] == NULL;
         }
-        before = realloc(repeat->before, n * sizeof *before);
-        if (before != NULL) {
-            repeat->before = before;
-        }
-        if (hashes == NULL || before == NULL) {
-            return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for repetitions");
-        }
-        repeat->anchors = n;
-    }
-    return repeat->heads == NULL
-               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for repetitions")
-               : SLUICE_OK;
-}
-
-static uint64_t load64(const char *at)
-{
-    uint64_t value;
-
-    memcpy(&value, at, sizeof value);
-    return value;
-}
-
-#define MULTIPLIER 0x9E3779B97F4A7C15u
-
-/* One level: pieces of 2 * block to 16 * block - 1 bytes. */
-static int32_t find_level(struct dolma_repeat *repeat, const char *text, size_t n, size_t block,
-                          struct sluice_error *err)
-{
-    size_t reach = 16 * block - 1 + SPACE_MAX;
-    size_t end = n - block; /* the last place of a block */
-    uint64_t rolling = 0;
-    uint64_t power = 1;
-    uint32_t base;
-    int32_t status = reserve_anchors(repeat, n / block + 1, err);
-
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    if (repeat->base > BASE_LIMIT - reach || n > BASE_LIMIT - repeat->base) {
-        memset(repeat->heads, 0, HEADS * sizeof *repeat->heads);
-        repeat->base = 1;
-    }
-    base = repeat->base;
-    repeat->base += (uint32_t)(n + reach + 1);
-    for (size_t i = 0; block > 8 && i < block; i++) {
-        rolling = rolling * MULTIPLIER + (unsigned char)text[i];
-        power *= MULTIPLIER;
-    }
-    for (size_t place = 0; place <= end; place++) {
-        uint64_t hash = block == 8 ? load64(text + place) : rolling;
-        size_t slot = (size_t)((hash * MULTIPLIER) >> 52);
-        uint32_t head = repeat->heads[slot];
-        while (head >= base && base + place - head <= reach) {
-            size_t anchor = head - base;
-            if (place - anchor >= 2 * block && repeat->hashes[anchor / block] == hash &&
-                memcmp(text + anchor, text + place, block) == 0) {
-                status = consider(repeat, text, n, anchor, place, block, err);
-                if (status != SLUICE_OK) {
-                    return status;
-                }
+        if (!failed && anchors > repeat->anchors[k]) {
+            uint32_t *before = realloc(repeat->before[k], (anchors + anchors / 2) * sizeof *before);
+            failed = before == NULL;
+            if (!failed) {
+                repeat->before[k] = before;
+                repeat->anchors[k] = anchors + anchors / 2;
             }
-            head = repeat->before[anchor / block];
         }
-        if (place % block == 0 && last_begin(text, place, block) != SIZE_MAX) {
-            repeat->hashes[place / block] = hash;
-            repeat->before[place / block] = repeat->heads[slot];
-            repeat->heads[slot] = base + (uint32_t)place;
+    }
+    return failed ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for repetitions")
+                  : SLUICE_OK;
+}
+
+/* A place and the level's anchors behind it. */
+static int32_t look_back(struct dolma_repeat *repeat, const char *text, size_t n, size_t level,
+                         uint32_t base, size_t place, size_t slot, struct sluice_error *err)
+{
+    size_t block = FIRST_BLOCK << (3 * level);
+    size_t reach = 16 * block - 1 + SPACE_MAX;
+    uint32_t head = repeat->heads[level][slot];
+
+    if (place + block > n) {
+        return SLUICE_OK;
+    }
+    while (head >= base && base + place - head <= reach) {
+        size_t anchor = head - base;
+        if (place - anchor >= 2 * block && load64(text + anchor) == load64(text + place) &&
+            third_copy(text, n, anchor, place) && memcmp(text + anchor, text + place, block) == 0) {
+            int32_t status = consider(repeat, text, n, anchor, place, block, err);
+            if (status != SLUICE_OK) {
+                return status;
+            }
         }
-        if (block > 8 && place < end) {
-            rolling = rolling * MULTIPLIER + (unsigned char)text[place + block] -
-                      power * (unsigned char)text[place];
-        }
+        head = repeat->before[level][anchor / block];
     }
     return SLUICE_OK;
 }
@@ -291,13 +292,62 @@ static int compare_ranges(const void *a, const void *b)
 static int32_t find_ranges(struct dolma_repeat *repeat, const char *text, size_t n,
                            struct sluice_error *err)
 {
-    int32_t status = SLUICE_OK;
+    size_t levels = 0;
+    uint32_t base;
+    const uint32_t *heads;
+    const uint64_t *seen;
+    int32_t status;
 
     repeat->n_ranges = 0;
-    for (size_t block = SMALL / 2; status == SLUICE_OK && n / COPIES >= 2 * block; block *= 8) {
-        status = find_level(repeat, text, n, block, err);
+    while (levels < DOLMA_REPEAT_LEVELS && n / COPIES >= (size_t)SMALL << (3 * levels)) {
+        levels++;
     }
-    if (repeat->n_ranges > 1) {
+    status = levels == 0 ? SLUICE_OK : reserve_anchors(repeat, n, levels, err);
+    if (levels == 0 || status != SLUICE_OK) {
+        return status;
+    }
+    if (n + REACH_MAX > BASE_LIMIT || repeat->base > BASE_LIMIT - n - REACH_MAX) {
+        for (size_t k = 0; k < DOLMA_REPEAT_LEVELS; k++) {
+            if (repeat->heads[k] != NULL) {
+                memset(repeat->heads[k], 0, HEADS * sizeof *repeat->heads[k]);
+            }
+        }
+        repeat->base = 1;
+    }
+    base = repeat->base;
+    repeat->base += (uint32_t)n + REACH_MAX;
+    if (levels > 1) {
+        memset(repeat->seen, 0, SEEN_BITS / 8);
+    }
+    heads = repeat->heads[0];
+    seen = repeat->seen;
+    for (size_t place = 0; place + FIRST_BLOCK <= n && status == SLUICE_OK; place++) {
+        uint64_t hash = load64(text + place) * 0x9E3779B97F4A7C15u;
+        size_t slot = (size_t)(hash >> 52);
+        size_t bit = (size_t)(hash >> 40) & (SEEN_BITS - 1);
+        bool anchored = place % FIRST_BLOCK == 0;
+        uint32_t newest = heads[slot];
+        if (newest >= base && base + place - newest < 16 * FIRST_BLOCK + SPACE_MAX) {
+            status = look_back(repeat, text, n, 0, base, place, slot, err);
+        }
+        if (levels > 1 && (seen[bit / 64] >> bit % 64 & 1) != 0) {
+            for (size_t k = 1; k < levels && status == SLUICE_OK; k++) {
+                status = look_back(repeat, text, n, k, base, place, slot, err);
+            }
+        }
+        for (size_t k = 0; anchored && k < levels; k++) {
+            size_t block = FIRST_BLOCK << (3 * k);
+            anchored = place % block == 0 && place + block <= n;
+            if (anchored && last_begin(text, place, block) != SIZE_MAX) {
+                repeat->before[k][place / block] = repeat->heads[k][slot];
+                repeat->heads[k][slot] = base + (uint32_t)place;
+                if (k > 0) {
+                    repeat->seen[bit / 64] |= (uint64_t)1 << bit % 64;
+                }
+            }
+        }
+    }
+    if (status == SLUICE_OK && repeat->n_ranges > 1) {
         qsort(repeat->ranges, repeat->n_ranges, sizeof *repeat->ranges, compare_ranges);
     }
     return status;
@@ -305,52 +355,45 @@ static int32_t find_ranges(struct dolma_repeat *repeat, const char *text, size_t
 
 /* ---- pieces below SMALL bytes ---- */
 
-/* Whether a short piece at `at` may come again; never false when one does. 40 bytes behind `at` are there. */
-static bool may_repeat(const char *text, size_t at)
+/* At which distances a short piece at `at` may come again: bit d - 1 for d. No distance at which one does is left out. 40 bytes behind `at`
+ * are there. */
+static unsigned may_repeat(const char *text, size_t at)
 {
 #if defined(__SSE2__)
     const char *p = text + at;
     __m128i c0 = _mm_set1_epi8(p[0]);
     __m128i c1 = _mm_set1_epi8(p[1]);
-    unsigned m1;
-    unsigned m2;
+    const __m128i *near = (const __m128i *)(const void *)(p + 1);
+    const __m128i *far = (const __m128i *)(const void *)(p + 17);
+    unsigned m1 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(near), c0)) |
+                  (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(far), c0)) << 16;
     unsigned char next = (unsigned char)p[1];
-    unsigned both;
+    unsigned m2;
+    unsigned mask;
 
-    /* Bit d - 1: the byte at distance d is the same. */
-    m1 = (unsigned)_mm_movemask_epi8(
-             _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 1)), c0)) |
-         (unsigned)_mm_movemask_epi8(
-             _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 17)), c0))
-             << 16;
-    m1 &= 0x3FFFF;
-    if (m1 == 0) {
-        return false;
+    m1 &= 0x3FFFF; /* the same first byte; a piece of one byte needs no more */
+    mask = m1 & (next <= ' ' || next >= 0xC2 ? 0xF : 1);
+    if ((m1 & ~mask) == 0) {
+        return mask;
     }
-    if ((m1 & 1) != 0 || ((m1 & 0xE) != 0 && (next <= ' ' || next >= 0xC2))) {
-        return true; /* a piece of one byte */
-    }
-    m2 = (unsigned)_mm_movemask_epi8(
-             _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 2)), c1)) |
-         (unsigned)_mm_movemask_epi8(
-             _mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 18)), c1))
-             << 16;
-    both = m1 & m2;
-    if ((both & 0x3E) != 0) {
-        return true;
-    }
-    for (both >>= 6; both != 0;
-         both &= both - 1) { /* a distance of 7 and more: a piece of 4 and more */
-        size_t d = 7 + (size_t)__builtin_ctz(both);
+    near = (const __m128i *)(const void *)(p + 2);
+    far = (const __m128i *)(const void *)(p + 18);
+    m2 = (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(near), c1)) |
+         (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128(far), c1)) << 16;
+    m1 &= m2;
+    mask |= m1 & 0x3E;
+    for (m1 &= ~0x3Fu; m1 != 0;
+         m1 &= m1 - 1) { /* a distance of 7 and more: a piece of 4 and more */
+        size_t d = 1 + (size_t)__builtin_ctz(m1);
         if (p[2] == p[2 + d] && p[3] == p[3 + d]) {
-            return true;
+            mask |= 1u << (d - 1);
         }
     }
-    return false;
+    return mask;
 #else
     (void)text;
     (void)at;
-    return true;
+    return UINT_MAX;
 #endif
 }
 

@@ -7,12 +7,15 @@
  * How: from a place i the shortest piece counts, of L bytes; its second copy begins at i + L or behind one white space there. For L below
  * 16 every L is tried. For 16 * 8^k <= L < 16 * 8^(k+1), places that are multiples of B = 8 * 8^k are anchors: the first one at or behind
  * i has its B bytes inside the piece, and they come again in the second copy, at a distance of L to L + 3. So each place is compared
- * with the at most 18 anchors of its level that are so far behind it, through a hash of B bytes. What passes is tried as the regular
+ * with the at most 18 anchors of a level that are so far behind it and begin with the same 8 bytes. What passes is tried as the regular
  * expression does. */
 #ifndef DOLMA_REPEAT_H
 #define DOLMA_REPEAT_H
 
 #include "dolma_doc.h"
+
+#define DOLMA_REPEAT_LEVELS \
+    9 /* the last one is of pieces up to 16 * 8^9 bytes: more than a quarter of any text */
 
 struct dolma_repeat_match {
     uint32_t begin, end; /* bytes */
@@ -29,11 +32,12 @@ struct dolma_repeat {
     size_t n, capacity;
     struct dolma_repeat_range *ranges; /* of the search that runs, by lo, then piece */
     size_t n_ranges, ranges_capacity;
-    uint32_t *heads;  /* newest anchor + base of each hash */
-    uint32_t base;    /* above all places of earlier searches */
-    uint64_t *hashes; /* of anchors of the level */
-    uint32_t *before; /* the anchor before with the same head, + base */
-    size_t anchors;   /* room in the two */
+    /* Of each level: the newest anchor + base of each hash, and for each anchor the one before it with the same hash. */
+    uint32_t *heads[DOLMA_REPEAT_LEVELS];
+    uint32_t *before[DOLMA_REPEAT_LEVELS];
+    size_t anchors[DOLMA_REPEAT_LEVELS]; /* room in before */
+    uint64_t *seen;                      /* bits: hashes of anchors above level 0 */
+    uint32_t base;                       /* above all places of earlier searches */
 };
 
 void dolma_repeat_deinit(struct dolma_repeat *repeat);

@@ -40,8 +40,9 @@ static const struct sluice_option options[] = {
       .max = 22,
       .offset = offsetof(struct config, level) },
     { .name = "aligned",
-      .doc = "A row of the input that is missing, dropped or set aside on the way, ends the run: the "
-             "lines would no longer belong to those of the documents.",
+      .doc =
+          "A row of the input that is missing, dropped or set aside on the way, ends the run: the "
+          "lines would no longer belong to those of the documents.",
       .def = "true",
       .type = SLUICE_OPT_BOOL,
       .offset = offsetof(struct config, aligned) },

@@ -212,7 +212,9 @@ M.minhash = s.composite {
       over = o.over, ngram = o.ngram, hash = o.hash, bits = o.bits, words = o.words, normalise = o.normalise,
       shingles = verify, ranked = o.keep ~= "peer",
     }, signed, clusters)
-    local drops = s.stage("minhash_pick", { parameters = parameters, index = manifest, verify = o.verify }, members, nil, o.partitions)
+    -- One partition where nothing is verified, which is little work: a split's list then comes from one task, and is the same as long as its rows
+    -- are, so that the splits behind it are reused (clusters are numbered by position, and move between partitions when a file is added).
+    local drops = s.stage("minhash_pick", { parameters = parameters, index = manifest, verify = o.verify }, members, nil, verify and o.partitions or 1)
     local kept = s.stage("minhash_drop", { limit = o.verify }, signed, drops)
     signed_by[kept.id] = { signed = signed, drops = drops, parameters = parameters, peer = o.keep == "peer",
                            path = path, number = number, manifest = manifest, group = 1 << 30 | signed.id }

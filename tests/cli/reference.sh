@@ -61,6 +61,8 @@ perl -e '
             $script =~ s/\{\}$/{ columns = { url = "utf8" } }/ if $example =~ /url_filter/;
             $script .= "local tokens = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" }\n" if $example =~ /\btokens\b/;
             $script .= "local tagged = docs | s.dolma_tag { \"gopher_v2\" }\n" if $example =~ /\btagged\b/;
+            $script .= "local scored = docs | s.annotate { \"scored\", function(doc) return { english = #doc.text > 0 and 0.5 or 0 } end,"
+                . " adds = { english = \"float64\" } }\n" if $example =~ /\bscored\b/;
             $script .= "local packed = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" } | s.pack {}\n" if $example =~ /\bpacked\b/;
             if ($example =~ /^return /m) { $script .= "$example\n"; }
             elsif ($name =~ /^s\./) {

@@ -20,8 +20,9 @@ static void check(int holds, const char *what)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const char document[] = "{\"id\":\"a\",\"source\":\"s\",\"metadata\":{\"length\":12},\"attributes\":"
-                                   "{\"x\":[[0,5,0.5],[6,9,1]],\"y\":[],\"flag\":true,\"pii\":{\"email\":[[1,2,0.9]]}}}";
+    static const char document[] =
+        "{\"id\":\"a\",\"source\":\"s\",\"metadata\":{\"length\":12},\"attributes\":"
+        "{\"x\":[[0,5,0.5],[6,9,1]],\"y\":[],\"flag\":true,\"pii\":{\"email\":[[1,2,0.9]]}}}";
     struct sluice_error err = { .size = sizeof err };
     struct jsonpath_result result = { 0 };
     struct jsonpath *path;
@@ -47,8 +48,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (jsonpath_only(path, "attributes")) {
             json_t *rest = json_object();
             size_t n = result.n;
-            check(rest != NULL && json_object_set(rest, "attributes", json_object_get(json, "attributes")) == 0, "memory");
-            check(jsonpath_find(path, rest, &result, &err) == SLUICE_OK && result.n == n, "only the attributes count");
+            check(rest != NULL &&
+                      json_object_set(rest, "attributes", json_object_get(json, "attributes")) == 0,
+                  "memory");
+            check(jsonpath_find(path, rest, &result, &err) == SLUICE_OK && result.n == n,
+                  "only the attributes count");
             json_decref(rest);
         }
         json_decref(json);

@@ -30,7 +30,8 @@ static size_t space_width(const char *text, size_t n, size_t at)
 }
 
 /* What re does behind `at` when `count` copies were found: the end, or 0. */
-static size_t plain_copies(const char *text, size_t n, size_t begin, size_t piece, size_t at, int count)
+static size_t plain_copies(const char *text, size_t n, size_t begin, size_t piece, size_t at,
+                           int count)
 {
     size_t space = space_width(text, n, at);
     size_t end;
@@ -57,7 +58,8 @@ static size_t plain_find(const char *text, size_t n, struct dolma_repeat_match *
             end = plain_copies(text, n, at, piece, at + piece, 0);
         }
         if (end > 0 && found < most) {
-            out[found++] = (struct dolma_repeat_match){ (uint32_t)at, (uint32_t)end, (uint32_t)piece };
+            out[found++] =
+                (struct dolma_repeat_match){ (uint32_t)at, (uint32_t)end, (uint32_t)piece };
         }
         at = end > 0 ? end : text_utf8_next(text, n, at);
     }
@@ -83,7 +85,8 @@ static void same_as_plain(struct dolma_repeat *repeat, const char *text, size_t 
     memcpy(copy, text, n);
     copy = realloc(copy, n > 0 ? n : 1);
     assert_int_equal(dolma_repeat_find(repeat, copy, n, NULL), SLUICE_OK);
-    if (repeat->n != count || memcmp(repeat->matches, plain, count * sizeof *plain) != 0) {
+    if (repeat->n != count ||
+        (count > 0 && memcmp(repeat->matches, plain, count * sizeof *plain) != 0)) {
         fail_msg("'%.*s': found %zu matches, expected %zu", (int)n, text, repeat->n, count);
     }
     free(copy);
@@ -91,8 +94,9 @@ static void same_as_plain(struct dolma_repeat *repeat, const char *text, size_t 
 
 static void repeats_as_re(void **unused)
 {
-    static const char *const pieces[] = { "a", "b", "ab", " ", "\n", "\xC3\xA9", "\xC2\xA0", "\xE3\x80\x80",
-                                          "\x1c", "x", "abcdefghij", "\xF0\x9F\x98\x80" };
+    static const char *const pieces[] = { "a",    "b",        "ab",         " ",
+                                          "\n",   "\xC3\xA9", "\xC2\xA0",   "\xE3\x80\x80",
+                                          "\x1c", "x",        "abcdefghij", "\xF0\x9F\x98\x80" };
     struct dolma_repeat repeat = { 0 };
     char text[6000];
     (void)unused;
@@ -106,7 +110,8 @@ static void repeats_as_re(void **unused)
             memcpy(text + n, piece, strlen(piece));
             n += strlen(piece);
         }
-        if (round % 3 == 0 && n > 0) { /* a long piece, several times, sometimes with a space between */
+        if (round % 3 == 0 &&
+            n > 0) { /* a long piece, several times, sometimes with a space between */
             size_t copies = 2 + below(4);
             size_t length = n;
             for (size_t k = 1; k < copies && n + length + 2 < sizeof text; k++) {
@@ -125,7 +130,8 @@ static void repeats_as_re(void **unused)
 /* Pieces at and around the bounds of the levels, behind other text. */
 static void repeats_of_any_length(void **unused)
 {
-    static const size_t lengths[] = { 1, 2, 7, 8, 9, 15, 16, 17, 31, 32, 63, 127, 128, 129, 130, 200, 511, 1023, 1024, 1025 };
+    static const size_t lengths[] = { 1,  2,   7,   8,   9,   15,  16,  17,   31,   32,
+                                      63, 127, 128, 129, 130, 200, 511, 1023, 1024, 1025 };
     struct dolma_repeat repeat = { 0 };
     char *text = malloc(20000);
     (void)unused;
@@ -198,10 +204,20 @@ static void scores_are_rounded(void **unused)
     static const struct {
         double value;
         const char *text;
-    } cases[] = { { 0, "0.0" },           { 1, "1.0" },           { -3, "-3.0" },          { 1.0 / 3, "0.33333" },
-                  { 2.0 / 3, "0.66667" }, { 0.5, "0.5" },         { 0.000004, "0.0" },     { -0.000004, "-0.0" },
-                  { 0.000015, "0.00002" }, { 2.5e-6, "0.0" },     { 12345678.9, "12345678.9" }, { 1e6, "1000000.0" },
-                  { 3000000000.5, "3000000000.5" }, { 1e16, "1e+16" } };
+    } cases[] = { { 0, "0.0" },
+                  { 1, "1.0" },
+                  { -3, "-3.0" },
+                  { 1.0 / 3, "0.33333" },
+                  { 2.0 / 3, "0.66667" },
+                  { 0.5, "0.5" },
+                  { 0.000004, "0.0" },
+                  { -0.000004, "-0.0" },
+                  { 0.000015, "0.00002" },
+                  { 2.5e-6, "0.0" },
+                  { 12345678.9, "12345678.9" },
+                  { 1e6, "1000000.0" },
+                  { 3000000000.5, "3000000000.5" },
+                  { 1e16, "1e+16" } };
     (void)unused;
     for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
         struct dolma_out out = { 0 };
@@ -248,10 +264,10 @@ static void edit(const char *text, struct span_edit *edits, size_t n, const char
     text_buffer_deinit(&out);
 }
 
-#define EDIT(text, expected, ...)                                     \
-    do {                                                              \
-        struct span_edit edits[] = { __VA_ARGS__ };                   \
-        edit(text, edits, sizeof edits / sizeof edits[0], expected);  \
+#define EDIT(text, expected, ...)                                    \
+    do {                                                             \
+        struct span_edit edits[] = { __VA_ARGS__ };                  \
+        edit(text, edits, sizeof edits / sizeof edits[0], expected); \
     } while (0)
 
 static void spans_are_replaced(void **unused)
@@ -260,10 +276,11 @@ static void spans_are_replaced(void **unused)
     EDIT("h\xC3\xA9llo world", "[h\xC3\xA9llo] world", { 0, 5, "[{}]", 0 });
     EDIT("abcdef", "aXdef", { 1, 3, "X", 0 });
     EDIT("abcdef", "Yf", { 0, 2, "", 0 }, { 2, 5, "Y", 0 });
-    EDIT("abcdef", "YX", { 3, 6, "X", 0 }, { 0, 3, "Y", 0 });           /* sorted; to the end */
-    EDIT("abcdefgh", "Xfgh", { 0, 5, "X", 0 }, { 3, 8, "Y", 0 });       /* the second overlaps */
+    EDIT("abcdef", "YX", { 3, 6, "X", 0 }, { 0, 3, "Y", 0 });     /* sorted; to the end */
+    EDIT("abcdefgh", "Xfgh", { 0, 5, "X", 0 }, { 3, 8, "Y", 0 }); /* the second overlaps */
     EDIT("abcdefgh", "XYh", { 0, 5, "X", 0 }, { 3, 4, "Z", 0 }, { 5, 7, "Y", 0 });
-    EDIT("abcdef", "abEdefE", { 2, 2, "E", 0 }, { 4, 5, "X", 0 });       /* no characters: as the mixer, which waits on to the end */
+    EDIT("abcdef", "abEdefE", { 2, 2, "E", 0 },
+         { 4, 5, "X", 0 }); /* no characters: as the mixer, which waits on to the end */
     EDIT("abc", "abcX", { 9, 12, "X", 0 });
     EDIT("", "X", { 0, 0, "X", 0 });
     EDIT("abc", "", { 0, 3, "", 0 });
@@ -273,8 +290,9 @@ static void spans_are_replaced(void **unused)
 
 static int matches(const char *text, int jq)
 {
-    static const char document[] = "{\"source\":\"s\",\"n\":5,\"f\":5.0,\"attributes\":{\"x\":[[0,5,0.5],[6,9,1]],\"y\":[],"
-                                   "\"flag\":true,\"name\":\"it\"}}";
+    static const char document[] =
+        "{\"source\":\"s\",\"n\":5,\"f\":5.0,\"attributes\":{\"x\":[[0,5,0.5],[6,9,1]],\"y\":[],"
+        "\"flag\":true,\"name\":\"it\"}}";
     struct sluice_error err = { .size = sizeof err };
     struct jsonpath_result result = { 0 };
     struct jsonpath *path = NULL;
@@ -300,7 +318,8 @@ static void paths_match(void **unused)
     assert_int_equal(matches("$@.attributes[?( @.x && @.x[1] && @.x[1][2] > 0.5 )]", 0), 1);
     assert_int_equal(matches("$.attributes[?(@.z[0][2] < 1)]", 0), 0);
     assert_int_equal(matches("$.attributes[?(@.z[0][2] != 1)]", 0), 1);
-    assert_int_equal(matches("$.attributes[?(!(@.z) && (@.flag == false || @.name == 'it'))]", 0), 1);
+    assert_int_equal(matches("$.attributes[?(!(@.z) && (@.flag == false || @.name == 'it'))]", 0),
+                     1);
     assert_int_equal(matches("$.attributes.x[?(@[2] > 0.1)]", 0), 2);
     assert_int_equal(matches("$.attributes.x[*][2]", 0), 2);
     assert_int_equal(matches("$['attributes'].*", 0), 4);
@@ -314,9 +333,24 @@ static void paths_match(void **unused)
 
 static void paths_are_refused(void **unused)
 {
-    static const char *const bad[] = { "", "x", "$.", "$..x", "$[", "$['x", "$[x]", "$[-1]", "$[1:2]", "$[?(@.x]", "$[?(@.x > )]",
-                                       "$[?(!@.x)]", "$.x y", "$.x.length()", "$[?(@.x ~= 'a')]", "$[?(@.x == 1e999)]",
-                                       "$[?(@.x == 1234567890123456789012)]", "$[?('\\n' == @.x)]" };
+    static const char *const bad[] = { "",
+                                       "x",
+                                       "$.",
+                                       "$..x",
+                                       "$[",
+                                       "$['x",
+                                       "$[x]",
+                                       "$[-1]",
+                                       "$[1:2]",
+                                       "$[?(@.x]",
+                                       "$[?(@.x > )]",
+                                       "$[?(!@.x)]",
+                                       "$.x y",
+                                       "$.x.length()",
+                                       "$[?(@.x ~= 'a')]",
+                                       "$[?(@.x == 1e999)]",
+                                       "$[?(@.x == 1234567890123456789012)]",
+                                       "$[?('\\n' == @.x)]" };
     struct sluice_error err = { .size = sizeof err };
     struct jsonpath *path;
     char deep[1000] = "$[?(";
@@ -335,7 +369,10 @@ static void names_are_found(void **unused)
 {
     struct jsonpath *path;
     (void)unused;
-    assert_int_equal(jsonpath_compile("$.attributes[?(@.a[0][2] > 1 || !(@.b.c) || $.attributes.d == 1)]", 0, &path, NULL), SLUICE_OK);
+    assert_int_equal(
+        jsonpath_compile("$.attributes[?(@.a[0][2] > 1 || !(@.b.c) || $.attributes.d == 1)]", 0,
+                         &path, NULL),
+        SLUICE_OK);
     assert_string_equal(jsonpath_name(path, "attributes", 0), "a");
     assert_string_equal(jsonpath_name(path, "attributes", 1), "b");
     assert_string_equal(jsonpath_name(path, "attributes", 2), "d");
@@ -354,10 +391,10 @@ static void names_are_found(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeats_as_re),     cmocka_unit_test(repeats_of_any_length),
+        cmocka_unit_test(repeats_as_re),         cmocka_unit_test(repeats_of_any_length),
         cmocka_unit_test(repeats_in_long_lines), cmocka_unit_test(scores_are_rounded),
-        cmocka_unit_test(members_are_kept),  cmocka_unit_test(spans_are_replaced),
-        cmocka_unit_test(paths_match),       cmocka_unit_test(paths_are_refused),
+        cmocka_unit_test(members_are_kept),      cmocka_unit_test(spans_are_replaced),
+        cmocka_unit_test(paths_match),           cmocka_unit_test(paths_are_refused),
         cmocka_unit_test(names_are_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
