@@ -10,8 +10,9 @@
 #define LANGUAGES(X)                                                                            \
     X(ar)                                                                                       \
     X(cs)                                                                                       \
-    X(da) X(de) X(en) X(eo) X(es) X(fa) X(fi) X(fil) X(fr) X(fr_ca_u_sd_caqc) X(hi) X(hu) X(it) \
-        X(ja) X(kab) X(ko) X(nl) X(no) X(pl) X(pt) X(ru) X(sv) X(th) X(tlh) X(tr) X(zh)
+    X(da)                                                                                       \
+    X(de) X(en) X(eo) X(es) X(fa) X(fi) X(fil) X(fr) X(fr_ca_u_sd_caqc) X(hi) X(hu) X(it) X(ja) \
+        X(kab) X(ko) X(nl) X(no) X(pl) X(pt) X(ru) X(sv) X(th) X(tlh) X(tr) X(zh)
 
 #define NAME(code) #code,
 static const char *const languages[] = { LANGUAGES(NAME) };
