@@ -7,12 +7,11 @@
 #include "text/text_sample.h"
 
 /* The languages of the lists that C4 used (LDNOOBW). Option names have _ for -. */
-#define LANGUAGES(X)                                                                            \
-    X(ar)                                                                                       \
-    X(cs)                                                                                       \
-    X(da)                                                                                       \
-    X(de) X(en) X(eo) X(es) X(fa) X(fi) X(fil) X(fr) X(fr_ca_u_sd_caqc) X(hi) X(hu) X(it) X(ja) \
-        X(kab) X(ko) X(nl) X(no) X(pl) X(pt) X(ru) X(sv) X(th) X(tlh) X(tr) X(zh)
+/* clang-format off */
+#define LANGUAGES(X)                                                                               \
+    X(ar) X(cs) X(da) X(de) X(en) X(eo) X(es) X(fa) X(fi) X(fil) X(fr) X(fr_ca_u_sd_caqc) X(hi)    \
+    X(hu) X(it) X(ja) X(kab) X(ko) X(nl) X(no) X(pl) X(pt) X(ru) X(sv) X(th) X(tlh) X(tr) X(zh)
+/* clang-format on */
 
 #define NAME(code) #code,
 static const char *const languages[] = { LANGUAGES(NAME) };
