@@ -42,6 +42,9 @@ logger.remove()
 DATA = os.environ.get("SLUICE_TEST_DATA", "")
 RENAMED = {"< 3 paragraphs": "too_few_paragraphs"}  # a reason is [a-z0-9_]+ in Sluice
 
+# Made documents and URLs of each kind; fewer where little time is given.
+MANY = 20000 if float(os.environ.get("PARITY_MEGABYTES") or 50) >= 6 else 4000
+
 
 def quote(text):
     return '"' + "".join("\\%03d" % b if b < 32 or b in (34, 92) or b > 126 else chr(b) for b in text.encode()) + '"'
@@ -107,7 +110,7 @@ def url_records(corpus, domains, urls):
            "http://a.com.", "http://a.com..", "http://a\u3002com", "http://a\uff0ecom\uff61", "http://[::1]/", "http://[::1", "http://[x]y.com", "http://1.2.3.4/", "1.2.3.4.5",
            "http://.com", "http://..com", "http://a..b.com", "http:// a.com /", "\u00a0a.com", "http://a@b@c.com", "http://a.com?x=//b.com", "http://a.com#@b.com",
            "http://a.b.c.d.e.f.co.uk/", "/", "?", "#", "-", "http://\u00fc.de/", "http://xn--.com", "http://A.B.CK", "x" * 3000 + ".com", "http://*.ck/", "http://!www.ck"]
-    for k in range(20000):
+    for k in range(MANY):
         kind = rng.random()
         host = ".".join(rng.choice(words + plain if rng.random() < .3 else plain) for _ in range(rng.randint(1, 4))).replace(" ", "") + "." + rng.choice(tops)
         if kind < .25:
@@ -127,7 +130,7 @@ def test_url(corpus):
     lists = os.path.join(url_filter.cached_assets_path(library_name="datatrove", namespace="filters", subfolder="url_filter"))
     assets = url_filter.ASSETS_PATH
     rng = random.Random(3)
-    domains = rng.sample(sorted(peer.block_listed_domains), 20000)
+    domains = rng.sample(sorted(peer.block_listed_domains), MANY)
     records = url_records(corpus, domains, sorted(peer.block_listed_url))
     path = write_corpus("urls.jsonl", records)
     suffixes = os.path.join(os.path.dirname(tldextract.__file__), ".tld_set_snapshot")
@@ -244,7 +247,7 @@ def test_language(corpus):
 
 def test_fasttext(corpus):
     records, failed = list(read_corpus(corpus)), 0
-    short = [r for r in records if len(r["text"]) < 20000][:1200]
+    short = [r for r in records if len(r["text"]) < 20000][:MANY * 3 // 50]
     path = write_corpus("short.jsonl", short)
     for k, model in enumerate(models(records, 3)):
         remembering = Remembering(model)
@@ -382,7 +385,7 @@ def test_symbols(corpus):
     records, failed = list(read_corpus(corpus)), 0
     rng = random.Random(2)
     parts = ["***", "---", " ", "\t", "\n", "\n", "\r\n", "\u2028", "\x0b", "text", "\u3002", "|", "\u00a0", "\x85", "\x01", "#", "\u00b7", "1", "\n\n"]
-    records += [{"id": "sym%d" % k, "text": "".join(rng.choice(parts) for _ in range(rng.randint(0, 12))), "url": "x"} for k in range(20000)]
+    records += [{"id": "sym%d" % k, "text": "".join(rng.choice(parts) for _ in range(rng.randint(0, 12))), "url": "x"} for k in range(MANY)]
     path = write_corpus("symbols.jsonl", records)
     source = {r["id"]: r["text"] for r in records}
     for k, (theirs, ours) in enumerate([({}, {}), (dict(replace_char="\n"), {"replacement": "\n"}), (dict(symbols_to_remove=["*", "1", "\u3002"], replace_char="~"), {"symbols": ["*", "1", "\u3002"], "replacement": "~"})]):
