@@ -158,15 +158,17 @@ static sluice_status add_part(const struct decont_index *index, struct decont_ov
             return decont_nomem(err);
         }
     }
-    if (!whole) {
+    if (whole) {
+        out->n_ids = out->words;
+    } else if (overlap->ids.size / sizeof *ids == out->ids) {
+        out->n_ids = 0; /* not an n-gram long */
+    } else {
         ids = (uint32_t *)(void *)overlap->ids.data + out->ids;
         out->n_ids = sort_unique(ids, overlap->ids.size / sizeof *ids - out->ids);
         overlap->ids.size = (out->ids + out->n_ids) * sizeof *ids;
         for (uint32_t i = 0; i < out->n_ids; i++) {
             set->items[ids[i]].item++; /* how many items hold it */
         }
-    } else {
-        out->n_ids = out->words;
     }
     return SLUICE_OK;
 }
@@ -252,9 +254,12 @@ static sluice_status add_item(const struct decont_index *index, struct decont_ov
     return status;
 }
 
+/* NULL while no part has any. */
 static const uint32_t *ids_of(const struct decont_overlap *overlap, const struct part *part)
 {
-    return (const uint32_t *)(const void *)overlap->ids.data + part->ids;
+    return overlap->ids.data == NULL
+               ? NULL
+               : (const uint32_t *)(const void *)overlap->ids.data + part->ids;
 }
 
 /* Weights of n-grams and parts, and the lists of items of the questions' n-grams. */
