@@ -1,10 +1,14 @@
 /* drop_listed: drops the rows that its side input names, split by split. The side input carries _pos (which the host turns into this split's
- * _row), dup_of (id of the survivor) and similarity, and is delivered sorted and completely before the rows. */
+ * _row), dup_of (id of the survivor), similarity and, where survivors may be in an index, reason, and is delivered sorted and completely before the
+ * rows. */
 #include "dedup.h"
 
 struct config {
     int32_t reason;
+    double limit;
 };
+
+#define REASON_IN_INDEX 5 /* behind those that the option may choose */
 
 static const struct sluice_option options[] = {
     { .name = "reason",
@@ -13,43 +17,60 @@ static const struct sluice_option options[] = {
       .choices = "duplicate|exact_duplicate|minhash_duplicate|listed",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, reason) },
+    { .name = "limit",
+      .doc = "Similarity that dropped rows have at least, for the record; 0: not verified.",
+      .def = "0",
+      .type = SLUICE_OPT_FLOAT,
+      .min = 0,
+      .max = 1,
+      .offset = offsetof(struct config, limit) },
+};
+
+struct shared {
+    struct config config;
+    int32_t reason; /* place of the side input's column; -1 = absent */
 };
 
 static sluice_status stage_open(const struct sluice_host_api *api, struct sluice_host *host,
                                 const void *config, void **shared, struct sluice_error *err)
 {
-    struct config *copy = malloc(sizeof *copy);
+    struct shared *own = calloc(1, sizeof *own);
 
     (void)api;
     (void)host;
-    if (copy == NULL) {
+    if (own == NULL) {
         return dedup_nomem(err);
     }
-    *copy = *(const struct config *)config;
-    *shared = copy;
+    own->config = *(const struct config *)config;
+    *shared = own;
     return SLUICE_OK;
 }
 
-static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+static sluice_status stage_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
 {
     static const char *const side[][2] = { { "_row", "uint64" },
                                            { "dup_of", "utf8" },
                                            { "similarity", "float64" } };
-    int32_t index;
-    sluice_status status = plan->need(plan, 0, "_row", "uint64", 0, &index, err);
+    struct shared *shared = state;
+    sluice_status status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
 
-    (void)shared;
     for (int i = 0; status == SLUICE_OK && i < 3; i++) {
-        status = plan->need(plan, 1, side[i][0], side[i][1], 0, &index, err);
+        status = plan->need(plan, 1, side[i][0], side[i][1], 0, NULL, err);
     }
-    return status;
+    return status == SLUICE_OK ? plan->need(plan, 1, "reason", "uint64", 1, &shared->reason, err)
+                               : status;
 }
 
+/* A row to drop; its survivor's id ends in the text where `end` says. */
+struct listed {
+    uint64_t row, end;
+    double similarity;
+    int64_t in_index;
+};
+
 struct worker {
-    const struct config *config;
-    struct sluice_bytes rows;       /* uint64, ascending */
-    struct sluice_bytes similarity; /* double */
-    struct sluice_bytes ends;       /* uint64: end of each id in text */
+    const struct shared *shared;
+    struct sluice_bytes list; /* struct listed, ascending */
     struct sluice_bytes text;
     uint64_t at; /* next listed row */
 };
@@ -61,7 +82,7 @@ static sluice_status stage_worker_open(void *shared, void **out, struct sluice_e
     if (worker == NULL) {
         return dedup_nomem(err);
     }
-    worker->config = shared;
+    worker->shared = shared;
     *out = worker;
     return SLUICE_OK;
 }
@@ -70,9 +91,7 @@ static void stage_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    sluice_bytes_free(&worker->rows);
-    sluice_bytes_free(&worker->similarity);
-    sluice_bytes_free(&worker->ends);
+    sluice_bytes_free(&worker->list);
     sluice_bytes_free(&worker->text);
     free(worker);
 }
@@ -80,30 +99,32 @@ static void stage_worker_close(void *state)
 static sluice_status take_list(struct worker *worker, const struct sluice_batch *batch,
                                struct sluice_error *err)
 {
-    const uint64_t *rows = batch->array->children[0]->buffers[1];
-    const double *similarity = batch->array->children[2]->buffers[1];
+    struct ArrowArray *const *columns = batch->array->children;
+    int32_t reason = worker->shared->reason;
 
     for (int64_t k = 0; k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
+        uint64_t n_list = worker->list.size / sizeof(struct listed);
+        struct listed listed = { .row = sluice_uint64(columns[0], row),
+                                 .similarity = sluice_float64(columns[2], row),
+                                 .in_index =
+                                     reason >= 0 && sluice_uint64(columns[reason], row) == 1 };
         size_t n;
-        const char *id = sluice_text(batch->array->children[1], row, &n);
-        uint64_t end;
-        uint64_t count = worker->rows.size / 8;
-        if (count > 0 &&
-            ((const uint64_t *)(const void *)worker->rows.data)[count - 1] >= rows[row]) {
-            if (((const uint64_t *)(const void *)worker->rows.data)[count - 1] == rows[row]) {
+        const char *id = sluice_text(columns[1], row, &n);
+        if (n_list > 0) {
+            const struct listed *last =
+                (const struct listed *)(const void *)worker->list.data + n_list - 1;
+            if (last->row == listed.row) {
                 continue;
             }
-            return sluice_fail(err, SLUICE_E_INTERNAL, "",
-                               "the list of rows to drop is not sorted");
+            if (last->row > listed.row) {
+                return sluice_fail(err, SLUICE_E_INTERNAL, "",
+                                   "the list of rows to drop is not sorted");
+            }
         }
-        if (!sluice_bytes_add(&worker->rows, &rows[row], 8) ||
-            !sluice_bytes_add(&worker->similarity, &similarity[row], 8) ||
-            !sluice_bytes_add(&worker->text, id, n)) {
-            return dedup_nomem(err);
-        }
-        end = worker->text.size;
-        if (!sluice_bytes_add(&worker->ends, &end, 8)) {
+        listed.end = worker->text.size + n;
+        if (!sluice_bytes_add(&worker->text, id, n) ||
+            !sluice_bytes_add(&worker->list, &listed, sizeof listed)) {
             return dedup_nomem(err);
         }
     }
@@ -114,9 +135,9 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    const uint64_t *rows;
-    const uint64_t *listed;
-    uint64_t n_listed;
+    const struct config *config = &worker->shared->config;
+    const struct listed *list;
+    uint64_t n_list;
     struct sluice_verdict *verdicts;
     sluice_status status;
 
@@ -127,23 +148,21 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
     if (verdicts == NULL) {
         return dedup_nomem(err);
     }
-    rows = batch->array->children[0]->buffers[1];
-    listed = (const uint64_t *)(const void *)worker->rows.data;
-    n_listed = worker->rows.size / 8;
+    list = (const struct listed *)(const void *)worker->list.data;
+    n_list = worker->list.size / sizeof *list;
     for (int64_t k = 0; k < batch->n; k++) {
-        uint64_t row = rows[sluice_row(batch, k)];
-        while (worker->at < n_listed && listed[worker->at] < row) {
+        uint64_t row = sluice_uint64(batch->array->children[0], sluice_row(batch, k));
+        while (worker->at < n_list && list[worker->at].row < row) {
             worker->at++;
         }
-        if (worker->at < n_listed && listed[worker->at] == row) {
-            const uint64_t *ends = (const uint64_t *)(const void *)worker->ends.data;
-            uint64_t begin = worker->at == 0 ? 0 : ends[worker->at - 1];
-            verdicts[k].reason = 1 + worker->config->reason;
-            verdicts[k].similarity =
-                ((const double *)(const void *)worker->similarity.data)[worker->at];
-            verdicts[k].value = verdicts[k].similarity;
+        verdicts[k].limit = config->limit;
+        if (worker->at < n_list && list[worker->at].row == row) {
+            const struct listed *listed = &list[worker->at];
+            uint64_t begin = worker->at == 0 ? 0 : listed[-1].end;
+            verdicts[k].reason = listed->in_index ? REASON_IN_INDEX : 1 + config->reason;
+            verdicts[k].similarity = verdicts[k].value = listed->similarity;
             verdicts[k].dup_of = worker->text.data + begin;
-            verdicts[k].dup_of_length = (int32_t)(ends[worker->at] - begin);
+            verdicts[k].dup_of_length = (int32_t)(listed->end - begin);
         }
     }
     status = emit->verdicts(emit, verdicts, batch->n);
@@ -151,31 +170,27 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
     return status;
 }
 
-static void stage_close(void *shared)
-{
-    free(shared);
-}
-
 const struct sluice_stage drop_listed_stage = {
     .size = sizeof drop_listed_stage,
     .name = "drop_listed",
     .version = "1.0",
     .summary = "Drops the rows that a side input lists (part of `exact` and `minhash`)",
-    .doc = "The side input has the columns _pos (uint64: split << 40 | row), dup_of (utf8) and "
-           "similarity (float64).",
+    .doc = "The side input has the columns _pos (uint64: split << 40 | row), dup_of (utf8), "
+           "similarity (float64) and, where survivors may be in an index, reason (uint64: 0 = a "
+           "document of this run, 1 = of an index).",
     .role = SLUICE_ROLE_FILTER,
     .mode = SLUICE_MODE_ORDERED,
     .flags = SLUICE_STAGE_SIDE_INPUT | SLUICE_STAGE_SIDE_BY_SPLIT | SLUICE_STAGE_HIDDEN,
     .options = options,
-    .n_options = 1,
+    .n_options = sizeof options / sizeof options[0],
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
-    .reasons = "duplicate|exact_duplicate|minhash_duplicate|listed",
+    .reasons = "duplicate|exact_duplicate|minhash_duplicate|listed|minhash_in_index",
     .bytes_worker = 1 << 20,
     .open = stage_open,
     .prepare = stage_prepare,
     .worker_open = stage_worker_open,
     .process = stage_process,
     .worker_close = stage_worker_close,
-    .close = stage_close,
+    .close = dedup_close,
 };

@@ -9,17 +9,13 @@ sluice_status minhash_nomem(struct sluice_error *err)
                        "out of memory; give a larger --memory or fewer --workers");
 }
 
-static const struct sluice_stage *const stages[] = { &minhash_sign_stage,
-                                                     &minhash_keys_stage,
-                                                     &minhash_edges_stage,
-                                                     &minhash_components_stage,
-                                                     &minhash_members_stage,
-                                                     &minhash_pick_stage,
-                                                     &minhash_drop_stage,
-                                                     &minhash_index_rows_stage,
-                                                     &minhash_index_keys_stage,
-                                                     &write_minhash_index_stage,
-                                                     NULL };
+static const struct sluice_stage *const stages[] = {
+    &minhash_sign_stage,        &minhash_keys_stage,
+    &minhash_edges_stage,       &minhash_components_stage,
+    &minhash_members_stage,     &minhash_pick_stage,
+    &minhash_index_rows_stage,  &minhash_index_keys_stage,
+    &write_minhash_index_stage, NULL
+};
 
 static const struct sluice_plugin plugin = {
     .size = sizeof plugin,

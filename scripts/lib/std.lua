@@ -215,7 +215,7 @@ M.minhash = s.composite {
     -- One partition where nothing is verified, which is little work: a split's list then comes from one task, and is the same as long as its rows
     -- are, so that the splits behind it are reused (clusters are numbered by position, and move between partitions when a file is added).
     local drops = s.stage("minhash_pick", { parameters = parameters, index = manifest, verify = o.verify }, members, nil, verify and o.partitions or 1)
-    local kept = s.stage("minhash_drop", { limit = o.verify }, signed, drops)
+    local kept = s.stage("drop_listed", { reason = "minhash_duplicate", limit = o.verify }, signed, drops)
     signed_by[kept.id] = { signed = signed, drops = drops, parameters = parameters, peer = o.keep == "peer",
                            path = path, number = number, manifest = manifest, group = 1 << 30 | signed.id }
     for _, user in ipairs { keys, clusters, members, kept } do core.group(user.id, signed_by[kept.id].group) end
