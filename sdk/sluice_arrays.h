@@ -68,7 +68,7 @@ SLUICE_INLINE int sluice_bool(const struct ArrowArray *a, int64_t row)
     return ((const uint8_t *)a->buffers[1])[row >> 3] >> (row & 7) & 1;
 }
 
-/* Items of a list<uint64> (also spans: begin | end << 32) or list<uint32> row, *n of them; a null has none. */
+/* Items of a list<uint64> (also spans: begin | end << 32), list<uint32> or list<uint8> row, *n of them; a null has none. */
 SLUICE_INLINE const uint64_t *sluice_list_u64(const struct ArrowArray *a, int64_t row, size_t *n)
 {
     const int32_t *offsets = (const int32_t *)a->buffers[1];
@@ -80,6 +80,12 @@ SLUICE_INLINE const uint32_t *sluice_list_u32(const struct ArrowArray *a, int64_
     const int32_t *offsets = (const int32_t *)a->buffers[1];
     *n = sluice_is_null(a, row) ? 0 : (size_t)(offsets[row + 1] - offsets[row]);
     return (const uint32_t *)a->children[0]->buffers[1] + offsets[row];
+}
+SLUICE_INLINE const uint8_t *sluice_list_u8(const struct ArrowArray *a, int64_t row, size_t *n)
+{
+    const int32_t *offsets = (const int32_t *)a->buffers[1];
+    *n = sluice_is_null(a, row) ? 0 : (size_t)(offsets[row + 1] - offsets[row]);
+    return (const uint8_t *)a->children[0]->buffers[1] + offsets[row];
 }
 
 /* The row of the k-th selected row of a batch, 0 <= k < batch->n: what views take. */

@@ -33,6 +33,30 @@ sluice_status bloom_alloc(const struct sluice_host_api *, struct sluice_host *, 
 /* Notes the size for the manifests behind and for `sluice plan`. */
 sluice_status bloom_note(const struct bloom_size *, struct sluice_plan *, struct sluice_error *);
 
+/* Options that say what a filter is made for; the config has the members expected, rate and rule. */
+#define BLOOM_OPTIONS(config)                                                                   \
+    { .name = "expected",                                                                       \
+      .doc = "Different n-grams that the filter is made for.",                                  \
+      .def = "1000000",                                                                         \
+      .type = SLUICE_OPT_INT,                                                                   \
+      .min = 1,                                                                                 \
+      .max = 1e15,                                                                              \
+      .offset = offsetof(struct config, expected) },                                            \
+        { .name = "false_positives",                                                            \
+          .doc = "Rate at which a new n-gram is taken for a seen one when `expected` are in.",  \
+          .def = "0.01",                                                                        \
+          .type = SLUICE_OPT_FLOAT,                                                             \
+          .min = 1e-12,                                                                         \
+          .max = 0.5,                                                                           \
+          .offset = offsetof(struct config, rate) },                                            \
+    {                                                                                           \
+        .name = "rule",                                                                         \
+        .doc = "What the hashes are made by, which the filter's file keeps; one of `use` must " \
+               "have the same.",                                                                \
+        .def = "bff ngram=13 stride=1", .type = SLUICE_OPT_STRING,                              \
+        .offset = offsetof(struct config, rule)                                                 \
+    }
+
 /* Whether the hash may have been added. */
 int bloom_has(const struct bloom *, uint64_t hash);
 void bloom_add(struct bloom *, uint64_t hash);

@@ -16,25 +16,7 @@ struct config {
 };
 
 static const struct sluice_option options[] = {
-    { .name = "expected",
-      .doc = "Different n-grams that the filter is made for.",
-      .def = "1000000",
-      .type = SLUICE_OPT_INT,
-      .min = 1,
-      .max = 1e15,
-      .offset = offsetof(struct config, expected) },
-    { .name = "false_positives",
-      .doc = "Rate at which a new n-gram is taken for a seen one when `expected` are in.",
-      .def = "0.01",
-      .type = SLUICE_OPT_FLOAT,
-      .min = 1e-12,
-      .max = 0.5,
-      .offset = offsetof(struct config, rate) },
-    { .name = "rule",
-      .doc = "What the hashes are made by; the file keeps it.",
-      .def = "bff ngram=13 stride=1",
-      .type = SLUICE_OPT_STRING,
-      .offset = offsetof(struct config, rule) },
+    BLOOM_OPTIONS(config),
 };
 
 struct shared {

@@ -287,16 +287,15 @@ static int keep(struct worker *worker, const uint32_t *tokens, const uint8_t *ma
 static sluice_status mask_of(const struct ArrowArray *list, int64_t row, size_t n,
                              const uint8_t **mask, struct sluice_error *err)
 {
-    const int32_t *offsets = list->buffers[1];
-    size_t found = (size_t)(offsets[row + 1] - offsets[row]);
+    size_t found;
     char message[200];
 
+    *mask = sluice_list_u8(list, row, &found);
     if (found != n) {
         snprintf(message, sizeof message,
                  "the loss mask of a document has %zu values, expected %zu, one a token", found, n);
         return sluice_fail(err, SLUICE_E_DATA, "loss_mask", message);
     }
-    *mask = (const uint8_t *)list->children[0]->buffers[1] + offsets[row];
     return SLUICE_OK;
 }
 

@@ -68,25 +68,16 @@ sluice_status token_rows_prepare(struct token_rows *rows, struct sluice_plan *pl
                : status;
 }
 
-static const uint8_t *mask_of(const struct token_rows *rows, const struct ArrowArray *batch,
-                              int64_t row, size_t *n)
-{
-    const struct ArrowArray *list = batch->children[rows->mask];
-    const int32_t *offsets = list->buffers[1];
-
-    *n = (size_t)(offsets[row + 1] - offsets[row]);
-    return (const uint8_t *)list->children[0]->buffers[1] + offsets[row];
-}
-
 sluice_status token_rows_each(const struct token_rows *rows, const struct ArrowArray *batch,
                               int64_t row, token_rows_fn *take, void *user,
                               struct sluice_error *err)
 {
     size_t n;
-    size_t n_mask;
+    size_t n_mask = 0;
     size_t at = 0;
     const uint32_t *ids = sluice_list_u32(batch->children[rows->tokens], row, &n);
-    const uint8_t *mask = rows->mask >= 0 ? mask_of(rows, batch, row, &n_mask) : NULL;
+    const uint8_t *mask =
+        rows->mask >= 0 ? sluice_list_u8(batch->children[rows->mask], row, &n_mask) : NULL;
     const int32_t *offsets;
     const int32_t *lengths;
     sluice_status status = SLUICE_OK;
