@@ -228,6 +228,18 @@ void check_measures(struct kit *kit)
     kit_bench_close(&bench);
 }
 
+/* Does it ask what the rows of its input were made of? */
+static bool needs_origin(const struct stage_prepared *prepared)
+{
+    for (uint32_t k = 0; k < prepared->n_needs[0]; k++) {
+        const char *name = prepared->needs[0][k].name;
+        if (name != NULL && strcmp(name, "_origin") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void check_origin(struct kit *kit)
 {
     struct kit_bench bench;
@@ -247,6 +259,8 @@ void check_origin(struct kit *kit)
             kit_warn(kit, "it declares no column _origin (uint64 or list<uint64>): rows behind it "
                           "can't be traced to their sources");
         }
+    } else if (needs_origin(&bench.prepared)) {
+        kit_skip(kit, "it hands on the _origin of its input, which is no row of it");
     } else {
         for (size_t k = 0; k < outcome.n_origins; k++) {
             if (outcome.origins[k] >= 60) {

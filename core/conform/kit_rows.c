@@ -344,7 +344,7 @@ sluice_status kit_rows_make(struct kit_bench *bench, uint32_t port,
             continue;
         }
         out->types[k] = bench->schemas[port].fields[at].type;
-        status = bench->makers[port][at].by != NULL
+        status = bench->makers[port][at].by != NULL && spec->n > 0 /* of no rows they make none */
                      ? made(bench->makers[port][at], spec, &out->columns[k], err)
                      : generate(&making, bench->schemas[port].fields[at].name, out->types[k],
                                 &out->columns[k], err);
