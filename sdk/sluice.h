@@ -241,8 +241,8 @@ struct sluice_plan {
     sluice_status (*need_derived)(struct sluice_plan *, uint32_t port, const char *provider,
                                   const char *options, const char *source, int32_t *index,
                                   struct sluice_error *);
-    /* Metadata of a needed column (for example vocab_size of a tokens column), or NULL when it has none of that key. Borrowed until
-     * prepare returns. */
+    /* Metadata of a needed column (for example vocab_size of a tokens column), or NULL when it has none of that key. The key "" gives all
+     * of them as plan->add takes them, for stages that hand on whole rows. Borrowed until prepare returns. */
     const char *(*metadata)(struct sluice_plan *, uint32_t port, int32_t index, const char *key);
     /* Declares an output column: emit->batch() takes arrays with these columns in this order. Readers and transforms: the whole output
      * (input columns don't pass). Annotators: added columns, or replaced ones when the name exists. metadata: "key=value\nkey=value" or
@@ -259,6 +259,8 @@ struct sluice_plan {
      * {"file": its name, "begin": text, "entries": suffix of an output kind, "separator": text, "end": text}. It holds begin, then
      * the contents of the files of that kind in order of the shards, separated, then end; "@SUFFIX@" in an entry becomes the public name
      * of the file with that suffix beside it.
+     * A writer's note `names` is the suffix of an output kind as a JSON text: each file of that kind holds the public name of the file
+     * beside it, instead of part-NUMBER-KEY, and is itself left out of the snapshot.
      * A writer's note `append` is the number of the dataset's newest snapshot, whose files stay in the new one, before this run's: an index
      * that is carried on. */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
@@ -335,7 +337,8 @@ struct sluice_emit {
     /* Annotators: one struct array of batch->n rows with the added columns (row k belongs to the k-th selected row), once per process;
      * none when n is 0. Transforms and readers: any number of struct arrays of the declared columns, also in flush. Takes the array, also
      * when it fails; its release may run on any thread, and after close. It stays unchanged until then. A transform's column `_origin`
-     * (uint64 or list<uint64>) names the _row values each output row came from. */
+     * (uint64 or list<uint64>) names the _row values each output row came from; with the metadata exchange=1, those of _pos behind
+     * the first exchange that the rows went through. */
     sluice_status (*batch)(struct sluice_emit *, struct ArrowArray *);
     /* Readers: a record that can't be read: its decoded byte range [begin, end), a reason ([a-z0-9_]+, under 64 bytes) and a detail for
      * people (NULL = none). The host quarantines it. */

@@ -131,6 +131,14 @@ static json_t *stage_json(const struct phase *phase, const struct op *op)
     if (op->writes) {
         json_object_set_new(json, "dataset", look_string(op->dataset, strlen(op->dataset)));
     }
+    if (op->n_notes > 0) {
+        json_t *notes = json_object();
+        for (uint32_t k = 0; k < op->n_notes; k++) {
+            json_object_set_new(notes, op->notes[k].key,
+                                json_loads(op->notes[k].json, JSON_DECODE_ANY, NULL));
+        }
+        json_object_set_new(json, "notes", notes);
+    }
     return json;
 }
 
@@ -386,6 +394,25 @@ static void print_reader(const json_t *reader)
     }
 }
 
+/* What a stage notes for the manifest (the size of a filter, a tokenizer), a line each. */
+static void print_notes(const json_t *notes)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)notes, key, value)
+    {
+        char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(12));
+        struct buf safe = BUF_INIT;
+        if (text != NULL) {
+            look_excerpt(&safe, text, strlen(text), 160);
+            printf("          notes %s %s\n", key, buf_str(&safe));
+        }
+        buf_deinit(&safe);
+        free(text);
+    }
+}
+
 static void print_phase(const json_t *phase)
 {
     unsigned long long first = number(phase, "first_task");
@@ -441,6 +468,7 @@ static void print_phase(const json_t *phase)
             buf_deinit(&safe);
         }
         printf("%s\n", json_is_true(json_object_get(item, "isolated")) ? "  [isolated]" : "");
+        print_notes(json_object_get(item, "notes"));
     }
     json_array_foreach(json_object_get(phase, "stores"), i, item)
     {

@@ -360,8 +360,13 @@ static const char *scratch_dir(void *ctx, const char *stage)
     struct session *session = ctx;
     struct sluice_error err = ERROR_INIT;
 
-    (void)stage;
-    return disk_mkdirs(session->scratch, &err) == SLUICE_OK ? session->scratch : NULL;
+    if (disk_mkdirs(session->scratch, &err) == SLUICE_OK) {
+        return session->scratch;
+    }
+    if (session->options.log != NULL) { /* the stage learns that there is none, people why */
+        session->options.log(ctx, SLUICE_LOG_ERROR, stage, err.message);
+    }
+    return NULL;
 }
 
 /* ---- opening ---- */

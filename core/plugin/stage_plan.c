@@ -348,6 +348,10 @@ static const char *plan_metadata(struct sluice_plan *plan, uint32_t port, int32_
     if (need->field < 0) {
         return NULL;
     }
+    if (key[0] == '\0') {
+        text = recorder->inputs->schemas[port]->fields[need->field].metadata;
+        return text != NULL ? lend(recorder, copy_text(text)) : NULL;
+    }
     text = field_metadata(&recorder->inputs->schemas[port]->fields[need->field], key, &n);
     return text != NULL ? lend(recorder, str_copy(text, n)) : NULL;
 }

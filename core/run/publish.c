@@ -4,6 +4,7 @@
 
 #include "run/catalogue.h"
 #include "run/ledger.h"
+#include "run/names.h"
 #include "run/runInt.h"
 
 /* "KEY24-0001.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx) share the part's number. */
@@ -187,6 +188,8 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     for (uint32_t k = 0; status == SLUICE_OK && k < op->n_notes; k++) {
         if (strcmp(op->notes[k].key, "catalogue") == 0) {
             status = catalogue_add(op, op->notes[k].json, snapshot, err);
+        } else if (strcmp(op->notes[k].key, "names") == 0) {
+            status = names_apply(op, op->notes[k].json, snapshot, err);
         }
     }
     if (status == SLUICE_OK) {

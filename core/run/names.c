@@ -1,0 +1,108 @@
+/* Public names that a writer chooses: see names.h. */
+#include "run/names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "store/disk.h"
+#include "store/input.h"
+
+static bool ends_with(const char *text, const char *end)
+{
+    size_t n = strlen(text);
+    size_t m = strlen(end);
+
+    return n >= m && strcmp(text + n - m, end) == 0;
+}
+
+static sluice_status read_name(const struct op *op, const struct snapshot_shard *shard, char **out,
+                               struct sluice_error *err)
+{
+    char *path = snapshot_shard_path(op->dataset, shard);
+    void *text = NULL;
+    uint64_t n = 0;
+    sluice_status status =
+        path == NULL ? error_nomem(err, "a name") : input_read_all(path, &text, &n, err);
+
+    *out = NULL;
+    free(path);
+    if (status == SLUICE_OK) {
+        *out = str_copy(text, (size_t)n);
+        status = *out == NULL ? error_nomem(err, "a name") : SLUICE_OK;
+    }
+    free(text);
+    if (status == SLUICE_OK && (strlen(*out) != n || !disk_name_valid(*out))) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "stage '%s' can't call a file '%s': expected a name of at most 200 "
+                           "bytes, without / and not beginning with a dot",
+                           op->name, *out);
+        free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Gives the files beside shard k (public names with one stem) the name; takes it. */
+static sluice_status rename_beside(struct snapshot *snapshot, size_t k, char *name,
+                                   struct sluice_error *err)
+{
+    const char *own = snapshot->shards[k].name;
+    size_t stem = strcspn(own, ".");
+
+    for (size_t i = 0; i < snapshot->n_shards; i++) {
+        struct snapshot_shard *shard = &snapshot->shards[i];
+        if (i != k && strncmp(shard->name, own, stem) == 0 && shard->name[stem] == '.') {
+            char *copy = str_copy(name, strlen(name));
+            if (copy == NULL) {
+                free(name);
+                return error_nomem(err, "a name");
+            }
+            free(shard->name);
+            shard->name = copy;
+        }
+    }
+    free(name);
+    return SLUICE_OK;
+}
+
+static void remove_shard(struct snapshot *snapshot, size_t k)
+{
+    struct snapshot_shard *shard = &snapshot->shards[k];
+
+    free(shard->name);
+    free(shard->file);
+    json_decref(shard->measures);
+    snapshot->n_shards--;
+    memmove(shard, shard + 1, (snapshot->n_shards - k) * sizeof *shard);
+}
+
+sluice_status names_apply(const struct op *op, const char *note, struct snapshot *snapshot,
+                          struct sluice_error *err)
+{
+    json_t *json = json_loads(note, JSON_DECODE_ANY, NULL);
+    const char *suffix = json_string_value(json);
+    sluice_status status = SLUICE_OK;
+
+    if (suffix == NULL || suffix[0] != '.') {
+        json_decref(json);
+        return error_set(err, SLUICE_E_CONFIG,
+                         "stage '%s' notes names that are none; expected the suffix of an output "
+                         "kind, such as \".name\"",
+                         op->name);
+    }
+    for (size_t k = 0; status == SLUICE_OK && k < snapshot->n_shards;) {
+        char *name;
+        if (!ends_with(snapshot->shards[k].file, suffix)) {
+            k++;
+            continue;
+        }
+        status = read_name(op, &snapshot->shards[k], &name, err);
+        if (status == SLUICE_OK) {
+            status = rename_beside(snapshot, k, name, err);
+            remove_shard(snapshot, k);
+        }
+    }
+    json_decref(json);
+    return status;
+}
