@@ -764,6 +764,27 @@ static sluice_status build_stage(struct planner *planner, const struct node *nod
     return SLUICE_OK;
 }
 
+/* Ids of two tokenizers never mix: what one means by an id the other does not. */
+static sluice_status check_tokenizers(const struct node *node, const struct op *one,
+                                      const struct field *first, const struct op *two,
+                                      const struct field *second, struct sluice_error *err)
+{
+    size_t n_first;
+    size_t n_second;
+    const char *a = field_metadata(first, "tokenizer", &n_first);
+    const char *b = field_metadata(second, "tokenizer", &n_second);
+
+    if (a == NULL || b == NULL || (n_first == n_second && memcmp(a, b, n_first) == 0)) {
+        return SLUICE_OK;
+    }
+    return error_set(err, SLUICE_E_SCHEMA,
+                     "%s: the inputs of '%s' were made by two tokenizers: '%s' of '%s' has ids of "
+                     "the one with XXH3 %.*s, of '%s' of the one with XXH3 %.*s; tokenize both "
+                     "with one vocabulary, or write them to two datasets",
+                     node->where, node->name, first->name, one->name, (int)n_first, a, two->name,
+                     (int)n_second, b);
+}
+
 static sluice_status build_union(struct planner *planner, const struct node *node,
                                  struct phase *phase, struct sluice_error *err)
 {
@@ -809,6 +830,8 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
                 free(two);
                 return status;
             }
+            TRY(check_tokenizers(node, phase->ops[inputs[0]], field, phase->ops[inputs[i]],
+                                 &in->fields[slot], err));
             op->from[i * op->out.n + k] = slot;
         }
         TRY(planner_consume(phase, inputs[i], op->index, i, err));

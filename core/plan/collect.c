@@ -26,12 +26,25 @@ static bool passes_rows(const struct node *node)
     }
 }
 
-/* Nodes from x back to the fork, in order from the first to x. */
+/* A transform that works on the rows of a split as they come: what was dropped before it is known where it stands. */
+static bool makes_rows(const struct node *node)
+{
+    const struct sluice_stage *stage = node->kind == NODE_STAGE ? &node->entry->stage : NULL;
+    return stage != NULL && stage->role == SLUICE_ROLE_TRANSFORM && node->n_inputs == 1 &&
+           stage->mode != SLUICE_MODE_KEYED && stage->mode != SLUICE_MODE_GLOBAL;
+}
+
+/* Nodes from x back to the fork, in order from the first to x; x itself may be a transform, which drops nothing. */
 static uint32_t chain_of(const struct graph *graph, const struct node *x,
                          const struct node *chain[MAX_CHAIN])
 {
     uint32_t n = 0;
-    const struct node *node = x;
+    const struct node *node;
+
+    if (makes_rows(x) && !graph_is_fork(graph, x->inputs[0])) {
+        x = graph->nodes[x->inputs[0]];
+    }
+    node = x;
 
     while (n < MAX_CHAIN && passes_rows(node) && (node == x || !graph_is_fork(graph, node->id))) {
         chain[n++] = node;
