@@ -1,5 +1,4 @@
-/* Token ids back to bytes, for people who look at token rows: reads a `.tiktoken` file ("base64 rank" lines) or the vocabulary of a
- * byte-level tokenizer.json. Knows nothing of merges or patterns. Depends on base, store, jansson. */
+/* Token ids back to bytes, for people who look at token rows, with the engine that made them. Depends on cmd/tokenizer.h, base, store. */
 #ifndef SLUICE_CMD_DETOKEN_H
 #define SLUICE_CMD_DETOKEN_H
 
@@ -7,7 +6,7 @@
 
 struct detoken;
 
-/* SLUICE_E_CONFIG: the file is neither kind. Gives. */
+/* SLUICE_E_CONFIG: the file is no tokenizer, or there is no engine in this build. Gives. */
 sluice_status detoken_open(const char *path, struct detoken **out, struct sluice_error *) MUST_USE;
 void detoken_close(struct detoken *); /* NULL is fine */
 /* Bytes of a token (no UTF-8 by themselves where a token ends inside a character); NULL = no token has this id. Borrowed. */

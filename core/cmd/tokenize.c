@@ -17,7 +17,7 @@
 #include "store/input.h"
 
 static const struct arg_spec specs[] = {
-    { "--tokenizer", "FILE", "the vocabulary: a .tiktoken file or a tokenizer.json (needed)" },
+    { "--tokenizer", "FILE", "the vocabulary: .tiktoken, tokenizer.json or .model (needed)" },
     { "--jsonl", "FILE",
       "read lines of {\"text\": ...}, - for standard input; write lines of {\"ids\": [...]}" },
     { "--count", NULL, "write how many tokens there are, not which" },
@@ -458,7 +458,7 @@ static sluice_status parse_options(struct job *job, struct sluice_tokenizer_opti
     if (!is_given(job, "--tokenizer")) {
         return error_set(
             err, SLUICE_E_CONFIG,
-            "no tokenizer: give --tokenizer FILE, a .tiktoken file or a tokenizer.json");
+            "no tokenizer: give --tokenizer FILE: .tiktoken, tokenizer.json or .model");
     }
     if (raw != NULL && strcmp(raw, "u16") != 0 && strcmp(raw, "u32") != 0) {
         return error_set(err, SLUICE_E_CONFIG, "found --raw %s, expected u16 or u32", raw);
