@@ -99,6 +99,52 @@ static const struct op *gathered(const struct phase *phase, const struct lane *l
     return NULL;
 }
 
+static const struct phase *phase_of(const struct plan *plan, const struct op *op)
+{
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        if (op->index < plan->phases[p]->n_ops && plan->phases[p]->ops[op->index] == op) {
+            return plan->phases[p];
+        }
+    }
+    return NULL;
+}
+
+/* Whether the numbers in a transform's _origin are positions behind an exchange (metadata exchange=1), also of rows before other
+ * transforms. */
+static bool tells_positions(const struct op *maker)
+{
+    int32_t slot = schema_find(&maker->out, "_origin");
+    size_t n;
+
+    return slot >= 0 && field_metadata(&maker->out.fields[slot], "exchange", &n) != NULL;
+}
+
+/* Back from the last transform to the first whose rows the numbers name. *base becomes the phase whose tasks they name as well, that before
+ * the first exchange; or stays as it is. */
+static sluice_status first_maker(const struct plan *plan, const struct op *writer,
+                                 const struct op *maker, int32_t *base, struct sluice_error *err)
+{
+    for (;;) {
+        const struct phase *phase = phase_of(plan, maker);
+        const struct op *input = places_input(plan, &phase, maker);
+        const struct op *earlier = input == NULL ? NULL : places_made_by(plan, phase, input);
+        bool positions = tells_positions(maker) && input != NULL && input->kind == OP_LOAD;
+        if (positions) {
+            *base = (int32_t)input->edge->producer_phase;
+        }
+        if (earlier == NULL) {
+            return SLUICE_OK;
+        }
+        if (!positions || schema_find(&input->out, "_origin") < 0) {
+            return error_set(err, SLUICE_E_DATA,
+                             "the rows of '%s' go through more than one transform ('%s' is one); "
+                             "only the last one's origin is kept",
+                             writer->name, earlier->name);
+        }
+        maker = earlier;
+    }
+}
+
 sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
                             const struct op *writer, uint64_t number, struct place *place,
                             struct sluice_error *err)
@@ -109,32 +155,24 @@ sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
     const struct op *maker = input == NULL ? NULL : places_made_by(plan, phase, input);
     const struct lane *lane;
     uint32_t split = 0;
+    int32_t base = -1;
 
     memset(place, 0, sizeof *place);
     if (maker != NULL) {
-        const struct op *before;
-        if (input == NULL || schema_find(&input->out, "_origin") < 0) {
+        if (schema_find(&input->out, "_origin") < 0) {
             return error_set(err, SLUICE_E_DATA,
                              "the rows of '%s' are made by the transform '%s', which does not say "
                              "from which rows (it emits no _origin)",
                              writer->name, maker->name);
         }
-        for (uint32_t q = 0; q < plan->n_phases; q++) {
-            if (maker->index < plan->phases[q]->n_ops &&
-                plan->phases[q]->ops[maker->index] == maker) {
-                phase = plan->phases[q];
-            }
-        }
-        before = places_input(plan, &phase, maker);
-        maker = before == NULL ? NULL : places_made_by(plan, phase, before);
-        if (maker != NULL) {
-            return error_set(err, SLUICE_E_DATA,
-                             "the rows of '%s' go through more than one transform ('%s' is one); "
-                             "only the last one's origin is kept",
-                             writer->name, maker->name);
-        }
+        TRY(first_maker(plan, writer, maker, &base, err));
     }
-    lane = phase_lane(plan->phases[p], task, &split);
+    if (base >= 0) {
+        p = (uint32_t)base;
+        task = (uint32_t)(number >> POSITION_BITS);
+        number &= (UINT64_C(1) << POSITION_BITS) - 1;
+    }
+    lane = task < plan->phases[p]->n_tasks ? phase_lane(plan->phases[p], task, &split) : NULL;
     while (lane != NULL && lane->kind != LANE_SPLITS) {
         const struct op *load = gathered(plan->phases[p], lane);
         if (load == NULL || (number >> POSITION_BITS == 0 &&

@@ -268,6 +268,70 @@ static sluice_status pass_phase(struct way *way, struct marks *marks, struct slu
     return SLUICE_OK;
 }
 
+/* ---- behind an exchange ---- */
+
+struct behind {
+    struct marks *marks;
+    const struct place *place;
+};
+
+static sluice_status mark_behind(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                                 struct sluice_error *err)
+{
+    struct behind *behind = ctx;
+    struct marks *marks = behind->marks;
+    const struct phase *phase = marks->run->plan->phases[marks->phase];
+    const struct ArrowArray *list = &batch->columns[3]->array;
+    const int32_t *offsets = list->buffers[1];
+    const uint64_t *items = list->children[0]->buffers[1];
+    size_t n;
+    const char *name = runview_text(batch, 0, row, &n);
+
+    for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
+        if ((items[k] & ((UINT64_C(1) << 40) - 1)) != marks->row) {
+            continue; /* _pos is task << 40 | row */
+        }
+        for (uint32_t i = 0; i < phase->n_ops && marks->n_written < WRITTEN_MOST; i++) {
+            const struct op *op = phase->ops[i];
+            struct place place;
+            struct sluice_error why_not = ERROR_INIT;
+            if (strlen(op->name) == n && memcmp(op->name, name, n) == 0 &&
+                places_origin(marks->run, marks->phase, marks->task, op, items[k], &place,
+                              &why_not) == SLUICE_OK &&
+                place.lane == behind->place->lane && place.split == behind->place->split &&
+                place.row == behind->place->row) {
+                marks->written[marks->n_written++] =
+                    (struct written){ op, runview_u32(batch, 1, row), runview_u64(batch, 2, row) };
+                k = offsets[row + 1] - 1;
+                break;
+            }
+        }
+    }
+    *stop = marks->n_written >= WRITTEN_MOST;
+    (void)err;
+    return SLUICE_OK;
+}
+
+/* Rows that a shuffle moved to the tasks of another lane are found by what writers there say of their origin. */
+static sluice_status follow_behind(struct way *way, uint32_t p, struct sluice_error *err)
+{
+    const struct run *run = way->why->look.run;
+    const struct phase *phase = run->plan->phases[p];
+
+    for (uint32_t t = 0; t < phase->n_tasks; t++) {
+        struct marks marks = { .run = run, .phase = p, .task = t, .row = way->place->row };
+        struct behind behind = { &marks, way->place };
+        if (!run->tasks[p][t].done) {
+            continue;
+        }
+        TRY(runview_table(run, p, t, "trace", mark_behind, &behind, err));
+        for (uint32_t i = 0; marks.n_written > 0 && i < phase->n_ops; i++) {
+            TRY(written_event(way, &marks, phase->ops[i], err));
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status follow(struct way *way, struct sluice_error *err)
 {
     const struct run *run = way->why->look.run;
@@ -276,6 +340,7 @@ static sluice_status follow(struct way *way, struct sluice_error *err)
         struct marks marks = { .run = run, .phase = p, .row = way->place->row };
         sluice_status status = SLUICE_OK;
         if (!places_task(run->plan->phases[p], way->place->lane, way->place->split, &marks.task)) {
+            TRY(follow_behind(way, p, err));
             continue;
         }
         if (!run->tasks[p][marks.task].done) {
