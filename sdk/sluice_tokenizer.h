@@ -1,8 +1,8 @@
 /* sluice_tokenizer.h - the tokenizer of Sluice as a C library: libsluice-tokenizer.so.
  *
- * Text in, token ids out, equal to tiktoken and Hugging Face tokenizers, for .tiktoken files and
- * tokenizer.json files of the byte-level BPE family. What a file asks for and the engine does not do
- * is refused when it is loaded, by name.
+ * Text in, token ids out, equal to tiktoken, Hugging Face tokenizers and SentencePiece, for .tiktoken
+ * files, tokenizer.json files (BPE over bytes or characters, Unigram, WordPiece) and SentencePiece .model
+ * files. What a file asks for and the engine does not do is refused when it is loaded, by name.
  *
  *     struct sluice_error err = { .size = sizeof err };
  *     struct sluice_tokenizer *tokenizer;
@@ -72,7 +72,7 @@ SLUICE_TOKENIZER_API int32_t sluice_tokenizer_eos(const struct sluice_tokenizer 
 SLUICE_TOKENIZER_API int32_t sluice_tokenizer_bos(const struct sluice_tokenizer *tokenizer,
                                                   uint32_t *id);
 
-/* The bytes of a token, until the tokenizer is destroyed; no UTF-8 by themselves where a token ends
+/* The bytes of a token, a visible space U+2581 being a space, until the tokenizer is destroyed; no UTF-8 by themselves where a token ends
  * inside a character. SLUICE_E_DATA, without a message, for an id that no token has. */
 SLUICE_TOKENIZER_API int32_t sluice_tokenizer_token(const struct sluice_tokenizer *tokenizer,
                                                     uint32_t id, const char **bytes,

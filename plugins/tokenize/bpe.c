@@ -5,31 +5,45 @@
 #include <string.h>
 
 #include "bpe_error.h"
+#include "bpe_head.h"
 #include "bpe_int.h"
+#include "bpe_text.h"
 
-struct normalizer {
-    const struct nfc *nfc;
-    struct nfc_buffer buffer;
+struct content {
+    const struct bpe *bpe;
+    struct text_scratch scratch;
 };
 
 static int32_t normalize_content(void *context, const uint8_t *text, size_t len,
                                  const uint8_t **out, size_t *out_len, struct sluice_error *err)
 {
-    struct normalizer *n = context;
-    return nfc_normalize(n->nfc, text, len, &n->buffer, out, out_len, err);
+    struct content *c = context;
+    *out = text;
+    *out_len = len;
+    return text_normalize(c->bpe, &c->scratch, 0, out, out_len, err);
+}
+
+static int32_t build(struct bpe *bpe, struct sluice_error *err)
+{
+    int32_t status;
+    if (bpe->vocab.model == VOCAB_MODEL_BYTES) {
+        return merges_init(&bpe->merges, &bpe->vocab, err);
+    }
+    status = bpe->vocab.model == VOCAB_MODEL_CHARS ? charbpe_init(&bpe->chars, &bpe->vocab, err)
+                                                   : SLUICE_OK;
+    return status == SLUICE_OK ? merges_init_model(&bpe->merges, bpe, err) : status;
 }
 
 static int32_t load(struct bpe *bpe, const void *data, size_t size,
                     const struct bpe_options *options, struct sluice_error *err)
 {
-    struct normalizer normalizer;
+    struct content content;
     int32_t status = pretoken_init(&bpe->pretoken, err);
-    memset(&normalizer, 0, sizeof(normalizer));
     if (status == SLUICE_OK) {
         status = vocab_load(&bpe->vocab, &bpe->pretoken, data, size, options, err);
     }
     if (status == SLUICE_OK) {
-        status = merges_init(&bpe->merges, &bpe->vocab, err);
+        status = build(bpe, err);
     }
     if (status == SLUICE_OK && bpe->vocab.nfc) {
         status = nfc_init(&bpe->nfc, err);
@@ -37,10 +51,15 @@ static int32_t load(struct bpe *bpe, const void *data, size_t size,
     if (status != SLUICE_OK) {
         return status;
     }
-    normalizer.nfc = &bpe->nfc;
+    memset(&content, 0, sizeof(content));
+    content.bpe = bpe;
+    status = text_scratch_init(bpe, &content.scratch, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
     status = added_init(&bpe->added, &bpe->vocab, options->specials == BPE_SPECIALS_ORDINARY,
-                        bpe->vocab.nfc ? normalize_content : NULL, &normalizer, err);
-    free(normalizer.buffer.bytes);
+                        text_has_normalizer(&bpe->vocab) ? normalize_content : NULL, &content, err);
+    text_scratch_deinit(&content.scratch);
     bpe->specials = options->specials;
     bpe->size = bpe->vocab.n_tokens;
     if (bpe->vocab.n_added > 0 && bpe->vocab.added[bpe->vocab.n_added - 1].id >= bpe->size) {
@@ -74,6 +93,7 @@ void bpe_destroy(struct bpe *bpe)
         added_deinit(&bpe->added);
         nfc_deinit(&bpe->nfc);
         merges_deinit(&bpe->merges);
+        charbpe_deinit(&bpe->chars);
         vocab_deinit(&bpe->vocab);
         pretoken_deinit(&bpe->pretoken);
         free(bpe);
@@ -166,6 +186,11 @@ int32_t bpe_decode_token(const struct bpe *bpe, uint32_t id, const char **bytes,
     if (id >= bpe->vocab.n_tokens || bpe->vocab.tokens[id].kind == VOCAB_ABSENT) {
         return SLUICE_E_DATA;
     }
+    if (bpe->vocab.decoded && bpe->vocab.decoded[id].changed) {
+        *bytes = (const char *)bpe->vocab.bytes + bpe->vocab.decoded[id].at;
+        *len = bpe->vocab.decoded[id].len;
+        return SLUICE_OK;
+    }
     *bytes = (const char *)bpe->vocab.bytes + bpe->vocab.tokens[id].at;
     *len = bpe->vocab.tokens[id].len;
     return SLUICE_OK;
@@ -173,17 +198,24 @@ int32_t bpe_decode_token(const struct bpe *bpe, uint32_t id, const char **bytes,
 
 size_t bpe_memory(const struct bpe *bpe)
 {
-    return sizeof(*bpe) + bpe->merges.bytes + bpe->vocab.cap_bytes +
+    return sizeof(*bpe) + bpe->merges.bytes + bpe->chars.bytes + bpe->vocab.cap_bytes +
            bpe->vocab.cap_tokens * sizeof(struct vocab_token) +
            bpe->vocab.n_merges * sizeof(struct vocab_merge) + bpe->pretoken.unicode.n_blocks * 512 +
-           (bpe->vocab.nfc ? 0x110000 / 8 : 0);
+           (bpe->vocab.nfc ? 0x110000 / 8 : 0) + text_memory(&bpe->vocab);
 }
 
 size_t bpe_encode_bound(const struct bpe *bpe, size_t len)
 {
-    size_t factor = (bpe->vocab.nfc ? 3u : 1u) + (bpe->vocab.prefix_space ? 1u : 0u);
+    const struct vocab *v = &bpe->vocab;
+    const int front = v->prefix_space || v->meta_front || v->meta_prepend != VOCAB_PREPEND_NEVER;
+    const int parts = bpe->added.pass[0].active || bpe->added.pass[1].active;
+    if (v->model == VOCAB_MODEL_BYTES ? v->normalizer != NULL : text_is_general(v)) {
+        return text_bound(bpe, len, parts);
+    }
+    /* each part between added tokens may get a space in front, and has a byte itself */
+    size_t factor = (v->nfc ? 3u : 1u) + (front && parts ? 1u : 0u);
     if (len > (SIZE_MAX - 1) / factor) {
         return SIZE_MAX;
     }
-    return len * factor + (bpe->vocab.prefix_space ? 1u : 0u);
+    return len * factor + (front ? 1u : 0u);
 }

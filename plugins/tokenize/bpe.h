@@ -1,5 +1,5 @@
-/* bpe.h — byte-level byte-pair encoding: text in, token ids out, equal to tiktoken and Hugging Face
- * tokenizers.
+/* bpe.h — text in, token ids out, equal to tiktoken, Hugging Face tokenizers and SentencePiece: byte
+ * pairs over bytes and over characters, Unigram, WordPiece.
  *
  * Owns: `struct bpe` (an immutable vocabulary with its merge tables, pre-tokenizer, normalizer and
  * special tokens) and `struct bpe_worker` (scratch and a piece cache of one thread).
@@ -8,7 +8,8 @@
  * Promises: ids are a function of (file, options, text) alone: never of the cache, the thread,
  * earlier texts, the locale or the Unicode version of a linked library. Whatever a file asks for
  * and this engine does not do is refused at load, by name. Time is O(n log n) in the length of the
- * text for any text under the patterns that have a hand-written scanner.
+ * text for any text under the patterns that have a hand-written scanner, and under files over
+ * characters without a regular expression.
  *
  * Unicode: character classes are those of Unicode 16.0 (tiktoken's regex-syntax and tokenizers'
  * Oniguruma); NFC follows Unicode 9.0 as tokenizers' normalizer does: characters assigned later
@@ -56,10 +57,10 @@ struct bpe_options {
 };
 
 /* Loads a vocabulary from `size` bytes at `data` (borrowed for the call). The kind is known by
- * content: a `.tiktoken` file ("base64 rank" lines) or a Hugging Face tokenizer.json of the
- * byte-level BPE family.
+ * content: a `.tiktoken` file ("base64 rank" lines), a Hugging Face tokenizer.json (models BPE, Unigram
+ * and WordPiece; not truncation, padding, dropout) or a SentencePiece .model (Unigram, BPE, char).
  * Gives *out, to be destroyed by bpe_destroy; thread-safe to share once loaded.
- * Errors: SLUICE_E_CONFIG (not one of the two kinds, a feature this engine lacks, an unknown
+ * Errors: SLUICE_E_CONFIG (not one of these kinds, a feature this engine lacks, an unknown
  * .tiktoken without a pattern), SLUICE_E_NOMEM. */
 int32_t bpe_load(const void *data, size_t size, const struct bpe_options *options, struct bpe **out,
                  struct sluice_error *err);
@@ -82,14 +83,16 @@ int32_t bpe_special_at(const struct bpe *bpe, size_t n, const char **content, ui
 
 /* The special token that ends (begins) a document, when the known vocabulary or the file's
  * post-processor says so, or when the vocabulary holds exactly the customary one (`<|endoftext|>`,
- * `<|end_of_text|>`, `<｜end▁of▁sentence｜>`, `</s>`; for the beginning `<|begin_of_text|>`,
- * `<｜begin▁of▁sentence｜>`, `<s>`, `<|startoftext|>`). SLUICE_E_CONFIG when nothing says so.
+ * `<|end_of_text|>`, `<｜end▁of▁sentence｜>`, `</s>`, `<eos>`; for the beginning `<|begin_of_text|>`,
+ * `<｜begin▁of▁sentence｜>`, `<s>`, `<bos>`, `<|startoftext|>`). SLUICE_E_CONFIG when nothing says so.
  * *content (may be NULL) lives as long as `bpe`. */
 int32_t bpe_eos(const struct bpe *bpe, uint32_t *id, const char **content);
 int32_t bpe_bos(const struct bpe *bpe, uint32_t *id, const char **content);
 
-/* The bytes that token `id` stands for (a special token: its content). *bytes lives as long as
- * `bpe`, is not terminated, and is not UTF-8 by itself where a token ends inside a character.
+/* The bytes that token `id` stands for (a special token: its content; a visible space U+2581 is a
+ * space, `<0x0A>` a newline, WordPiece's `##ing` is `ing`). *bytes lives as long as `bpe`, is not
+ * terminated, and is not UTF-8 by itself where a token ends inside a character. The bytes of all the
+ * ids of a text make the text as the file normalizes it, with the space that it puts in front.
  * SLUICE_E_DATA for an id with no token; no message. */
 int32_t bpe_decode_token(const struct bpe *bpe, uint32_t id, const char **bytes, size_t *len);
 
@@ -105,8 +108,9 @@ int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes, struct bpe_
 void bpe_worker_destroy(struct bpe_worker *worker);
 
 /* The number of ids that any text of `len` bytes needs at most: len, except where the file
- * normalizes to NFC (3 * len: a 4-byte character may become 12 bytes) or puts a space in front (+ 1
- * for each part between added tokens). SIZE_MAX when it does not fit. */
+ * normalizes to NFC (3 * len: a 4-byte character may become 12 bytes) or otherwise (what that can make
+ * of the text), or puts a space in front (+ 1 for each part between added tokens). SIZE_MAX when it
+ * does not fit. */
 size_t bpe_encode_bound(const struct bpe *bpe, size_t len);
 
 /* Encodes `len` bytes of valid UTF-8 at `text` (need not be terminated; NULL when len is 0) into
@@ -125,14 +129,16 @@ int32_t bpe_encode16(struct bpe_worker *worker, const char *text, size_t len, ui
 
 /* The same, and offsets[k]: the byte of the text where token k begins (cap places). Token k ends
  * where token k + 1 begins, or where white space that an added token swallowed does. SLUICE_E_DATA as
- * well when normalization changes the text. */
+ * well when normalization changes the text, and where the file's rules or its unknown characters leave
+ * tokens without places. */
 int32_t bpe_encode_offsets(struct bpe_worker *worker, const char *text, size_t len, uint32_t *out,
                            uint64_t *offsets, size_t cap, size_t *n, struct sluice_error *err);
 
 /* Encodes as much of the text as `cap` ids hold: *used bytes, of which the ids are those that
  * bpe_encode of the whole would begin with; call again with what is left. So a text of any length
  * needs no more memory than `cap` ids. `len` must be all that is left of the text. Where the file's
- * rules look back (added tokens, normalization, several splits) the text is taken as one, and `cap`
+ * rules look back (added tokens, normalization, a space in front, several splits) the text is taken as
+ * one, and `cap`
  * must be bpe_encode_bound; it must hold the longest piece in any case. */
 int32_t bpe_encode_some(struct bpe_worker *worker, const char *text, size_t len, uint32_t *out,
                         size_t cap, size_t *n, size_t *used, struct sluice_error *err);

@@ -38,7 +38,7 @@ int32_t added_init(struct added *added, const struct vocab *vocab, int keep_spec
             if (token->normalized != k) {
                 continue;
             }
-            if (copies) {
+            if (copies && !token->as_is) {
                 status = normalize(context, content, len, &content, &len, err);
                 if (status != SLUICE_OK) {
                     break;

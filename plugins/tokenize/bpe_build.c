@@ -6,6 +6,7 @@
 #include <xxhash.h>
 
 #include "bpe_error.h"
+#include "bpe_head.h"
 #include "bpe_merge.h"
 #include "pretoken_unicode.h"
 
@@ -26,36 +27,6 @@ struct builder {
     uint32_t *rank;      /* id to the rank of that pair, MERGE_NONE when merging does not give it */
     uint32_t *number;    /* id to number */
 };
-
-static void *table(struct merges *m, size_t n, size_t size, int fill)
-{
-    void *memory = n <= SIZE_MAX / size ? malloc(n * size) : NULL;
-    if (memory) {
-        memset(memory, fill, n * size);
-        m->bytes += n * size;
-    }
-    return memory;
-}
-
-/* The power of two at or above 2 * n, at least 16. */
-static size_t room_for(size_t n)
-{
-    size_t cap = 16;
-    while (cap < 2 * n) {
-        cap *= 2;
-    }
-    return cap;
-}
-
-static unsigned shift_for(size_t cap)
-{
-    unsigned shift = 64;
-    while (cap > 1) {
-        cap /= 2;
-        shift--;
-    }
-    return shift;
-}
 
 static size_t pair_slot(const struct builder *b, uint64_t key)
 {
@@ -85,7 +56,7 @@ static int32_t index_all(struct builder *b, struct sluice_error *err)
 {
     const struct vocab *v = b->vocab;
     uint32_t id;
-    size_t cap = room_for(v->n_tokens);
+    size_t cap = merges_room(v->n_tokens);
     b->all_ids = malloc(cap * sizeof(*b->all_ids));
     if (!b->all_ids) {
         return bpe_fail_memory(err, "a vocabulary's tables");
@@ -114,7 +85,7 @@ static int32_t index_all(struct builder *b, struct sluice_error *err)
 static int32_t index_pairs(struct builder *b, struct sluice_error *err)
 {
     const struct vocab *v = b->vocab;
-    size_t cap = room_for(v->n_merges), i;
+    size_t cap = merges_room(v->n_merges), i;
     b->pairs = malloc(cap * sizeof(*b->pairs));
     if (!b->pairs) {
         return bpe_fail_memory(err, "a vocabulary's tables");
@@ -219,7 +190,6 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
     struct merges *m = b->out;
     struct ranked *order = malloc(((size_t)v->n_tokens + 1) * sizeof(*order));
     uint32_t id, n = 0, i;
-    size_t cap;
     if (!order) {
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
@@ -232,21 +202,16 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
     }
     qsort(order, n, sizeof(*order), ranked_order);
     m->n = n + 256;
-    cap = room_for(n);
-    m->out_id = table(m, m->n, sizeof(*m->out_id), 0);
-    m->split = table(m, m->n, sizeof(*m->split), 0);
-    m->len = table(m, m->n, sizeof(*m->len), 0);
-    m->prefix = table(m, m->n, sizeof(*m->prefix), 0xFF);
-    m->byte_pair = table(m, 65536, sizeof(*m->byte_pair), 0xFF);
-    m->pairs = table(m, cap, sizeof(*m->pairs), 0);
-    m->pair_filter = table(m, (1u << FILTER_BITS) / 64, sizeof(*m->pair_filter), 0);
-    if (!m->out_id || !m->split || !m->len || !m->prefix || !m->byte_pair || !m->pairs ||
-        !m->pair_filter) {
+    m->out_id = merges_table(m, m->n, sizeof(*m->out_id), 0);
+    m->split = merges_table(m, m->n, sizeof(*m->split), 0);
+    m->len = merges_table(m, m->n, sizeof(*m->len), 0);
+    m->prefix = merges_table(m, m->n, sizeof(*m->prefix), 0xFF);
+    m->byte_pair = merges_table(m, 65536, sizeof(*m->byte_pair), 0xFF);
+    if (!m->out_id || !m->split || !m->len || !m->prefix || !m->byte_pair ||
+        merge_pairs_init(m, n) != 0) {
         free(order);
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
-    m->pair_mask = cap - 1;
-    m->pair_shift = shift_for(cap);
     for (i = 0; i < 256; i++) {
         b->number[v->byte_id[i]] = i;
         m->out_id[i] = v->byte_id[i];
@@ -258,8 +223,6 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
     }
     for (i = 256; i < m->n; i++) {
         uint32_t a, c;
-        uint64_t key;
-        size_t at;
         id = order[i - 256].id;
         a = b->number
                 [b->from[id]
@@ -272,15 +235,7 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
         if (a < 256 && c < 256) {
             m->byte_pair[(size_t)a << 8 | c] = i;
         }
-        key = (uint64_t)a << 21 | c;
-        at = (size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> m->pair_shift);
-        while (m->pairs[at] != 0) {
-            at = (at + 1) & m->pair_mask;
-        }
-        m->pairs[at] = key << 21 | i;
-        key *= UINT64_C(0x9E3779B97F4A7C15);
-        m->pair_filter[key >> (64 - FILTER_BITS + 6)] |= UINT64_C(1)
-                                                         << (key >> (64 - FILTER_BITS) & 63);
+        merge_pairs_put(m, a, c, i);
     }
     free(order);
     return SLUICE_OK;
@@ -333,7 +288,7 @@ static int32_t build_odd(struct builder *b, struct sluice_error *err)
         return SLUICE_OK;
     }
     strings = malloc(n * sizeof(*strings));
-    m->odd_pairs = table(m, 65536 / 8, 1, 0);
+    m->odd_pairs = merges_table(m, 65536 / 8, 1, 0);
     if (!strings || !m->odd_pairs) {
         free(strings);
         return bpe_fail_memory(err, "a vocabulary's tables");
@@ -351,14 +306,6 @@ static int32_t build_odd(struct builder *b, struct sluice_error *err)
     failed = trie_init(&m->odd, strings, n);
     free(strings);
     return failed ? bpe_fail_memory(err, "a vocabulary's tables") : SLUICE_OK;
-}
-
-static struct piece_key key_of_token(const struct vocab *v, const struct vocab_token *token)
-{
-    struct piece_key key = { 0, 0 };
-    memcpy(&key, v->bytes + token->at, token->len); /* the struct is the 16 bytes in order */
-    key.high |= (uint64_t)token->len << 56;
-    return key;
 }
 
 /* The highest number among the merges that make token i; 0 for a byte. */
@@ -396,8 +343,8 @@ static int32_t index_chars(struct builder *b, struct sluice_error *err)
 {
     const struct vocab *v = b->vocab;
     struct merges *m = b->out;
-    m->chars = table(m, 65536, sizeof(*m->chars), 0);
-    m->border = table(m, 65536, sizeof(*m->border), 0xFF);
+    m->chars = merges_table(m, 65536, sizeof(*m->chars), 0);
+    m->border = merges_table(m, 65536, sizeof(*m->border), 0xFF);
     if (!m->chars || !m->border) {
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
@@ -429,110 +376,25 @@ static int32_t index_chars(struct builder *b, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-/* Whether a piece with the token's bytes is this token. */
-static int is_whole(const struct builder *b, uint32_t id)
+/* What a piece with the bytes of token `id` becomes; see merges_index_pieces. */
+static size_t become(void *context, uint32_t id, uint32_t *out)
 {
-    return b->vocab->whole_piece || b->vocab->tokens[id].len == 1 || b->rank[id] != MERGE_NONE;
-}
-
-/* Puts a token's string into the head, with what it becomes. 0 when its set is full. */
-static int put_head(struct builder *b, uint32_t id)
-{
-    const struct vocab *v = b->vocab;
-    const struct vocab_token *token = &v->tokens[id];
-    struct merges *m = b->out;
-    struct piece_entry entry = { .key = key_of_token(v, token) };
-    struct piece_entry *set = &m->head[2 * (size_t)(piece_hash(entry.key) >> m->head_shift)];
+    const struct builder *b = context;
+    const struct vocab_token *token = &b->vocab->tokens[id];
+    uint32_t numbers[MERGE_SHORT];
     size_t n = 1, i;
-    entry.ids[0] = id;
-    if (!is_whole(b, id)) {
-        uint32_t numbers[MERGE_SHORT];
-        n = merge_short(m, v->bytes + token->at, token->len, numbers);
-        for (i = 0; i < n && i < PIECE_IDS; i++) {
-            entry.ids[i] = m->out_id[numbers[i]];
-        }
+    out[0] = id;
+    if (b->vocab->whole_piece || token->len == 1 || b->rank[id] != MERGE_NONE) {
+        return n;
     }
-    if (n > PIECE_IDS) {
-        return 1; /* merged when it is met */
+    if (token->len > PIECE_SHORT) {
+        return 0; /* merged when it is met */
     }
-    entry.ids[0] |= (uint32_t)n << PIECE_COUNT_SHIFT;
-    set += set[0].key.high != 0;
-    if (set->key.high != 0) {
-        return 0;
+    n = merge_short(b->out, b->vocab->bytes + token->at, token->len, numbers);
+    for (i = 0; i < n; i++) {
+        out[i] = b->out->out_id[numbers[i]];
     }
-    *set = entry;
-    return 1;
-}
-
-static void put_long(struct merges *m, const struct vocab *v, uint32_t id)
-{
-    const struct vocab_token *token = &v->tokens[id];
-    size_t at = (size_t)XXH3_64bits(v->bytes + token->at, token->len) & m->long_mask;
-    while (m->long_ids[at] != MERGE_NONE) {
-        at = (at + 1) & m->long_mask;
-    }
-    m->long_ids[at] = id;
-    m->long_most = token->len > m->long_most ? token->len : m->long_most;
-}
-
-/* The tables of pieces that are one token, and the head. Ids go in rising: the frequent first. */
-static int32_t index_pieces(struct builder *b, struct sluice_error *err)
-{
-    const struct vocab *v = b->vocab;
-    struct merges *m = b->out;
-    size_t n_short = 0, n_long = 0, n_left = 0, cap, at;
-    uint32_t id, *left;
-    for (id = 0; id < v->n_tokens; id++) {
-        if (v->tokens[id].kind == VOCAB_BYTES) {
-            n_short += v->tokens[id].len <= PIECE_SHORT;
-            n_long += v->tokens[id].len > PIECE_SHORT;
-        }
-    }
-    cap = room_for(n_short);
-    m->head = cache_memory(cap * sizeof(*m->head));
-    m->head_shift = shift_for(cap / 2);
-    m->bytes += cap * sizeof(*m->head);
-    cap = room_for(n_long);
-    m->long_ids = table(m, cap, sizeof(*m->long_ids), 0xFF);
-    m->long_mask = cap - 1;
-    left = malloc((n_short + 1) * sizeof(*left));
-    if (!m->head || !m->long_ids || !left) {
-        free(left);
-        return bpe_fail_memory(err, "a vocabulary's tables");
-    }
-    for (id = 0; id < v->n_tokens; id++) {
-        if (v->tokens[id].kind != VOCAB_BYTES) {
-            continue;
-        }
-        if (v->tokens[id].len > PIECE_SHORT) {
-            if (is_whole(b, id)) {
-                put_long(m, v, id);
-            }
-        } else if (!put_head(b, id) && is_whole(b, id)) {
-            left[n_left++] = id;
-        }
-    }
-    cap = room_for(n_left);
-    m->short_keys = table(m, cap, sizeof(*m->short_keys), 0);
-    m->short_ids = table(m, cap, sizeof(*m->short_ids), 0);
-    if (!m->short_keys || !m->short_ids) {
-        free(left);
-        return bpe_fail_memory(err, "a vocabulary's tables");
-    }
-    m->short_mask = cap - 1;
-    m->short_shift = shift_for(cap);
-    while (n_left > 0) {
-        struct piece_key key;
-        id = left[--n_left];
-        key = key_of_token(v, &v->tokens[id]);
-        for (at = (size_t)(piece_hash(key) >> m->short_shift); m->short_keys[at].high;
-             at = (at + 1) & m->short_mask) {
-        }
-        m->short_keys[at] = key;
-        m->short_ids[at] = id;
-    }
-    free(left);
-    return SLUICE_OK;
+    return n;
 }
 
 int32_t merges_init(struct merges *m, const struct vocab *v, struct sluice_error *err)
@@ -573,8 +435,11 @@ int32_t merges_init(struct merges *m, const struct vocab *v, struct sluice_error
     if (status == SLUICE_OK) {
         status = index_chars(&b, err);
     }
+    if (status == SLUICE_OK && merge_parts_init(m, v) != 0) {
+        status = bpe_fail_memory(err, "a vocabulary's tables");
+    }
     if (status == SLUICE_OK) {
-        status = index_pieces(&b, err);
+        status = merges_index_pieces(m, v, become, &b, err);
     }
 out:
     free(b.from);
@@ -593,7 +458,7 @@ void merges_deinit(struct merges *m)
     free(m->prefix);
     free(m->byte_pair);
     free(m->pairs);
-    free(m->pair_filter);
+    free(m->joined);
     free(m->chars);
     free(m->border);
     trie_deinit(&m->trie);

@@ -119,7 +119,14 @@ static void grow(struct cache *cache)
 void cache_put(struct cache *cache, struct piece_key key, const uint32_t *ids, size_t n)
 {
     struct piece_entry entry = { .key = key };
-    if (cache->used * 2 > cache->size && cache->size < cache->most) {
+    const struct piece_entry *set = cache_set(cache, piece_hash(key));
+    if (piece_is(set, key) || piece_is(set + 1, key) || piece_is(set + 2, key) ||
+        piece_is(set + 3, key)) {
+        return; /* met twice in one pass */
+    }
+    if (cache->size < cache->most &&
+        (cache->used * 2 > cache->size ||
+         (set[CACHE_WAYS - 1].key.high != 0 && cache->used * 4 > cache->size))) {
         grow(cache);
     }
     memcpy(entry.ids, ids, n * sizeof(*ids));

@@ -13,6 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 /* The longest piece that is one 16-byte key. */
 #define PIECE_SHORT 15u
@@ -29,7 +32,8 @@ struct piece_key {
     uint64_t low, high; /* the bytes, zero behind them; the length in the top byte */
 };
 
-/* ids[0] holds their number (1 to 4) in its top bits; an empty entry's key is 0. */
+/* ids[0] holds their number (1 to 4) in its top bits; 0 there: they are more and stand in a long
+ * entry. An empty entry's key is 0. */
 struct piece_entry {
     struct piece_key key;
     uint32_t ids[PIECE_IDS];
@@ -61,8 +65,8 @@ void cache_deinit(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 size_t cache_bound_bytes(const struct cache *cache);
 
-/* Remembers n ids (n <= PIECE_IDS, n <= LONG_IDS) of a piece that is not in the cache. Pointers into
- * the cache end. */
+/* Remembers n ids (n <= PIECE_IDS, 0 for more; n <= LONG_IDS) of a piece. Pointers into the cache
+ * end. */
 void cache_put(struct cache *cache, struct piece_key key, const uint32_t *ids, size_t n);
 void cache_put_long(struct cache *cache, const uint8_t *p, size_t len, const uint32_t *ids,
                     size_t n);
@@ -71,17 +75,15 @@ void cache_put_long(struct cache *cache, const uint8_t *p, size_t len, const uin
  * without memory. */
 void *cache_memory(size_t bytes);
 
-static inline uint64_t piece_hash(struct piece_key key)
-{
-    uint64_t h = key.low * UINT64_C(0x9E3779B97F4A7C15) ^ key.high * UINT64_C(0xC2B2AE3D27D4EB4F);
-    h ^= h >> 29;
-    return h * UINT64_C(0xBF58476D1CE4E5B9);
-}
-
 static inline uint64_t mix64(uint64_t a, uint64_t b)
 {
     unsigned __int128 product = (unsigned __int128)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t piece_hash(struct piece_key key)
+{
+    return mix64(key.low ^ UINT64_C(0x9E3779B97F4A7C15), key.high ^ UINT64_C(0x42B2AE3D27D4EB4F));
 }
 
 static inline uint64_t word_at(const uint8_t *p)
@@ -120,9 +122,16 @@ static inline struct long_entry *cache_long_set(const struct cache *cache, uint6
     return &cache->longs[CACHE_WAYS * (size_t)(hash >> cache->long_shift)];
 }
 
-static inline int piece_is(const struct piece_entry *entry, struct piece_key key)
+/* 1 or 0, without a branch. */
+static inline unsigned piece_is(const struct piece_entry *entry, struct piece_key key)
 {
+#if defined(__SSE2__)
+    const __m128i want = _mm_set_epi64x((long long)key.high, (long long)key.low);
+    const __m128i have = _mm_load_si128((const __m128i *)(const void *)&entry->key);
+    return ((unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(have, want)) + 1) >> 16;
+#else
     return ((entry->key.low ^ key.low) | (entry->key.high ^ key.high)) == 0;
+#endif
 }
 
 /* The entry of a key, of a longer piece; NULL when it is not there. */

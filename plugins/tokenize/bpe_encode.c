@@ -6,6 +6,7 @@
 
 #include "bpe.h"
 #include "bpe_error.h"
+#include "bpe_text.h"
 #include "bpe_worker.h"
 
 #define CACHE_DEFAULT ((size_t)32 << 20)
@@ -21,13 +22,15 @@ int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes_most, struct
     }
     w->bpe = bpe;
     w->memo = calloc(MERGE_MEMO, sizeof(*w->memo));
-    w->recent = cache_memory(2 * RECENT_SETS * sizeof(*w->recent));
     if (cache_init(&w->cache, cache_bytes_most ? cache_bytes_most : CACHE_DEFAULT) != 0 ||
-        !w->memo || !w->recent) {
+        !w->memo) {
         bpe_worker_destroy(w);
         return bpe_fail_memory(err, "a tokenizer's cache");
     }
     status = pretoken_worker_create(&bpe->pretoken, &w->pretoken, err);
+    if (status == SLUICE_OK) {
+        status = text_scratch_init(bpe, &w->of_text, err);
+    }
     if (status != SLUICE_OK) {
         bpe_worker_destroy(w);
         return status;
@@ -41,11 +44,10 @@ void bpe_worker_destroy(struct bpe_worker *w)
     if (w) {
         pretoken_worker_destroy(w->pretoken);
         cache_deinit(&w->cache);
-        free(w->recent);
         free(w->memo);
         free(w->scratch);
-        free(w->normalized.bytes);
         free(w->prefixed.bytes);
+        text_scratch_deinit(&w->of_text);
         free(w);
     }
 }
@@ -55,10 +57,10 @@ void bpe_worker_counts(const struct bpe_worker *w, struct bpe_counts *out)
     out->pieces = w->pieces;
     out->head_hits = w->head_hits;
     out->tail_hits = w->tail_hits;
-    out->cache_bytes = cache_bytes(&w->cache) + 2 * RECENT_SETS * sizeof(*w->recent);
-    out->cache_bytes_most = cache_bound_bytes(&w->cache) + 2 * RECENT_SETS * sizeof(*w->recent);
-    out->scratch_bytes =
-        w->scratch_cap + w->normalized.cap + w->prefixed.cap + MERGE_MEMO * sizeof(*w->memo);
+    out->cache_bytes = cache_bytes(&w->cache);
+    out->cache_bytes_most = cache_bound_bytes(&w->cache);
+    out->scratch_bytes = w->scratch_cap + w->prefixed.cap + w->of_text.normalized.cap +
+                         w->of_text.prefixed.cap + MERGE_MEMO * sizeof(*w->memo);
 }
 
 /* Notes where the bytes of the ids from `from` on begin: the tokens of a part stand side by side.
@@ -82,6 +84,9 @@ static int32_t encode_plain(struct bpe_worker *w, const uint8_t *text, size_t le
     int32_t status;
     if (len == 0) {
         return SLUICE_OK;
+    }
+    if (w->bpe->vocab.model != VOCAB_MODEL_BYTES) {
+        return text_encode_chars(w, text, len, err);
     }
     if (w->bpe->vocab.prefix_space && text[0] != ' ') {
         struct nfc_buffer *b = &w->prefixed;
@@ -124,15 +129,9 @@ static int32_t encode_part(struct bpe_worker *w, int k, const uint8_t *text, siz
         if (floor < end) {
             const uint8_t *part = text + floor;
             size_t n = end - floor;
-            if (k == 0 && bpe->vocab.nfc) {
-                const uint8_t *given = part;
-                status = nfc_normalize(&bpe->nfc, part, n, &w->normalized, &part, &n, err);
-                if (status == SLUICE_OK && w->offsets && part != given) {
-                    return bpe_fail(err, SLUICE_E_DATA,
-                                    "the text is not in Unicode normalization form C and the "
-                                    "tokenizer changes it, so its tokens have no places in it; "
-                                    "normalize it first, or do without offsets");
-                }
+            w->of_text.first = floor == 0 && (k == 0 || w->of_text.first);
+            if (k == 0 && text_is_rewritten(bpe)) {
+                status = text_normalize_part(w, &part, &n, err);
             }
             if (status == SLUICE_OK) {
                 status = k == 0 ? encode_part(w, 1, part, n, err) : encode_plain(w, part, n, err);
@@ -153,7 +152,8 @@ static int32_t encode_part(struct bpe_worker *w, int k, const uint8_t *text, siz
         }
         status = bpe_put_ids(w, &match.token->id, 1, err);
         if (status == SLUICE_OK && w->offsets) {
-            w->offsets[w->n - 1] = (uint64_t)(text + match.begin - w->text);
+            w->offsets[w->n - 1] =
+                k == 0 ? (uint64_t)match.begin : text_place(w, text + match.begin);
         }
         if (status != SLUICE_OK) {
             return status;
@@ -170,6 +170,8 @@ static int32_t encode(struct bpe_worker *w, const char *text, size_t len, size_t
     w->cap = cap;
     w->n = 0;
     w->text = (const uint8_t *)text;
+    w->base = (uintptr_t)text;
+    w->least = 0;
     w->stopped_at = SIZE_MAX;
     if (len == 0) {
         return SLUICE_OK;
@@ -229,7 +231,11 @@ int32_t bpe_encode_some(struct bpe_worker *w, const char *text, size_t len, uint
     w->offsets = NULL;
     /* A piece's end is a place to begin anew where what stands before it has no say. */
     w->may_stop = !bpe->added.pass[0].active && !bpe->added.pass[1].active && !bpe->vocab.nfc &&
-                  !bpe->vocab.prefix_space && bpe->pretoken.n_steps == 1;
+                  !bpe->vocab.prefix_space && !bpe->vocab.meta_front &&
+                  bpe->vocab.meta_prepend == VOCAB_PREPEND_NEVER && !bpe->vocab.normalizer &&
+                  (bpe->vocab.model == VOCAB_MODEL_BYTES
+                       ? bpe->pretoken.n_steps == 1
+                       : !bpe->vocab.whole_piece && !text_is_general(&bpe->vocab));
     status = encode(w, text, len, cap, n, err);
     *used = status != SLUICE_OK ? 0 : w->stopped_at == SIZE_MAX ? len : w->stopped_at;
     return status;

@@ -84,12 +84,11 @@ size_t merge_short(const struct merges *m, const uint8_t *p, size_t n, uint32_t 
     return merge_symbols(m, out, rank, n);
 }
 
-size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out)
+size_t merge_chars_begin(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out)
 {
-    uint32_t rank[MERGE_CHARS];
     const uint8_t *end = p + n;
     uint32_t most_before = 0;
-    size_t count = 0, i;
+    size_t count = 0;
     while (p < end) {
         const struct merged_char *c;
         uint32_t cp, most = 0, symbols = 1;
@@ -118,7 +117,17 @@ size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t 
             return 0;
         }
     }
-    for (i = 0; i + 1 < count; i++) {
+    return count;
+}
+
+size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out)
+{
+    uint32_t rank[MERGE_CHARS];
+    size_t count = merge_chars_begin(m, p, n, out);
+    if (count == 0) {
+        return 0;
+    }
+    for (size_t i = 0; i + 1 < count; i++) {
         rank[i] = merge_pair(m, out[i], out[i + 1]);
     }
     return merge_symbols(m, out, rank, count);
@@ -171,8 +180,7 @@ int merge_is_ordered(const struct merges *m, const uint8_t *p, size_t n)
     return 1;
 }
 
-/* pair_stands through the memo. */
-static int pair_stands_memo(const struct merges *m, uint32_t a, uint32_t b, uint64_t *memo)
+int merge_pair_stands(const struct merges *m, uint32_t a, uint32_t b, uint64_t *memo)
 {
     uint64_t key = ((uint64_t)a << 21 | b) + 1; /* 0 is an empty place */
     uint64_t *place = &memo[(size_t)((key * UINT64_C(0x9E3779B97F4A7C15)) >> 49)];
@@ -193,7 +201,7 @@ size_t merge_backtrack(const struct merges *m, const uint8_t *p, size_t n, uint3
         for (;;) {
             size_t end = at + m->len[token];
             if (!((unsigned)bits[end >> 3] >> (end & 7) & 1u) &&
-                (count == 0 || pair_stands_memo(m, out[count - 1], token, memo))) {
+                (count == 0 || merge_pair_stands(m, out[count - 1], token, memo))) {
                 out[count++] = token;
                 at = end;
                 token = MERGE_NONE;

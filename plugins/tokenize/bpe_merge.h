@@ -25,11 +25,14 @@
 #include "vocab.h"
 
 #define MERGE_NONE UINT32_MAX
-#define FILTER_BITS 20u
+/* Pairs of a bucket: one cache line, so that a question costs one visit to memory. */
+#define PAIR_BUCKET 8u
 /* The most symbols that merge_chars takes. */
 #define MERGE_CHARS 64u
 /* The longest piece that merge_short takes; above, merge_backtrack is faster (measured on Chinese). */
 #define MERGE_SHORT 16u
+/* The shortest piece that merge_long is worth while for. */
+#define MERGE_LONG 96u
 struct merged_char {
     uint32_t n, most; /* symbols, and the highest number among all the merges that make them */
     uint32_t symbols[3];
@@ -43,15 +46,20 @@ struct merges {
     /* number to the longest shorter token that it begins with, MERGE_NONE for a byte */
     uint32_t *prefix;
     uint32_t *byte_pair; /* [256 * 256]: what two bytes merge to, or MERGE_NONE */
-    uint64_t *pairs;     /* open addressing: (a << 21 | b) << 21 | merged; 0 is empty */
-    unsigned pair_shift;
-    size_t pair_mask;
-    uint64_t *pair_filter; /* a bit of each pair's hash: most questions are answered here with no */
+    /* Buckets of PAIR_BUCKET words ((a << 21 | b) + 1) << 21 | merged, filled from the front; 0 is
+     * empty. What a full bucket has no room for is in the next. */
+    uint64_t *pairs;
+    unsigned pair_shift; /* of a pair's hash: the bucket */
+    size_t pair_mask;    /* buckets - 1 */
     /* By code point below U+10000, from U+0080: what its bytes merge to on their own. And by the two
      * bytes at a border of characters, the lowest number of a token across it that ends or begins
      * inside a character. See merge_chars. */
     struct merged_char *chars;
     uint32_t *border;
+    /* A bit for the hash of each two characters, not both ASCII, that stand side by side in a token.
+     * See merge_part. */
+    uint64_t *joined;
+    int unreached;    /* there are tokens that merging does not give */
     struct trie trie; /* bytes to number */
     /* Odd tokens: a part has a higher number than the token (81 in Llama 3.1). merge_backtrack
      * needs a piece without any. */
@@ -78,27 +86,40 @@ struct merges {
 int32_t merges_init(struct merges *merges, const struct vocab *vocab, struct sluice_error *err);
 void merges_deinit(struct merges *merges);
 
-/* What the pair merges to, or MERGE_NONE. */
+static inline uint64_t pair_key(uint32_t a, uint32_t b)
+{
+    return ((uint64_t)a << 21 | b) + 1;
+}
+
+/* The bucket that a pair is looked for in first; to be fetched ahead. */
+static inline const uint64_t *pair_bucket(const struct merges *m, uint32_t a, uint32_t b)
+{
+    const uint64_t hash = pair_key(a, b) * UINT64_C(0x9E3779B97F4A7C15);
+    return m->pairs + PAIR_BUCKET * (size_t)(hash >> m->pair_shift);
+}
+
+/* What the pair merges to, or MERGE_NONE. Without branches as long as the bucket is not full: whether
+ * a pair merges cannot be foretold. */
 static inline uint32_t merge_pair(const struct merges *m, uint32_t a, uint32_t b)
 {
-    const uint64_t key = (uint64_t)a << 21 | b;
-    const uint64_t hash = key * UINT64_C(0x9E3779B97F4A7C15);
-    size_t at = (size_t)(hash >> m->pair_shift);
-    if (!(m->pair_filter[hash >> (64 - FILTER_BITS + 6)] >> (hash >> (64 - FILTER_BITS) & 63) &
-          1)) {
-        return MERGE_NONE;
-    }
+    const uint64_t key = pair_key(a, b);
+    const uint64_t *bucket = pair_bucket(m, a, b);
     for (;;) {
-        uint64_t word = m->pairs[at];
-        if (word >> 21 == key && word != 0) {
-            return (uint32_t)(word & 0x1FFFFFu);
+        uint32_t merged = MERGE_NONE;
+        for (unsigned k = 0; k < PAIR_BUCKET; k++) {
+            merged = bucket[k] >> 21 == key ? (uint32_t)(bucket[k] & 0x1FFFFFu) : merged;
         }
-        if (word == 0) {
-            return MERGE_NONE;
+        if (__builtin_expect(bucket[PAIR_BUCKET - 1] == 0 || merged != MERGE_NONE, 1)) {
+            return merged;
         }
-        at = (at + 1) & m->pair_mask;
+        bucket =
+            m->pairs + (((size_t)(bucket - m->pairs) + PAIR_BUCKET) & (m->pair_mask * PAIR_BUCKET));
     }
 }
+
+/* Makes an empty table for n pairs; 0, or -1 without memory. */
+int merge_pairs_init(struct merges *m, size_t n);
+void merge_pairs_put(struct merges *m, uint32_t a, uint32_t b, uint32_t merged);
 
 /* The id of the piece that is one token, or MERGE_NONE. `vocab` holds the bytes. */
 uint32_t merges_find_short(const struct merges *m, struct piece_key key);
@@ -118,6 +139,35 @@ size_t merge_short(const struct merges *m, const uint8_t *p, size_t n,
  * those at this border have higher numbers. */
 size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out);
 
+/* merge_chars up to where pairs are asked for: the symbols of the characters. */
+size_t merge_chars_begin(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out);
+
+/* A piece of up to MERGE_JOB_BYTES bytes among MERGE_JOBS that are merged at once. */
+#define MERGE_JOBS 32u
+#define MERGE_JOB_BYTES 32u
+struct merge_job {
+    uint32_t n, at;                        /* symbols; what is being asked for */
+    uint32_t symbols[MERGE_JOB_BYTES + 2]; /* a character is copied as three */
+    uint32_t ranks[MERGE_JOB_BYTES];
+};
+
+/* 1 <= len <= MERGE_JOB_BYTES. */
+void merge_job_begin(const struct merges *m, struct merge_job *job, const uint8_t *p, size_t len);
+
+/* Runs n <= MERGE_JOBS jobs to their ends: symbols[0 .. n) are the numbers of each. */
+void merge_jobs_run(const struct merges *m, struct merge_job *jobs, size_t n);
+
+/* The bytes of the first part of the piece: behind it no token of the vocabulary can reach across, so
+ * that the part and the rest merge apart from each other, whatever else stands there. Chinese is cut
+ * behind nearly every character that is not a word of the vocabulary with the next.
+ *
+ * Why: a token across a border of characters A and B either holds both whole, and then they are
+ * `joined`, or begins or ends inside one of them, and then `border` knows the two bytes there. */
+size_t merge_part(const struct merges *m, const uint8_t *p, const uint8_t *end);
+
+/* Fills `joined` and `unreached` once all else is built. 0, or -1 without memory. */
+int merge_parts_init(struct merges *m, const struct vocab *vocab);
+
 /* 1 when no odd token occurs in the piece. Then none is ever formed, and the piece merges as it
  * would in a vocabulary without odd tokens (and without those made of them, whose bytes contain
  * theirs). */
@@ -129,6 +179,15 @@ int merge_is_ordered(const struct merges *m, const uint8_t *p, size_t n);
 #define MERGE_MEMO 32768u
 size_t merge_backtrack(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out,
                        uint8_t *bits, uint64_t *memo);
+
+/* Needs merge_is_ordered. The same for a long piece, in chunks that are merged at once and joined; 0 where
+ * joining them is not worth while: then merge_backtrack is the way. */
+size_t merge_long(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out,
+                  uint64_t *memo);
+
+/* 1 when tokens a and b can stand side by side: then, and only then, are they what their bytes merge to.
+ * Needs merge_is_ordered of them. */
+int merge_pair_stands(const struct merges *m, uint32_t a, uint32_t b, uint64_t *memo);
 
 /* Any vocabulary; n < 2^32 - 1. Scratch: MERGE_HEAP_BYTES(n), 8-byte aligned. O(n log n). */
 #define MERGE_HEAP_BYTES(n) ((size_t)(n) * (2 * sizeof(uint64_t) + 2 * sizeof(uint32_t)) + 64)

@@ -11,7 +11,9 @@
 #endif
 
 #include "bpe_error.h"
+#include "bpe_text.h"
 #include "bpe_worker.h"
+#include "pretoken_unicode.h"
 
 static int32_t fail_cap(const struct bpe_worker *w, struct sluice_error *err)
 {
@@ -21,7 +23,7 @@ static int32_t fail_cap(const struct bpe_worker *w, struct sluice_error *err)
                     w->cap);
 }
 
-static int32_t need_scratch(struct bpe_worker *w, size_t bytes, struct sluice_error *err)
+int32_t bpe_need_scratch(struct bpe_worker *w, size_t bytes, struct sluice_error *err)
 {
     if (bytes > w->scratch_cap) {
         size_t cap = bytes + bytes / 2;
@@ -52,6 +54,9 @@ static int32_t merge_piece(struct bpe_worker *w, const uint8_t *p, size_t len,
     const struct merges *m = &w->bpe->merges;
     uint32_t few[MERGE_CHARS], *ids = few;
     size_t n = 0, i;
+    if (w->bpe->vocab.model != VOCAB_MODEL_BYTES) {
+        return text_encode_piece(w, p, len, err);
+    }
     if (len <= 4 * MERGE_CHARS && has_high(p, len)) {
         n = merge_chars(m, p, len, few);
     }
@@ -71,13 +76,16 @@ static int32_t merge_piece(struct bpe_worker *w, const uint8_t *p, size_t len,
                             UINT32_MAX / 8 - 1);
         }
         work = (work + 7) & ~(size_t)7;
-        status = need_scratch(w, work + (direct ? 0 : len * sizeof(*ids)), err);
+        status = bpe_need_scratch(w, work + (direct ? 0 : len * sizeof(*ids)), err);
         if (status != SLUICE_OK) {
             return status;
         }
         ids = direct ? w->out + w->n : (uint32_t *)(void *)(w->scratch + work);
-        n = ordered ? merge_backtrack(m, p, len, ids, w->scratch, w->memo)
-                    : merge_heap(m, p, len, ids, w->scratch);
+        n = ordered && len > MERGE_LONG ? merge_long(m, p, len, ids, w->memo) : 0;
+        if (n == 0) {
+            n = ordered ? merge_backtrack(m, p, len, ids, w->scratch, w->memo)
+                        : merge_heap(m, p, len, ids, w->scratch);
+        }
     }
     if (n > w->cap - w->n) {
         return fail_cap(w, err);
@@ -115,31 +123,137 @@ static void ids_back(const struct bpe_worker *w, size_t from, size_t n, uint32_t
     }
 }
 
-/* A piece that neither head nor tail holds under a key, or one longer than PIECE_SHORT. */
-static int32_t encode_rare(struct bpe_worker *w, const uint8_t *p, size_t len,
-                           struct sluice_error *err)
+/* By length: which of 16 bytes a key keeps, and what it adds, in two words each. A piece of more than
+ * PIECE_SHORT bytes gets a key that no entry has. */
+#define KEEP(n)                                                                        \
+    {                                                                                  \
+        (n) >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * (n)) % 64) - 1,                   \
+            (n) <= 8 ? 0 : (UINT64_C(1) << (8 * (n)) % 64) - 1, 0, (uint64_t)(n) << 56 \
+    }
+static const uint64_t key_of_length[17][4] = { KEEP(0),
+                                               KEEP(1),
+                                               KEEP(2),
+                                               KEEP(3),
+                                               KEEP(4),
+                                               KEEP(5),
+                                               KEEP(6),
+                                               KEEP(7),
+                                               KEEP(8),
+                                               KEEP(9),
+                                               KEEP(10),
+                                               KEEP(11),
+                                               KEEP(12),
+                                               KEEP(13),
+                                               KEEP(14),
+                                               KEEP(15),
+                                               { 0, 0, 0, UINT64_C(0xFF) << 56 } };
+
+/* The key of the piece of len bytes at p, of which 16 may be read. */
+static inline struct piece_key key_of_16(const uint8_t *p, size_t len)
+{
+    const uint64_t *keep = key_of_length[len <= PIECE_SHORT ? len : PIECE_SHORT + 1];
+    struct piece_key key;
+    memcpy(&key, p, 16); /* the struct is the 16 bytes in order */
+    key.low &= keep[0];
+    key.high = (key.high & keep[1]) | keep[3];
+    return key;
+}
+
+/* The same where `readable` bytes may be read. */
+static struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
+{
+    uint8_t bytes[16] = { 0 };
+    if (readable >= 16) {
+        return key_of_16(p, len);
+    }
+    memcpy(bytes, p, len <= readable ? len : readable);
+    return key_of_16(bytes, len);
+}
+
+/* A piece that neither head nor tail holds under a key, or one longer than PIECE_SHORT. `whole` 0: a
+ * part of a piece, which is not looked up as a token. */
+static int32_t encode_whole(struct bpe_worker *w, const uint8_t *p, size_t len, int whole,
+                            struct sluice_error *err)
 {
     const struct long_entry *entry = NULL;
     const size_t from = w->n;
-    uint32_t ids[LONG_IDS], id;
+    uint32_t ids[LONG_IDS], id = MERGE_NONE;
     int32_t status;
     size_t n;
-    if (len <= LONG_BYTES) {
+    if (len <= LONG_BYTES && whole) {
         entry = cache_find_long(&w->cache, p, len);
         if (entry) {
             w->tail_hits++;
             return bpe_put_ids(w, entry->ids, entry->n, err);
         }
     }
-    id = len > PIECE_SHORT ? merges_find_long(&w->bpe->merges, &w->bpe->vocab, p, len) : MERGE_NONE;
+    if (len > PIECE_SHORT && whole) {
+        id = merges_find_long(&w->bpe->merges, &w->bpe->vocab, p, len);
+    }
     status = id == MERGE_NONE ? merge_piece(w, p, len, err) : bpe_put_ids(w, &id, 1, err);
     n = w->n - from;
-    if (status == SLUICE_OK && len <= LONG_BYTES && n <= LONG_IDS &&
+    if (status == SLUICE_OK && whole && len <= LONG_BYTES && n <= LONG_IDS &&
         (len > PIECE_SHORT || n > PIECE_IDS)) {
         ids_back(w, from, n, ids);
         cache_put_long(&w->cache, p, len, ids, n);
     }
     return status;
+}
+
+static int32_t encode_short(struct bpe_worker *w, struct piece_key key, const uint8_t *p,
+                            size_t len, struct sluice_error *err);
+
+/* A long piece whose last character has three bytes or more, in the parts that merge apart. */
+static int32_t encode_parts(struct bpe_worker *w, const uint8_t *p, size_t len,
+                            struct sluice_error *err)
+{
+    const struct merges *m = &w->bpe->merges;
+    const uint8_t *end = p + len;
+    const uint64_t head_hits = w->head_hits, tail_hits = w->tail_hits; /* of pieces, not of parts */
+    int32_t status = SLUICE_OK;
+    size_t part = merge_part(m, p, end);
+    if (part == len) {
+        return encode_whole(w, p, len, 1, err);
+    }
+    if (m->unreached &&
+        len <= m->long_most) { /* the piece may be a token that merging does not give */
+        uint32_t id = merges_find_long(m, &w->bpe->vocab, p, len);
+        if (id != MERGE_NONE) {
+            return bpe_put_ids(w, &id, 1, err);
+        }
+    }
+    for (;;) {
+        uint32_t cp;
+        if (part == 3 && utf8_decode(p, end, &cp) == 3) {
+            const struct merged_char *c = &m->chars[cp];
+            uint32_t ids[3];
+            for (uint32_t i = 0; i < c->n; i++) {
+                ids[i] = m->out_id[c->symbols[i]];
+            }
+            status = bpe_put_ids(w, ids, c->n, err);
+        } else if (m->unreached) {
+            status = encode_whole(w, p, part, 0, err);
+        } else if (part <= PIECE_SHORT) {
+            status = encode_short(w, key_of(p, part, (size_t)(end - p)), p, part, err);
+        } else {
+            status = encode_whole(w, p, part, 1, err);
+        }
+        p += part;
+        if (p == end || status != SLUICE_OK) {
+            w->head_hits = head_hits;
+            w->tail_hits = tail_hits;
+            return status;
+        }
+        part = merge_part(m, p, end);
+    }
+}
+
+static int32_t encode_rare(struct bpe_worker *w, const uint8_t *p, size_t len,
+                           struct sluice_error *err)
+{
+    return len > PIECE_SHORT && p[len - 3] >= 0xE0 && w->bpe->merges.joined
+               ? encode_parts(w, p, len, err)
+               : encode_whole(w, p, len, 1, err);
 }
 
 static int32_t miss(struct bpe_worker *w, struct piece_key key, const uint8_t *p, size_t len,
@@ -155,56 +269,45 @@ static int32_t miss(struct bpe_worker *w, struct piece_key key, const uint8_t *p
     return status;
 }
 
-static const uint64_t low_bytes[9] = { 0,
-                                       UINT64_C(0xFF),
-                                       UINT64_C(0xFFFF),
-                                       UINT64_C(0xFFFFFF),
-                                       UINT64_C(0xFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFFFFFF),
-                                       UINT64_C(0xFFFFFFFFFFFFFFFF) };
-
-/* The key of len <= PIECE_SHORT bytes at p; `readable` bytes may be read. */
-static inline struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
+/* Appends the ids of n entries, one after the other; PIECE_IDS places more are there. Gives the place
+ * behind them. */
+static size_t emit(const uint32_t (*entries)[PIECE_IDS], size_t n, uint32_t *out, size_t at)
 {
-    struct piece_key key = { 0, 0 };
-    if (readable >= 16) {
-        memcpy(&key, p, 16);
-        key.low &= low_bytes[len < 8 ? len : 8];
-        key.high &= low_bytes[len < 8 ? 0 : len - 8];
-    } else {
-        memcpy(&key, p, len); /* the struct is the 16 bytes in order */
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t *from = entries[i];
+        uint32_t *to = out + at;
+        at += from[0] >> PIECE_COUNT_SHIFT;
+#if defined(__SSE2__)
+        _mm_storeu_si128((__m128i *)(void *)to,
+                         _mm_and_si128(_mm_load_si128((const __m128i *)(const void *)from),
+                                       _mm_set_epi32(-1, -1, -1, (int)PIECE_ID_MASK)));
+#else
+        memcpy(to, from, sizeof(entries[i]));
+        to[0] &= PIECE_ID_MASK;
+#endif
     }
-    key.high |= (uint64_t)len << 56;
-    return key;
+    return at;
 }
 
-/* Appends an entry's ids; PIECE_IDS places are there. */
-static inline size_t emit(const uint32_t *from, uint32_t *out, uint16_t *out16, size_t n)
+/* The same to 16-bit ids. */
+static size_t emit16(const uint32_t (*entries)[PIECE_IDS], size_t n, uint16_t *out, size_t at)
 {
-#if defined(__SSE2__)
-    const __m128i mask = _mm_set_epi32(-1, -1, -1, (int)PIECE_ID_MASK);
-    __m128i ids = _mm_and_si128(_mm_loadu_si128((const __m128i *)(const void *)from), mask);
-    if (out) {
-        _mm_storeu_si128((__m128i *)(void *)(out + n), ids);
-    } else { /* the low halves of four: SSE2 packs with sign, so bring them to the front by shuffles */
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t *from = entries[i];
+        uint16_t *to = out + at;
+        at += from[0] >> PIECE_COUNT_SHIFT;
+#if defined(__SSE2__) /* the low halves to the front: packing would clamp them */
+        __m128i ids = _mm_load_si128((const __m128i *)(const void *)from);
         ids = _mm_shufflelo_epi16(ids, _MM_SHUFFLE(3, 3, 2, 0));
         ids = _mm_shufflehi_epi16(ids, _MM_SHUFFLE(3, 3, 2, 0));
-        ids = _mm_shuffle_epi32(ids, _MM_SHUFFLE(3, 3, 2, 0));
-        _mm_storel_epi64((__m128i *)(void *)(out16 + n), ids);
-    }
+        _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi32(ids, _MM_SHUFFLE(3, 3, 2, 0)));
 #else
-    for (size_t i = 0; i < PIECE_IDS; i++) {
-        uint32_t id = i ? from[i] : from[0] & PIECE_ID_MASK;
-        if (out) {
-            out[n + i] = id;
-        } else {
-            out16[n + i] = (uint16_t)id;
+        for (size_t k = 0; k < PIECE_IDS; k++) {
+            to[k] = (uint16_t)from[k];
         }
-    }
 #endif
-    return n + (from[0] >> PIECE_COUNT_SHIFT);
+    }
+    return at;
 }
 
 static int32_t put_entry(struct bpe_worker *w, const struct piece_entry *entry,
@@ -216,151 +319,202 @@ static int32_t put_entry(struct bpe_worker *w, const struct piece_entry *entry,
     return bpe_put_ids(w, ids, entry->ids[0] >> PIECE_COUNT_SHIFT, err);
 }
 
-/* One piece, without a pass before it. */
-static int32_t encode_one(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
-                          struct sluice_error *err)
+static int32_t encode_short(struct bpe_worker *w, struct piece_key key, const uint8_t *p,
+                            size_t len, struct sluice_error *err)
 {
-    const struct piece_entry *set;
-    struct piece_key key;
-    uint64_t hash;
-    w->pieces++;
-    if (len > PIECE_SHORT) {
-        return encode_rare(w, p, len, err);
-    }
-    key = key_of(p, len, (size_t)(end - p));
-    hash = piece_hash(key);
-    set = &w->bpe->merges.head[2 * (size_t)(hash >> w->bpe->merges.head_shift)];
+    const uint64_t hash = piece_hash(key);
+    const struct piece_entry *set =
+        &w->bpe->merges.head[2 * (size_t)(hash >> w->bpe->merges.head_shift)];
     if (piece_is(set, key) || piece_is(set + 1, key)) {
         w->head_hits++;
         return put_entry(w, set + !piece_is(set, key), err);
     }
     set = cache_find(&w->cache, key, hash);
-    if (set) {
+    if (set && set->ids[0] >> PIECE_COUNT_SHIFT) {
         w->tail_hits++;
         return put_entry(w, set, err);
     }
     return miss(w, key, p, len, err);
 }
 
-/* The passes over up to PASS pieces with room for all their ids. */
+/* One piece, without a pass before it. */
+static int32_t encode_one(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
+                          struct sluice_error *err)
+{
+    w->pieces++;
+    return len > PIECE_SHORT ? encode_rare(w, p, len, err)
+                             : encode_short(w, key_of(p, len, (size_t)(end - p)), p, len, err);
+}
+
+/* ---- a pass: up to PASS pieces with room for all their ids ---- */
+
 #define PASS 128u
 
 struct pass {
-    struct piece_key keys[PASS];
+    _Alignas(64) uint32_t ids[PASS][PIECE_IDS]; /* as an entry holds them */
+    _Alignas(64) struct piece_key keys[PASS];
     uint64_t hashes[PASS];
-    uint32_t ids[PASS][PIECE_IDS]; /* of those that were found */
-    uint8_t missed[PASS];          /* places of those that were not, so far */
+    uint8_t missed[PASS]; /* places of those without ids, so far */
+    struct merge_job jobs[MERGE_JOBS];
+    uint8_t job_of[MERGE_JOBS];
 };
 
-static inline struct piece_entry *recent_set(const struct bpe_worker *w, uint64_t hash)
+/* Keys, and what the head gives. Gives the number of the others. */
+static size_t look_in_head(const struct bpe_worker *w, struct pass *pass, const uint8_t *text,
+                           size_t start, const size_t *ends, size_t n, const uint8_t *end)
 {
-    return &w->recent[2 * (size_t)((hash >> 12) & (RECENT_SETS - 1))];
-}
-
-/* Keeps what was found elsewhere close at hand. */
-static inline void put_recent(const struct bpe_worker *w, uint64_t hash,
-                              const struct piece_entry *entry)
-{
-    struct piece_entry *set = recent_set(w, hash);
-    set[1] = set[0];
-    set[0] = *entry;
-}
-
-/* Keys, hashes, and what the recent pieces give. Gives the number of the others. */
-static size_t look_near(const struct bpe_worker *w, struct pass *pass, const uint8_t *text,
-                        size_t start, const size_t *ends, size_t n, const uint8_t *end)
-{
-    size_t missed = 0, from = start;
-    for (size_t i = 0; i < n; i++) {
-        const size_t len = ends[i] - from;
-        struct piece_key key = { 1, 0 }; /* no entry has this key */
-        uint64_t hash = 0;
-        if (len <= PIECE_SHORT) {
-            key = key_of(text + from, len, (size_t)(end - text) - from);
-            hash = piece_hash(key);
-            __builtin_prefetch(recent_set(w, hash));
-        } else if (len <= LONG_BYTES) {
-            hash = long_hash(text + from, len);
-            __builtin_prefetch(cache_long_set(&w->cache, hash));
-            __builtin_prefetch((const char *)cache_long_set(&w->cache, hash) + 64);
-        }
+    const struct piece_entry *head = w->bpe->merges.head;
+    const unsigned shift = w->bpe->merges.head_shift;
+    size_t missed = 0, from = start, i = 0, far = n;
+    while (far > 0 && (size_t)(end - text) - (far > 1 ? ends[far - 2] : start) < 16) {
+        far--;
+    }
+    for (; i < far; i++) {
+        const struct piece_key key = key_of_16(text + from, ends[i] - from);
+        const uint64_t hash = piece_hash(key);
+        __builtin_prefetch(&head[2 * (size_t)(hash >> shift)]);
         pass->keys[i] = key;
         pass->hashes[i] = hash;
         from = ends[i];
     }
-    for (size_t i = 0; i < n; i++) {
+    for (; i < n; i++) {
+        pass->keys[i] = key_of(text + from, ends[i] - from, (size_t)(end - text) - from);
+        pass->hashes[i] = piece_hash(pass->keys[i]);
+        from = ends[i];
+    }
+    for (i = 0; i < n; i++) {
         const struct piece_key key = pass->keys[i];
-        const struct piece_entry *set = recent_set(w, pass->hashes[i]);
-        const int first = piece_is(set, key), second = piece_is(set + 1, key);
+        const struct piece_entry *set = &head[2 * (size_t)(pass->hashes[i] >> shift)];
+        const unsigned second = piece_is(set + 1, key);
         memcpy(pass->ids[i], set[second].ids, sizeof(pass->ids[i]));
         pass->missed[missed] = (uint8_t)i;
-        missed += (size_t) !(first | second);
+        missed += (piece_is(set, key) | second) ^ 1u;
     }
     return missed;
 }
 
-/* What the head gives of the first `n` of the missed. Gives the number of those it does not hold. */
-static size_t look_in_head(const struct bpe_worker *w, struct pass *pass, size_t n)
+/* Merges what the jobs hold and remembers it. Places whose ids do not fit go to pass->missed, behind
+ * `rest`; gives the new number of these. */
+static size_t run_jobs(struct bpe_worker *w, struct pass *pass, const uint8_t *text, size_t start,
+                       const size_t *ends, size_t n, size_t rest)
 {
-    const struct piece_entry *head = w->bpe->merges.head;
-    const unsigned shift = w->bpe->merges.head_shift;
-    size_t missed = 0;
+    const uint32_t *out_id = w->bpe->merges.out_id;
+    merge_jobs_run(&w->bpe->merges, pass->jobs, n);
     for (size_t k = 0; k < n; k++) {
-        __builtin_prefetch(&head[2 * (size_t)(pass->hashes[pass->missed[k]] >> shift)]);
-    }
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = pass->missed[k];
-        const struct piece_entry *set = &head[2 * (size_t)(pass->hashes[i] >> shift)];
-        const struct piece_key key = pass->keys[i];
-        set += !piece_is(set, key);
-        if (piece_is(set, key)) {
-            memcpy(pass->ids[i], set->ids, sizeof(pass->ids[i]));
-            put_recent(w, pass->hashes[i], set);
+        const struct merge_job *job = &pass->jobs[k];
+        const size_t i = pass->job_of[k], from = i ? ends[i - 1] : start;
+        uint32_t ids[MERGE_SHORT];
+        for (size_t j = 0; j < job->n; j++) {
+            ids[j] = out_id[job->symbols[j]];
+        }
+        if (job->n <= PIECE_IDS) {
+            memcpy(pass->ids[i], ids, sizeof(pass->ids[i]));
+            pass->ids[i][0] |= job->n << PIECE_COUNT_SHIFT;
+            cache_put(&w->cache, pass->keys[i], ids, job->n);
         } else {
-            pass->missed[missed++] = (uint8_t)i;
-            __builtin_prefetch(cache_set(&w->cache, pass->hashes[i]));
+            cache_put(&w->cache, pass->keys[i], ids, 0);
+            cache_put_long(&w->cache, text + from, ends[i] - from, ids, job->n);
+            pass->missed[rest++] = (uint8_t)i;
         }
     }
-    return missed;
+    return rest;
+}
+
+/* What the tail gives for the first n of the missed, and merging for what it does not hold. Gives
+ * the number of those that are not one entry's; they stand in rising order. */
+static size_t look_in_tail(struct bpe_worker *w, struct pass *pass, const uint8_t *text,
+                           size_t start, const size_t *ends, size_t n)
+{
+    size_t rest = 0, jobs = 0, places[PASS / 64] = { 0 };
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = pass->missed[k], from = i ? ends[i - 1] : start, len = ends[i] - from;
+        if (len <= PIECE_SHORT) {
+            const char *set = (const char *)cache_set(&w->cache, pass->hashes[i]);
+            __builtin_prefetch(set);
+            __builtin_prefetch(set + 64);
+        } else if (len <= LONG_BYTES) {
+            const char *set = (const char *)cache_long_set(&w->cache, long_hash(text + from, len));
+            __builtin_prefetch(set);
+            __builtin_prefetch(set + 64);
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        const size_t i = pass->missed[k], from = i ? ends[i - 1] : start, len = ends[i] - from;
+        const struct piece_entry *entry;
+        uint32_t id;
+        if (len > PIECE_SHORT) {
+            pass->missed[rest++] = (uint8_t)i;
+            continue;
+        }
+        entry = cache_find(&w->cache, pass->keys[i], pass->hashes[i]);
+        if (entry) {
+            memcpy(pass->ids[i], entry->ids, sizeof(pass->ids[i]));
+            if (entry->ids[0] >> PIECE_COUNT_SHIFT == 0) {
+                pass->missed[rest++] = (uint8_t)i;
+            } else {
+                w->tail_hits++;
+            }
+            continue;
+        }
+        id = merges_find_short(&w->bpe->merges, pass->keys[i]);
+        if (id != MERGE_NONE) {
+            pass->ids[i][0] = id | UINT32_C(1) << PIECE_COUNT_SHIFT;
+            cache_put(&w->cache, pass->keys[i], &id, 1);
+            continue;
+        }
+        if (w->bpe->vocab.model != VOCAB_MODEL_BYTES) {
+            pass->missed[rest++] = (uint8_t)i;
+            continue;
+        }
+        pass->job_of[jobs] = (uint8_t)i;
+        merge_job_begin(&w->bpe->merges, &pass->jobs[jobs++], text + from, len);
+        if (jobs == MERGE_JOBS) {
+            rest = run_jobs(w, pass, text, start, ends, jobs, rest);
+            jobs = 0;
+        }
+    }
+    rest = run_jobs(w, pass, text, start, ends, jobs, rest);
+    for (size_t k = 0; k < rest; k++) { /* jobs are done later than what stands behind them */
+        places[pass->missed[k] / 64] |= (size_t)1 << pass->missed[k] % 64;
+    }
+    rest = 0;
+    for (size_t k = 0; k < PASS / 64; k++) {
+        for (size_t bits = places[k]; bits; bits &= bits - 1) {
+            pass->missed[rest++] = (uint8_t)(64 * k + (size_t)__builtin_ctzll(bits));
+        }
+    }
+    return rest;
 }
 
 static int32_t encode_pass(struct bpe_worker *w, struct pass *pass, const uint8_t *text,
                            size_t start, const size_t *ends, size_t n, const uint8_t *end,
                            struct sluice_error *err)
 {
-    size_t i, k, missed = look_near(w, pass, text, start, ends, n, end);
+    size_t i, k, missed = look_in_head(w, pass, text, start, ends, n, end);
     w->pieces += n;
-    missed = look_in_head(w, pass, missed);
     w->head_hits += n - missed;
+    if (missed > 0) {
+        missed = look_in_tail(w, pass, text, start, ends, missed);
+    }
     for (i = 0, k = 0; k <= missed; k++) {
         const size_t to = k < missed ? pass->missed[k] : n;
-        const struct piece_entry *set;
-        size_t at = w->n, from;
+        size_t from;
         int32_t status;
-        for (; i < to; i++) {
-            at = emit(pass->ids[i], w->out, w->out16, at);
-        }
-        w->n = at;
+        const uint32_t(*entries)[PIECE_IDS] = (const uint32_t(*)[PIECE_IDS])(pass->ids + i);
+        w->n =
+            w->out ? emit(entries, to - i, w->out, w->n) : emit16(entries, to - i, w->out16, w->n);
+        i = to;
         if (k == missed) {
             break;
         }
         from = i ? ends[i - 1] : start;
-        i++;
-        if (ends[to] - from > PIECE_SHORT) {
-            status = encode_rare(w, text + from, ends[to] - from, err);
-        } else {
-            set = cache_find(&w->cache, pass->keys[to], pass->hashes[to]);
-            if (set) {
-                w->tail_hits++;
-                w->n = emit(set->ids, w->out, w->out16, at);
-                put_recent(w, pass->hashes[to], set);
-                continue;
-            }
-            status = miss(w, pass->keys[to], text + from, ends[to] - from, err);
-        }
+        status = ends[i] - from > PIECE_SHORT
+                     ? encode_rare(w, text + from, ends[i] - from, err)
+                     : miss(w, pass->keys[i], text + from, ends[i] - from, err);
         if (status != SLUICE_OK) {
             return status;
         }
+        i++;
     }
     return SLUICE_OK;
 }

@@ -5,25 +5,25 @@
 
 #include "bpe_cache.h"
 #include "bpe_int.h"
-
-/* 256 KiB: stays in a core's second cache. A power of two. */
-#define RECENT_SETS 4096u
+#include "bpe_text.h"
 
 struct bpe_worker {
     const struct bpe *bpe;
     struct pretoken_worker *pretoken;
     struct cache cache;
-    struct piece_entry *recent; /* RECENT_SETS sets of two: what head and tail gave lately */
-    uint64_t *memo;             /* of merge_backtrack */
-    uint8_t *scratch;           /* of one long piece */
+    uint64_t *memo;   /* of merge_backtrack */
+    uint8_t *scratch; /* of one long piece */
     size_t scratch_cap;
-    struct nfc_buffer normalized, prefixed;
+    struct nfc_buffer prefixed;
+    struct text_scratch of_text;
     /* The output of the call. */
     uint32_t *out;   /* or */
     uint16_t *out16; /* when every id fits */
     size_t cap, n;
     uint64_t *offsets;   /* where each id's bytes begin in the text; NULL: not asked for */
     const uint8_t *text; /* the call's whole text, for offsets */
+    uintptr_t base;      /* text_place: what address is byte 0 of it, */
+    uint64_t least;      /* and the lowest place there is */
     int may_stop;        /* stop between pieces when the output is full: */
     size_t stopped_at;   /* there, SIZE_MAX while not */
     uint64_t pieces, head_hits, tail_hits; /* since it was created */
@@ -40,6 +40,9 @@ struct pieces_context {
 
 int32_t encode_pieces(void *context, const uint8_t *text, size_t start, const size_t *ends,
                       size_t n, struct sluice_error *err);
+
+/* Makes `scratch` hold at least so many bytes, whose contents are lost. SLUICE_E_NOMEM. */
+int32_t bpe_need_scratch(struct bpe_worker *worker, size_t bytes, struct sluice_error *err);
 
 /* Appends ids. SLUICE_E_CONFIG when they do not fit. */
 int32_t bpe_put_ids(struct bpe_worker *worker, const uint32_t *ids, size_t n,

@@ -13,6 +13,9 @@
 
 #include "pretoken_scan.h"
 
+/* Bytes of text that are classified at once. */
+#define WINDOW 64u
+
 /* The families of patterns. */
 enum pretoken_program {
     PROGRAM_GPT2,

@@ -13,7 +13,17 @@
 #pragma GCC target("avx2,bmi,bmi2,lzcnt,popcnt")
 #endif
 
+struct window {
+    __m256i low, high;
+};
+
 #include "pretoken_mask_program.h"
+
+INLINE void window_load(const uint8_t *p, struct window *window)
+{
+    window->low = _mm256_loadu_si256((const __m256i *)(const void *)p);
+    window->high = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
+}
 
 INLINE uint64_t both(__m256i low, __m256i high)
 {
@@ -21,32 +31,35 @@ INLINE uint64_t both(__m256i low, __m256i high)
                                                      << 32;
 }
 
-/* Bytes of v that are first .. first + n - 1. */
-INLINE __m256i among(__m256i v, char first, char n)
+INLINE __m256i among(__m256i v, uint8_t first, uint8_t last)
 {
-    const __m256i from = _mm256_sub_epi8(v, _mm256_set1_epi8(first));
-    return _mm256_cmpeq_epi8(_mm256_min_epu8(from, _mm256_set1_epi8((char)(n - 1))), from);
+    const __m256i from = _mm256_sub_epi8(v, _mm256_set1_epi8((char)first));
+    const __m256i most = _mm256_set1_epi8((char)(last - first));
+    return _mm256_cmpeq_epi8(_mm256_min_epu8(from, most), from);
 }
 
-INLINE __m256i equal(__m256i v, char c)
+INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t last)
 {
-    return _mm256_cmpeq_epi8(v, _mm256_set1_epi8(c));
+    return both(among(window->low, first, last), among(window->high, first, last));
 }
 
-INLINE void classify(const uint8_t *p, struct ascii_masks *out)
+INLINE uint64_t equal(const struct window *window, char c)
 {
-    const __m256i a = _mm256_loadu_si256((const __m256i *)(const void *)p);
-    const __m256i b = _mm256_loadu_si256((const __m256i *)(const void *)(p + 32));
-    out->upper = both(among(a, 'A', 26), among(b, 'A', 26));
-    out->lower = both(among(a, 'a', 26), among(b, 'a', 26));
-    out->number = both(among(a, '0', 10), among(b, '0', 10));
-    out->blank = both(equal(a, ' '), equal(b, ' '));
-    out->space = both(among(a, 9, 5), among(b, 9, 5)) | out->blank;
-    out->newline = both(_mm256_or_si256(equal(a, '\n'), equal(a, '\r')),
-                        _mm256_or_si256(equal(b, '\n'), equal(b, '\r')));
-    out->quote = both(equal(a, '\''), equal(b, '\''));
-    out->slash = both(equal(a, '/'), equal(b, '/'));
-    out->high = both(a, b);
+    const __m256i all = _mm256_set1_epi8(c);
+    return both(_mm256_cmpeq_epi8(window->low, all), _mm256_cmpeq_epi8(window->high, all));
+}
+
+INLINE void classify(const struct window *window, struct ascii_masks *out)
+{
+    out->upper = bytes_among(window, 'A', 'Z');
+    out->lower = bytes_among(window, 'a', 'z');
+    out->number = bytes_among(window, '0', '9');
+    out->blank = equal(window, ' ');
+    out->space = bytes_among(window, 9, 13) | out->blank;
+    out->newline = equal(window, '\n') | equal(window, '\r');
+    out->quote = equal(window, '\'');
+    out->slash = equal(window, '/');
+    out->high = both(window->low, window->high);
 }
 
 pretoken_fill *const pretoken_mask_avx2[PROGRAMS] = PROGRAM_TABLE;

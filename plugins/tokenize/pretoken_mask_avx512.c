@@ -14,31 +14,39 @@
 #pragma GCC target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt")
 #endif
 
+struct window {
+    __m512i bytes;
+};
+
 #include "pretoken_mask_program.h"
 
-/* Bytes of v that are first .. first + n - 1. */
-INLINE uint64_t among(__m512i v, char first, char n)
+INLINE void window_load(const uint8_t *p, struct window *window)
 {
-    return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(v, _mm512_set1_epi8(first)), _mm512_set1_epi8(n));
+    window->bytes = _mm512_loadu_si512((const void *)p);
 }
 
-INLINE uint64_t equal(__m512i v, char c)
+INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t last)
 {
-    return _mm512_cmpeq_epi8_mask(v, _mm512_set1_epi8(c));
+    const __m512i from = _mm512_sub_epi8(window->bytes, _mm512_set1_epi8((char)first));
+    return _mm512_cmple_epu8_mask(from, _mm512_set1_epi8((char)(last - first)));
 }
 
-INLINE void classify(const uint8_t *p, struct ascii_masks *out)
+INLINE uint64_t equal(const struct window *window, char c)
 {
-    const __m512i v = _mm512_loadu_si512((const void *)p);
-    out->upper = among(v, 'A', 26);
-    out->lower = among(v, 'a', 26);
-    out->number = among(v, '0', 10);
-    out->blank = equal(v, ' ');
-    out->space = among(v, 9, 5) | out->blank;
-    out->newline = equal(v, '\n') | equal(v, '\r');
-    out->quote = equal(v, '\'');
-    out->slash = equal(v, '/');
-    out->high = _mm512_movepi8_mask(v);
+    return _mm512_cmpeq_epi8_mask(window->bytes, _mm512_set1_epi8(c));
+}
+
+INLINE void classify(const struct window *window, struct ascii_masks *out)
+{
+    out->upper = bytes_among(window, 'A', 'Z');
+    out->lower = bytes_among(window, 'a', 'z');
+    out->number = bytes_among(window, '0', '9');
+    out->blank = equal(window, ' ');
+    out->space = bytes_among(window, 9, 13) | out->blank;
+    out->newline = equal(window, '\n') | equal(window, '\r');
+    out->quote = equal(window, '\'');
+    out->slash = equal(window, '/');
+    out->high = _mm512_movepi8_mask(window->bytes);
 }
 
 pretoken_fill *const pretoken_mask_avx512[PROGRAMS] = PROGRAM_TABLE;

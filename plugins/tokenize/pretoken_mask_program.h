@@ -1,5 +1,5 @@
 /* pretoken_mask_program.h — the programs. Included once by each pretoken_mask_KIND.c, which has
- * defined classify() for its instruction set. See pretoken_mask.h.
+ * defined `struct window` for its instruction set, and the functions over it. See pretoken_mask.h.
  *
  * Bits: bit i is byte i of the window. A class has the bits of all bytes of its characters. */
 #ifndef TOKENIZE_PRETOKEN_MASK_PROGRAM_H
@@ -7,11 +7,17 @@
 
 #include "pretoken_next.h"
 
-#define WINDOW 64u
-
 /* What ASCII says about 64 bytes; bytes above 0x7F are in `high` alone. */
 struct ascii_masks {
     uint64_t upper, lower, number, space, newline, blank, quote, slash, high;
+};
+
+/* Characters above ASCII whose bytes alone tell the class: first bytes. Each has the bytes that its
+ * first byte promises. */
+struct high_masks {
+    uint64_t upper2, lower2; /* of two bytes: U+00C0 to U+00FF, U+0400 to U+045F */
+    uint64_t caseless3;      /* of three: U+4E00 to U+9FFF, kana, Hangul of the leads EA to ED */
+    uint64_t punct3;         /* U+3001 to U+3003, U+3008 to U+3011 */
 };
 
 struct masks {
@@ -21,7 +27,53 @@ struct masks {
     uint64_t valid;                        /* bytes of whole characters: low bits */
 };
 
-INLINE void classify(const uint8_t *p, struct ascii_masks *out);
+/* Each pretoken_mask_KIND.c has these for its registers, and `struct window` for 64 bytes of text. */
+INLINE void window_load(const uint8_t *p, struct window *window);
+INLINE void classify(const struct window *window, struct ascii_masks *out);
+/* The bytes of the window that are first .. last. */
+INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t last);
+
+/* Text in other scripts is mostly of these ranges, so that no character of it is decoded. */
+INLINE void classify_high(const struct window *window, struct high_masks *out)
+{
+    const uint64_t next = bytes_among(window, 0x80, 0xBF) >> 1; /* a continuation byte follows */
+    const uint64_t next2 = next & next >> 1;
+    const uint64_t c3 = bytes_among(window, 0xC3, 0xC3), d0 = bytes_among(window, 0xD0, 0xD0),
+                   d1 = bytes_among(window, 0xD1, 0xD1),
+                   e0 = bytes_among(window, 0xE3, 0xED) & next2;
+    out->upper2 = out->lower2 = out->caseless3 = out->punct3 = 0;
+    if (c3) {
+        const uint64_t upper = bytes_among(window, 0x80, 0x9E) >> 1;
+        const uint64_t sign =
+            (bytes_among(window, 0x97, 0x97) | bytes_among(window, 0xB7, 0xB7)) >> 1;
+        out->upper2 = c3 & upper & ~sign;
+        out->lower2 = c3 & next & ~upper & ~sign;
+    }
+    if (d0 | d1) {
+        const uint64_t high = bytes_among(window, 0xB0, 0xBF) >> 1;
+        out->upper2 |= d0 & next & ~high;
+        out->lower2 |= (d0 & high) | (d1 & bytes_among(window, 0x80, 0x9F) >> 1);
+    }
+    if (e0) {
+        const uint64_t e3 = e0 & bytes_among(window, 0xE3, 0xE3);
+        out->caseless3 =
+            (e0 & bytes_among(window, 0xE4, 0xE4) & bytes_among(window, 0xB8, 0xBF) >> 1) |
+            (e0 & bytes_among(window, 0xE5, 0xE9)) |
+            (e0 & bytes_among(window, 0xEA, 0xEA) & bytes_among(window, 0xB0, 0xBF) >> 1) |
+            (e0 & bytes_among(window, 0xEB, 0xEC)) |
+            (e0 & bytes_among(window, 0xED, 0xED) & bytes_among(window, 0x80, 0x9D) >> 1);
+        if (e3) {
+            out->caseless3 |=
+                (e3 & bytes_among(window, 0x81, 0x81) >> 1 & bytes_among(window, 0x81, 0xBF) >> 2) |
+                (e3 & bytes_among(window, 0x82, 0x82) >> 1 &
+                 (bytes_among(window, 0x80, 0x96) | bytes_among(window, 0xA1, 0xBF)) >> 2) |
+                (e3 & bytes_among(window, 0x83, 0x83) >> 1 &
+                 ~(bytes_among(window, 0xBB, 0xBB) >> 2));
+            out->punct3 = e3 & bytes_among(window, 0x80, 0x80) >> 1 &
+                          (bytes_among(window, 0x81, 0x83) | bytes_among(window, 0x88, 0x91)) >> 2;
+        }
+    }
+}
 
 INLINE uint64_t low_bits(unsigned n)
 {
@@ -34,9 +86,26 @@ INLINE uint64_t bit_or_none(unsigned flags, unsigned wanted, uint64_t bits)
 }
 
 /* Adds the characters above ASCII. `cased`: the program tells upper, lower and caseless apart. */
-INLINE void add_high(const struct unicode_table *t, const uint8_t *p, uint64_t high, int cased,
-                     struct masks *m)
+INLINE void add_high(const struct unicode_table *t, const uint8_t *p, const struct window *window,
+                     uint64_t high, int cased, struct masks *m)
 {
+    struct high_masks h;
+    uint64_t second, third;
+    classify_high(window, &h);
+    second = (h.upper2 | h.lower2 | h.caseless3 | h.punct3) << 1;
+    third = (h.caseless3 | h.punct3) << 2;
+    m->rest |= second | third;
+    high &= ~(second >> 1 | second | third);
+    h.upper2 |= h.upper2 << 1;
+    h.lower2 |= h.lower2 << 1;
+    h.caseless3 |= h.caseless3 << 1 | h.caseless3 << 2;
+    if (cased) {
+        m->upper |= h.upper2;
+        m->lower |= h.lower2;
+        m->caseless |= h.caseless3;
+    } else {
+        m->lower |= h.upper2 | h.lower2 | h.caseless3;
+    }
     while (high) {
         unsigned i = (unsigned)__builtin_ctzll(high);
         size_t n;
@@ -235,6 +304,7 @@ INLINE size_t fill_by_masks(const struct program g, next_fn *next, const struct 
     const uint8_t *p = text + *pos, *end = text + len;
     size_t *at = ends;
     while (end - p >= (ptrdiff_t)WINDOW) {
+        struct window window;
         struct ascii_masks a;
         struct masks m;
         uint64_t starts, known;
@@ -242,7 +312,8 @@ INLINE size_t fill_by_masks(const struct program g, next_fn *next, const struct 
             *pos = (size_t)(p - text);
             return (size_t)(at - ends);
         }
-        classify(p, &a);
+        window_load(p, &window);
+        classify(&window, &a);
         m.upper = g.cased ? a.upper : 0;
         m.lower = g.cased ? a.lower : a.lower | a.upper;
         m.caseless = m.mark = m.rest = 0;
@@ -254,9 +325,12 @@ INLINE size_t fill_by_masks(const struct program g, next_fn *next, const struct 
         m.slash = a.slash;
         m.valid = UINT64_MAX;
         if (__builtin_expect(a.high != 0, 0)) {
-            add_high(t, p, a.high, g.cased, &m);
+            add_high(t, p, &window, a.high, g.cased, &m);
             m.upper &= m.valid;
             m.lower &= m.valid;
+            m.caseless &= m.valid;
+            m.mark &= m.valid;
+            m.rest &= m.valid;
             m.number &= m.valid;
             m.space &= m.valid;
             m.newline &= m.valid;

@@ -1,14 +1,33 @@
 /* pretoken_mask_scalar.c — the mask programs with bytes classified one by one: every machine. Depends
  * on: pretoken_mask_program.h. */
 #include "pretoken_mask.h"
+
+struct window {
+    const uint8_t *bytes;
+};
+
 #include "pretoken_mask_program.h"
 
-INLINE void classify(const uint8_t *p, struct ascii_masks *out)
+INLINE void window_load(const uint8_t *p, struct window *window)
+{
+    window->bytes = p;
+}
+
+INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t last)
+{
+    uint64_t bits = 0;
+    for (unsigned i = 0; i < WINDOW; i++) {
+        bits |= (uint64_t)((uint8_t)(window->bytes[i] - first) <= (uint8_t)(last - first)) << i;
+    }
+    return bits;
+}
+
+INLINE void classify(const struct window *window, struct ascii_masks *out)
 {
     struct ascii_masks a = { 0 };
     for (unsigned i = 0; i < WINDOW; i++) {
         const uint64_t bit = UINT64_C(1) << i;
-        const uint8_t c = p[i];
+        const uint8_t c = window->bytes[i];
         a.upper |= bit_or_none((uint8_t)(c - 'A') < 26, 1, bit);
         a.lower |= bit_or_none((uint8_t)(c - 'a') < 26, 1, bit);
         a.number |= bit_or_none((uint8_t)(c - '0') < 10, 1, bit);

@@ -277,6 +277,91 @@ INLINE const uint8_t *o200k_next(const struct unicode_table *t, const uint8_t *p
     return white_space(t, p, end, 1, 0);
 }
 
+/* The flags of the character at p as Kimi's words see it: a Han character is in none of their classes. */
+INLINE unsigned kimi_flags(const struct unicode_table *t, const uint8_t *p, const uint8_t *end,
+                           size_t *n)
+{
+    uint32_t cp;
+    if (*p < 0x80) {
+        *n = 1;
+        return t->ascii[*p];
+    }
+    *n = utf8_decode(p, end, &cp);
+    return (unicode_value(t, cp) & UNICODE_HAN) ? 0 : unicode_flags(t, cp);
+}
+
+/* As o200k_word, with those flags. */
+INLINE const uint8_t *kimi_word(const struct unicode_table *t, const uint8_t *q, const uint8_t *end,
+                                const uint8_t **upper)
+{
+    const uint8_t *p = q, *back = q;
+    size_t n;
+    unsigned f = 0;
+    while (p < end) {
+        f = kimi_flags(t, p, end, &n);
+        if (!(f & (CH_UPPER | CH_CASELESS | CH_MARK))) {
+            break;
+        }
+        p += n;
+        if (!(f & CH_UPPER)) {
+            back = p;
+        }
+    }
+    *upper = p;
+    if (p == end || !(f & CH_LOWER)) {
+        return back;
+    }
+    do {
+        p += n;
+    } while (p < end && (kimi_flags(t, p, end, &n) & (CH_LOWER | CH_CASELESS | CH_MARK)));
+    return p;
+}
+
+/* Kimi: [\p{Han}]+|P?U*W+C?|P?U+W*C?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|
+ * \s+(?!\S)|\s+ with P, U, W and C of o200k, but U and W without Han. */
+INLINE const uint8_t *kimi_next(const struct unicode_table *t, const uint8_t *p, const uint8_t *end)
+{
+    const unsigned not_punct = CH_SPACE | CH_NUMBER | CH_LETTER;
+    size_t n, m;
+    uint32_t cp;
+    unsigned f = utf8_flags(t, p, end, &n);
+    const uint8_t *q, *upper;
+    (void)utf8_decode(p, end, &cp);
+    if (unicode_value(t, cp) & UNICODE_HAN) {
+        for (p += n; p < end; p += n) {
+            n = utf8_decode(p, end, &cp);
+            if (!(unicode_value(t, cp) & UNICODE_HAN)) {
+                break;
+            }
+        }
+        return p;
+    }
+    if (f & CH_NUMBER) {
+        return digits(t, p, end, n, 3);
+    }
+    if (f & CH_LETTER) {
+        q = kimi_word(t, p, end, &upper);
+        return contraction(q != p ? q : upper, end, 1);
+    }
+    if (!(f & CH_NEWLINE) && p + n < end) {
+        q = kimi_word(t, p + n, end, &upper);
+        q = q != p + n || (f & CH_MARK) ? q : upper;
+        if (q != p + n || (f & CH_MARK)) {
+            return contraction(q, end, 1);
+        }
+        if (*p == ' ' && !(utf8_flags(t, p + n, end, &m) & not_punct)) {
+            return run_of(t, run_without(t, p + n + m, end, not_punct), end, CH_NEWLINE);
+        }
+    }
+    if (f & CH_MARK) { /* the last character of the text */
+        return p + n;
+    }
+    if (!(f & CH_SPACE)) {
+        return run_of(t, run_without(t, p + n, end, not_punct), end, CH_NEWLINE);
+    }
+    return white_space(t, p, end, 1, 0);
+}
+
 /* \p{N}{1,3}, and what lies between */
 INLINE const uint8_t *deepseek_digits_next(const struct unicode_table *t, const uint8_t *p,
                                            const uint8_t *end)

@@ -301,6 +301,22 @@ static int32_t bracket(struct parser *s, struct cp_set *set, int fold)
             s->p++;
             break;
         }
+        if (!first && s->end - s->p >= 3 && s->p[0] == '&' && s->p[1] == '&' && s->p[2] != '^') {
+            s->p += 2; /* what is before, and all that is behind */
+            status = bracket(s, &one, fold);
+            if (status == SLUICE_OK) {
+                cp_set_normalize(set);
+                if (cp_set_negate(set) != 0 || cp_set_negate(&one) != 0 ||
+                    cp_set_union(set, &one) != 0) {
+                    status = no_memory(s);
+                } else {
+                    cp_set_normalize(set);
+                    status = cp_set_negate(set) != 0 ? no_memory(s) : SLUICE_OK;
+                }
+            }
+            cp_set_deinit(&one);
+            break;
+        }
         first = 0;
         if (s->end - s->p >= 2 && s->p[0] == s->p[1] && strchr("&-~", s->p[0])) {
             return refuse(s, "a set operation");

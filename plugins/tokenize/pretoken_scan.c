@@ -24,6 +24,13 @@ const char pretoken_o200k[] =
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*(?i:'"
     "s|'t|'re|'ve|'m|'ll|'d)?|"
     "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+const char pretoken_kimi[] =
+    "[\\p{Han}]+|"
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]+"
+    "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}&&[^\\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    "\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
 
 #define FILL(name, call)                                                               \
     static size_t name(const struct unicode_table *t, const uint8_t *text, size_t len, \
@@ -46,6 +53,7 @@ FILL(qwen2_fill, cl100k_next(t, p, end, 1, 0, 0))
 FILL(qwen35_fill, cl100k_next(t, p, end, 1, 1, 0))
 FILL(o200k_fill, o200k_next(t, p, end, 3, 1))
 FILL(tekken_fill, o200k_next(t, p, end, 1, 0))
+FILL(kimi_fill, kimi_next(t, p, end))
 FILL(deepseek_digits_fill, deepseek_digits_next(t, p, end))
 FILL(deepseek_cjk_fill, deepseek_cjk_next(t, p, end))
 FILL(deepseek_main_fill, deepseek_main_next(t, p, end))
@@ -76,6 +84,7 @@ static const struct {
       "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|"
       "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
       tekken_fill, 1, PROGRAM_TEKKEN },
+    { pretoken_kimi, kimi_fill, 1, PROGRAMS },
     { "\\p{N}{1,3}", deepseek_digits_fill, 0, PROGRAMS },
     { "[一-龥぀-ゟ゠-ヿ]+", deepseek_cjk_fill, 0, PROGRAMS },
     { "[!\"#$%&'()*+,\\-./"

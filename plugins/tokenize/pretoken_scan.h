@@ -30,5 +30,6 @@ extern const char pretoken_gpt2[];   /* ByteLevel's own, as Hugging Face writes 
 extern const char pretoken_r50k[];   /* as tiktoken writes it: r50k_base, p50k_base */
 extern const char pretoken_cl100k[]; /* as tiktoken writes it */
 extern const char pretoken_o200k[];
+extern const char pretoken_kimi[]; /* Moonlight's and Kimi K2's */
 
 #endif

@@ -1,20 +1,25 @@
 /* tokenize - a column of token ids beside a column of text. The encoder is bpe.h; this file reads its options, knows which tokens begin and
- * end a document, and leaves facts about the vocabulary for the stages and manifests downstream. */
+ * end a document, and leaves facts about the vocabulary for the stages and manifests downstream. On request it says where each token begins,
+ * and which ones are trained on (loss_spans.h). */
 #include <sluice_arrays.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <xxhash.h>
 
 #include "bpe.h"
+#include "loss_spans.h"
 
 struct config {
     const char *tokenizer, *over, *pattern, *eos, *bos;
     int32_t specials;
+    const char *loss_spans;
+    int32_t loss_unit, loss_rule;
+    uint8_t offsets;
 };
 
 static const struct sluice_option options[] = {
     { .name = "tokenizer",
-      .doc = "Vocabulary: a .tiktoken file or a tokenizer.json of the byte-level BPE family.",
+      .doc = "Vocabulary: a .tiktoken file, a tokenizer.json or a SentencePiece .model.",
       .type = SLUICE_OPT_PATH,
       .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
       .offset = offsetof(struct config, tokenizer) },
@@ -47,7 +52,37 @@ static const struct sluice_option options[] = {
       .choices = "ordinary|allow|refuse",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, specials) },
+    { .name = "loss_spans",
+      .doc = "Column that says which parts of the text are trained on; adds the column `loss_mask` "
+             "(list<uint8>, 1 = trained). JSON [[begin, end], ...] or a value for each character, "
+             "list<uint32> of begin, end, begin, end, ..., or list<uint8> with a value for each "
+             "character; a null trains all of the text.",
+      .type = SLUICE_OPT_COLUMN,
+      .offset = offsetof(struct config, loss_spans) },
+    { .name = "loss_unit",
+      .doc = "What positions in `loss_spans` count: Unicode code points, as Python does, or bytes "
+             "of UTF-8.",
+      .def = "characters",
+      .choices = "characters|bytes",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, loss_unit) },
+    { .name = "loss_rule",
+      .doc = "A token is trained when its first byte is, when any byte is, or when all bytes are. "
+             "bos never is; eos is where the text's end is.",
+      .def = "first",
+      .choices = "first|any|all",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, loss_rule) },
+    { .name = "offsets",
+      .doc = "Add the column `offsets` (list<uint32>): the byte of the text where each token "
+             "begins; a token ends where the next one begins.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, offsets) },
 };
+
+/* Forms of the column loss_spans. */
+enum loss_form { LOSS_NONE, LOSS_JSON, LOSS_PAIRS, LOSS_FLAGS };
 
 /* A token at the edge of documents. */
 struct edge {
@@ -61,14 +96,29 @@ struct stage {
     struct bpe *bpe;
     struct edge eos, bos;
     char hash[33]; /* XXH3-128 of the file */
+    enum loss_form loss;
+    int32_t spans; /* place of that column */
 };
 
 struct worker {
     const struct stage *stage;
     struct bpe_worker *bpe;
     uint32_t *ids;
+    uint64_t *offsets; /* only where offsets are wanted or needed */
+    uint8_t *mask;     /* the same */
     size_t capacity;
+    struct loss_spans loss;
 };
+
+/* The columns of a batch in the making. */
+struct made {
+    struct sluice_bytes ends, ids, offsets, mask;
+};
+
+static bool wants_offsets(const struct stage *stage)
+{
+    return stage->config.offsets != 0 || stage->loss != LOSS_NONE;
+}
 
 /* ---- open ---- */
 
@@ -227,10 +277,39 @@ static sluice_status note_edge(const struct edge *edge, const char *name, struct
     return plan->note(plan, name, json, err);
 }
 
+/* Finds the column of spans and what form they have. */
+static sluice_status prepare_loss(struct stage *stage, struct sluice_plan *plan,
+                                  struct sluice_error *err)
+{
+    const char *wanted = stage->config.loss_spans;
+    sluice_status status;
+
+    stage->loss = LOSS_NONE;
+    if (wanted == NULL || wanted[0] == '\0') {
+        return SLUICE_OK;
+    }
+    status = plan->need(plan, 0, wanted, "json?|list<uint32>?|list<uint8>?", 0, &stage->spans, err);
+    for (uint32_t k = 0; status == SLUICE_OK && stage->loss == LOSS_NONE; k++) {
+        const char *name;
+        const char *type;
+        status = plan->column(plan, 0, k, &name, &type);
+        if (status != SLUICE_OK || name[0] == '\0') {
+            return sluice_fail(err, SLUICE_E_SCHEMA, "loss_spans",
+                               "the column of spans can't be hidden or derived");
+        }
+        if (strcmp(name, wanted) == 0) {
+            stage->loss = strncmp(type, "list<uint32>", 12) == 0  ? LOSS_PAIRS
+                          : strncmp(type, "list<uint8>", 11) == 0 ? LOSS_FLAGS
+                                                                  : LOSS_JSON;
+        }
+    }
+    return status;
+}
+
 static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
                                       struct sluice_error *err)
 {
-    const struct stage *stage = shared;
+    struct stage *stage = shared;
     char metadata[200];
     char number[16];
     int32_t index;
@@ -248,7 +327,16 @@ static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
     if (stage->bos.known) {
         snprintf(metadata + n, sizeof metadata - (size_t)n, "\nbos=%u", stage->bos.id);
     }
-    status = plan->add(plan, "tokens", "list<uint32>", metadata, err);
+    status = prepare_loss(stage, plan, err);
+    if (status == SLUICE_OK) {
+        status = plan->add(plan, "tokens", "list<uint32>", metadata, err);
+    }
+    if (status == SLUICE_OK && stage->loss != LOSS_NONE) {
+        status = plan->add(plan, "loss_mask", "list<uint8>", NULL, err);
+    }
+    if (status == SLUICE_OK && stage->config.offsets != 0) {
+        status = plan->add(plan, "offsets", "list<uint32>", NULL, err);
+    }
     if (status == SLUICE_OK) {
         status = note_tokenizer(stage, plan, err);
     }
@@ -287,71 +375,175 @@ static void tokenize_worker_close(void *state)
 
     bpe_worker_destroy(worker->bpe);
     free(worker->ids);
+    free(worker->offsets);
+    free(worker->mask);
+    loss_spans_deinit(&worker->loss);
     free(worker);
 }
 
-/* The ids of one document to worker->ids[0 .. *n). */
+static sluice_status too_large(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
+}
+
+/* Room for that many tokens of one document. */
+static sluice_status reserve(struct worker *worker, size_t tokens, struct sluice_error *err)
+{
+    size_t capacity = tokens + tokens / 2 + 1024;
+
+    if (tokens <= worker->capacity) {
+        return SLUICE_OK;
+    }
+    free(worker->ids);
+    free(worker->offsets);
+    free(worker->mask);
+    worker->ids = NULL;
+    worker->offsets = NULL;
+    worker->mask = NULL;
+    worker->capacity = 0;
+    if (tokens > SIZE_MAX / 32) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "a text is too long to be encoded");
+    }
+    worker->ids = malloc(capacity * sizeof *worker->ids);
+    if (wants_offsets(worker->stage)) {
+        worker->offsets = malloc(capacity * sizeof *worker->offsets);
+        worker->mask = malloc(capacity);
+    }
+    if (worker->ids == NULL ||
+        (wants_offsets(worker->stage) && (worker->offsets == NULL || worker->mask == NULL))) {
+        return too_large(err);
+    }
+    worker->capacity = capacity;
+    return SLUICE_OK;
+}
+
+/* The ids of one document to worker->ids[0 .. *n), and where they begin to worker->offsets. */
 static sluice_status encode(struct worker *worker, const char *text, size_t length, size_t *n,
                             struct sluice_error *err)
 {
     const struct stage *stage = worker->stage;
-    size_t bound = bpe_encode_bound(stage->bpe, length);
     size_t begin = stage->bos.added ? 1 : 0;
+    size_t bound;
     sluice_status status;
 
     *n = 0;
     if (length == 0) {
         return SLUICE_OK;
     }
-    if (bound > SIZE_MAX / sizeof *worker->ids - 2) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "a text is too long to be encoded");
-    }
-    if (bound + 2 > worker->capacity) {
-        size_t capacity = bound + bound / 2 + 1024 < SIZE_MAX / sizeof *worker->ids
-                              ? bound + bound / 2 + 1024
-                              : bound + 2;
-        free(worker->ids);
-        worker->capacity = 0;
-        worker->ids = malloc(capacity * sizeof *worker->ids);
-        if (worker->ids == NULL) {
-            return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
-        }
-        worker->capacity = capacity;
-    }
-    status = bpe_encode(worker->bpe, text, length, worker->ids + begin, worker->capacity - begin, n,
-                        err);
+    bound = bpe_encode_bound(stage->bpe, length);
+    status = reserve(worker, bound < SIZE_MAX - 2 ? bound + 2 : bound, err);
     if (status != SLUICE_OK) {
+        return status;
+    }
+    status = wants_offsets(stage)
+                 ? bpe_encode_offsets(worker->bpe, text, length, worker->ids + begin,
+                                      worker->offsets + begin, worker->capacity - begin - 1, n, err)
+                 : bpe_encode(worker->bpe, text, length, worker->ids + begin,
+                              worker->capacity - begin - 1, n, err);
+    if (status != SLUICE_OK) {
+        *n = 0;
         return status;
     }
     *n += begin;
     if (stage->bos.added) {
         worker->ids[0] = stage->bos.id;
+        if (worker->offsets != NULL) {
+            worker->offsets[0] = 0;
+        }
     }
     if (stage->eos.added) {
+        if (worker->offsets != NULL) {
+            worker->offsets[*n] = length;
+        }
         worker->ids[(*n)++] = stage->eos.id;
     }
     return SLUICE_OK;
 }
 
+/* Which of the n tokens of a document are trained on, to worker->mask. */
+static sluice_status find_loss(struct worker *worker, const struct ArrowArray *spans, int64_t row,
+                               const char *data, size_t length, size_t n, struct sluice_error *err)
+{
+    const struct stage *stage = worker->stage;
+    const struct loss_text text = { data, length, stage->config.loss_unit == 1 };
+    size_t begin = stage->bos.added ? 1 : 0;
+    size_t inner;
+    size_t items;
+    const void *found;
+    sluice_status status;
+
+    if (n == 0) {
+        return SLUICE_OK;
+    }
+    inner = n - begin - (stage->eos.added ? 1 : 0);
+    if (sluice_is_null(spans, row)) {
+        status = loss_spans_all(&worker->loss, &text, err);
+    } else if (stage->loss == LOSS_PAIRS) {
+        found = sluice_list_u32(spans, row, &items);
+        status = loss_spans_pairs(&worker->loss, &text, found, items, err);
+    } else if (stage->loss == LOSS_FLAGS) {
+        found = sluice_list_u8(spans, row, &items);
+        status = loss_spans_flags(&worker->loss, &text, found, items, err);
+    } else {
+        found = sluice_text(spans, row, &items);
+        status = loss_spans_json(&worker->loss, &text, found, items, err);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    loss_spans_tokens(&worker->loss, &text, (enum loss_rule)stage->config.loss_rule,
+                      worker->offsets + begin, inner, worker->mask + begin);
+    if (begin > 0) {
+        worker->mask[0] = 0;
+    }
+    if (stage->eos.added) {
+        worker->mask[n - 1] = loss_spans_end(&worker->loss, &text);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status add_row(const struct worker *worker, size_t n, int32_t end, struct made *made,
+                             struct sluice_error *err)
+{
+    const struct stage *stage = worker->stage;
+    bool good =
+        sluice_bytes_add(&made->ids, worker->ids, n * sizeof *worker->ids) &&
+        sluice_bytes_add(&made->ends, &end, sizeof end) &&
+        (stage->loss == LOSS_NONE || sluice_bytes_add(&made->mask, worker->mask, n)) &&
+        (stage->config.offsets == 0 || sluice_bytes_reserve(&made->offsets, n * sizeof(uint32_t)));
+
+    for (size_t k = 0; good && stage->config.offsets != 0 && k < n; k++) {
+        uint32_t offset = (uint32_t)worker->offsets[k];
+        memcpy(made->offsets.data + made->offsets.size, &offset, sizeof offset);
+        made->offsets.size += sizeof offset;
+    }
+    return good ? SLUICE_OK : too_large(err);
+}
+
 static sluice_status encode_rows(struct worker *worker, const struct sluice_batch *batch,
-                                 struct sluice_bytes *offsets, struct sluice_bytes *items,
-                                 int64_t *total, struct sluice_error *err)
+                                 struct made *made, int64_t *total, struct sluice_error *err)
 {
     const struct ArrowArray *texts = batch->array->children[0];
+    const struct stage *stage = worker->stage;
     int32_t end = 0;
 
-    if (!sluice_bytes_reserve(offsets, ((uint64_t)batch->n + 1) * sizeof end) ||
-        !sluice_bytes_add(offsets, &end, sizeof end)) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
+    if (!sluice_bytes_reserve(&made->ends, ((uint64_t)batch->n + 1) * sizeof end) ||
+        !sluice_bytes_add(&made->ends, &end, sizeof end)) {
+        return too_large(err);
     }
     for (int64_t k = 0; k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
         size_t length;
         size_t n;
-        const char *text = sluice_text(texts, sluice_row(batch, k), &length);
+        const char *text = sluice_text(texts, row, &length);
         sluice_status status = encode(worker, text, length, &n, err);
+        if (status == SLUICE_OK && stage->loss != LOSS_NONE) {
+            status =
+                find_loss(worker, batch->array->children[stage->spans], row, text, length, n, err);
+        }
         if (status != SLUICE_OK) {
             if (status == SLUICE_E_DATA && err != NULL) {
-                err->row = sluice_row(batch, k);
+                err->row = row;
             }
             return status;
         }
@@ -360,37 +552,75 @@ static sluice_status encode_rows(struct worker *worker, const struct sluice_batc
                                "a batch has more than 2147483647 tokens");
         }
         end += (int32_t)n;
-        if (!sluice_bytes_add(items, worker->ids, n * sizeof *worker->ids) ||
-            !sluice_bytes_add(offsets, &end, sizeof end)) {
-            return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
+        status = add_row(worker, n, end, made, err);
+        if (status != SLUICE_OK) {
+            return status;
         }
     }
     *total = end;
     return SLUICE_OK;
 }
 
+/* A list column with its own copy of the ends. Takes items. */
+static sluice_status make_list(const struct made *made, int64_t rows, struct sluice_bytes *items,
+                               int64_t total, struct ArrowArray *out)
+{
+    struct sluice_bytes ends = { 0 };
+
+    if (!sluice_bytes_add(&ends, made->ends.data, made->ends.size)) {
+        return SLUICE_E_NOMEM;
+    }
+    return sluice_make_list(out, rows, &ends, items, total);
+}
+
+/* The columns in the order of prepare. Takes what was made. */
+static sluice_status make_columns(const struct stage *stage, struct made *made, int64_t rows,
+                                  int64_t total, struct ArrowArray *out)
+{
+    struct ArrowArray columns[3];
+    int n = 0;
+    sluice_status status = make_list(made, rows, &made->ids, total, &columns[n]);
+
+    n += status == SLUICE_OK;
+    if (status == SLUICE_OK && stage->loss != LOSS_NONE) {
+        status = make_list(made, rows, &made->mask, total, &columns[n]);
+        n += status == SLUICE_OK;
+    }
+    if (status == SLUICE_OK && stage->config.offsets != 0) {
+        status = make_list(made, rows, &made->offsets, total, &columns[n]);
+        n += status == SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        return sluice_make_struct(out, rows, n, columns);
+    }
+    while (n > 0) {
+        n--;
+        columns[n].release(&columns[n]);
+    }
+    return status;
+}
+
 static sluice_status tokenize_process(void *state, const struct sluice_batch *batch,
                                       struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct sluice_bytes offsets = { 0 };
-    struct sluice_bytes items = { 0 };
-    struct ArrowArray list;
+    struct made made = { 0 };
     struct ArrowArray out;
     int64_t total = 0;
-    sluice_status status = encode_rows(worker, batch, &offsets, &items, &total, err);
+    sluice_status status = encode_rows(worker, batch, &made, &total, err);
+    sluice_status columns;
 
+    columns =
+        status == SLUICE_OK ? make_columns(worker->stage, &made, batch->n, total, &out) : SLUICE_OK;
+    sluice_bytes_free(&made.ends);
+    sluice_bytes_free(&made.ids);
+    sluice_bytes_free(&made.offsets);
+    sluice_bytes_free(&made.mask);
     if (status != SLUICE_OK) {
-        sluice_bytes_free(&offsets);
-        sluice_bytes_free(&items);
         return status;
     }
-    status = sluice_make_list(&list, batch->n, &offsets, &items, total);
-    if (status == SLUICE_OK) {
-        status = sluice_make_struct(&out, batch->n, 1, &list);
-    }
-    if (status != SLUICE_OK) {
-        return sluice_fail(err, status, "", "out of memory for tokens");
+    if (columns != SLUICE_OK) {
+        return too_large(err);
     }
     status = emit->batch(emit, &out);
     if (status == SLUICE_OK) {
@@ -408,11 +638,14 @@ static const struct sluice_stage tokenize_stage = {
     .name = "tokenize",
     .version = "1.0",
     .summary =
-        "Token ids of a text by byte-level BPE, equal to tiktoken and Hugging Face tokenizers",
+        "Token ids of a text, equal to tiktoken's, Hugging Face tokenizers' and SentencePiece's",
     .doc = "Adds `tokens` (list<uint32>). An empty or null text has no tokens, not even `bos` and "
            "`eos`, as in Megatron's preprocess_data. Stages behind it "
            "read vocab_size, tokenizer (XXH3-128 of the file), eos and bos from the column's "
-           "metadata.",
+           "metadata. With `loss_spans` a token's loss mask follows the text it stands for; it "
+           "stays with its tokens through `pack`, and formats without a place for it refuse it. "
+           "Offsets need a text that the vocabulary does not normalise: a text that it would "
+           "change is quarantined.",
     .example = "docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" }",
     .role = SLUICE_ROLE_ANNOTATOR,
     .mode = SLUICE_MODE_STATELESS,

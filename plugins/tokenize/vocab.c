@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "bpe_error.h"
+#include "normalizer.h"
+#include "splitter.h"
+#include "unigram.h"
+#include "wordpiece.h"
 
 static int32_t arena_put(struct vocab *v, const void *bytes, size_t len, size_t *at,
                          struct sluice_error *err)
@@ -60,7 +64,7 @@ int32_t vocab_put(struct vocab *v, uint32_t id, const void *bytes, size_t len, e
     if (id >= v->n_tokens) {
         v->n_tokens = id + 1;
     }
-    if (kind == VOCAB_BYTES && len == 1) {
+    if (kind == VOCAB_BYTES && len == 1 && v->model == VOCAB_MODEL_BYTES) {
         uint32_t *byte = &v->byte_id[*(const uint8_t *)bytes];
         if (*byte != VOCAB_NONE) {
             return bpe_fail(err, SLUICE_E_CONFIG,
@@ -70,6 +74,22 @@ int32_t vocab_put(struct vocab *v, uint32_t id, const void *bytes, size_t len, e
         *byte = id;
     }
     return SLUICE_OK;
+}
+
+int vocab_is_byte(const char *text, size_t len, unsigned *b)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const char *high, *low;
+    if (len != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' || !text[3] || !text[4]) {
+        return 0;
+    }
+    high = strchr(digits, text[3]);
+    low = strchr(digits, text[4]);
+    if (!high || !low) {
+        return 0;
+    }
+    *b = (unsigned)(high - digits) << 4 | (unsigned)(low - digits);
+    return 1;
 }
 
 int32_t vocab_put_added(struct vocab *v, const char *content, size_t len,
@@ -171,13 +191,14 @@ static int32_t choose_edge(const struct vocab *v, const char *name, const char *
 static int32_t vocab_check(struct vocab *v, struct sluice_error *err)
 {
     static const char *const ends[] = { "<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>",
-                                        "</s>", NULL };
-    static const char *const begins[] = { "<|startoftext|>", "<|begin_of_text|>",
-                                          "<｜begin▁of▁sentence｜>", "<s>", NULL };
+                                        "</s>",          "<eos>",           NULL };
+    static const char *const begins[] = {
+        "<|startoftext|>", "<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<s>", "<bos>", NULL
+    };
     size_t i;
     int32_t status;
     for (i = 0; i < 256; i++) {
-        if (v->byte_id[i] == VOCAB_NONE) {
+        if (v->model == VOCAB_MODEL_BYTES && v->byte_id[i] == VOCAB_NONE) {
             return bpe_fail(err, SLUICE_E_CONFIG,
                             "the vocabulary has no token for the byte 0x%02zx, so that some text "
                             "would be dropped; train it with "
@@ -207,7 +228,7 @@ static int32_t put_extra(struct vocab *v, const struct bpe_options *options,
     for (i = 0; i < options->n_extra; i++) {
         const struct bpe_special *extra = &options->extra[i];
         const struct vocab_added *known = extra->content ? find_added(v, extra->content) : NULL;
-        struct vocab_added like = { 0, 0, 0, 1, 0, 0, 0, 0 };
+        struct vocab_added like = { .special = 1 };
         int32_t status;
         if (!extra->content || extra->content[0] == '\0') {
             return bpe_fail(err, SLUICE_E_CONFIG, "special token %zu of the options has no content",
@@ -240,26 +261,81 @@ int32_t vocab_load(struct vocab *v, struct pretoken *pretoken, const void *data,
     int32_t status;
     memset(v, 0, sizeof(*v));
     for (i = 0; i < 256; i++) {
-        v->byte_id[i] = VOCAB_NONE;
+        v->byte_id[i] = v->fallback[i] = VOCAB_NONE;
     }
+    v->unk = VOCAB_NONE;
     for (i = 0;
          i < size && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n');
          i++) {
     }
     if (i == size) {
-        return bpe_fail(err, SLUICE_E_CONFIG,
-                        "the tokenizer file is empty; expected a .tiktoken or tokenizer.json file");
+        return bpe_fail(
+            err, SLUICE_E_CONFIG,
+            "the tokenizer file is empty; expected a .tiktoken file, a tokenizer.json or "
+            "a SentencePiece .model");
     }
-    status = text[i] == '{' ? vocab_read_json(v, pretoken, text, size, options, err)
-                            : vocab_read_tiktoken(v, pretoken, text, size, options, err);
+    if (text[i] == '{' && !vocab_is_spm(data, size)) {
+        status = vocab_read_json(v, pretoken, text, size, options, err);
+    } else if (vocab_is_spm(data, size)) {
+        status = vocab_read_spm(v, data, size, options, err);
+    } else {
+        status = vocab_read_tiktoken(v, pretoken, text, size, options, err);
+    }
     if (status == SLUICE_OK) {
         status = put_extra(v, options, err);
     }
     return status == SLUICE_OK ? vocab_check(v, err) : status;
 }
 
+int32_t vocab_decode_spaces(struct vocab *v, int spaces, const char *prefix, size_t prefix_len,
+                            struct sluice_error *err)
+{
+    uint32_t id;
+    v->decoded = calloc((size_t)v->n_tokens + 1, sizeof(*v->decoded));
+    if (!v->decoded) {
+        return bpe_fail_memory(err, "a vocabulary");
+    }
+    for (id = 0; id < v->n_tokens; id++) {
+        struct vocab_decoded *decoded = &v->decoded[id];
+        uint8_t out[VOCAB_TOKEN_MOST];
+        const uint8_t *p = v->bytes + v->tokens[id].at, *end = p + v->tokens[id].len;
+        size_t n = 0;
+        int32_t status;
+        if (v->tokens[id].kind != VOCAB_BYTES) {
+            continue;
+        }
+        if (prefix_len > 0 && (size_t)(end - p) > prefix_len &&
+            memcmp(p, prefix, prefix_len) == 0) {
+            p += prefix_len;
+            decoded->changed = 1;
+        }
+        while (p < end) {
+            if (spaces && end - p >= 3 && memcmp(p, VOCAB_SPACE, 3) == 0) {
+                out[n++] = ' ';
+                p += 3;
+                decoded->changed = 1;
+            } else {
+                out[n++] = *p++;
+            }
+        }
+        if (decoded->changed) {
+            decoded->len = (uint32_t)n;
+            status = arena_put(v, out, n, &decoded->at, err);
+            if (status != SLUICE_OK) {
+                return status;
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 void vocab_deinit(struct vocab *v)
 {
+    normalizer_destroy(v->normalizer);
+    splitter_destroy(v->splitter);
+    unigram_destroy(v->unigram);
+    wordpiece_destroy(v->wordpiece);
+    free(v->decoded);
     free(v->bytes);
     free(v->tokens);
     free(v->merges);

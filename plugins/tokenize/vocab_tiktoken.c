@@ -143,7 +143,7 @@ int32_t vocab_read_tiktoken(struct vocab *v, struct pretoken *pretoken, const ch
                         "give the pattern (tiktoken's pat_str) as an option");
     }
     for (; status == SLUICE_OK && special && special->content; special++) {
-        struct vocab_added like = { 0, 0, 0, 1, 0, 0, 0, 0 };
+        struct vocab_added like = { .special = 1 };
         like.id = special->id;
         status = vocab_put_added(v, special->content, strlen(special->content), &like, err);
     }

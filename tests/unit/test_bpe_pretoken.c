@@ -25,6 +25,7 @@ static const char *const patterns[] = {
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|"
     "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|"
     "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
+    pretoken_kimi,
     "\\p{N}{1,3}",
     "[一-龥぀-ゟ゠-ヿ]+",
     "[!\"#$%&'()*+,\\-./"
@@ -48,7 +49,7 @@ static const uint32_t pool[] = {
     0x1C5,  0x2B0,   0x4E2D, 0x9FA5,   0x9FA6,  0x3042, 0x30FF, 0x3040, 0x3100, 0xD55C,  0x301,
     0x93E,  0x20DD,  0x663,  0x2167,   0xBD,    0xA0,   0x85,   0x2028, 0x3000, 0x180E,  0x200B,
     0xFEFF, 0x1F600, 0x200D, 0xFE0F,   0,       1,      0x7F,   0x2019, 0x20AC, 0x10400, 0x10428,
-    0x1C89, 0xE000,  0x378,  0x10FFFF, 0x16D40,
+    0x1C89, 0xE000,  0x378,  0x10FFFF, 0x16D40, 0x3005, 0x3007, 0x2E80, 0x3021, 0x16FF0,
 };
 
 static size_t put(uint8_t *out, uint32_t cp)
@@ -245,7 +246,8 @@ static void patterns_that_are_refused(void **state)
         { "a)", REGEX_HF, "unopened )" },
         { "[a", REGEX_HF, "unclosed [" },
         { "[]", REGEX_HF, "empty class" },
-        { "[a&&b]", REGEX_TIKTOKEN, "set operation" },
+        { "[a~~b]", REGEX_TIKTOKEN, "set operation" },
+        { "[a&&^b]", REGEX_TIKTOKEN, "set operation" },
         { "[[:alpha:]]", REGEX_HF, "[: :]" },
         { "\\p{Greek}", REGEX_HF, "property" },
         { "(?x)a", REGEX_HF, "group" },

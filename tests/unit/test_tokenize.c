@@ -49,7 +49,10 @@ struct run {
 
 static sluice_status start(struct run *run, const char *file, const struct config *config)
 {
-    static const struct kit_column columns[] = { { "text", "utf8?", NULL } };
+    static const struct kit_column columns[] = { { "text", "utf8?", NULL },
+                                                 { "spans", "json?", NULL },
+                                                 { "pairs", "list<uint32>", NULL },
+                                                 { "flags", "list<uint8>", NULL } };
     sluice_status status;
 
     memset(run, 0, sizeof *run);
@@ -57,7 +60,7 @@ static sluice_status start(struct run *run, const char *file, const struct confi
     run->emit = kit_emit_create();
     run->files[0].path = "/vocab/tiny \"1\".json";
     run->files[0].data = load(file, &run->files[0].size);
-    kit_plan_init(&run->plan, columns, 1);
+    kit_plan_init(&run->plan, columns, 4);
     status = tokenize_stage.open(&kit_api, (struct sluice_host *)(void *)run->files, config,
                                  &run->shared, &run->err);
     if (status == SLUICE_OK) {
@@ -215,13 +218,144 @@ static void test_specials_refused(void **state)
     stop(&run);
 }
 
+/* One text and what is trained of it, in each form; bos and eos around it. Returns the mask as "0110", and checks the offsets. */
+static void check_loss(const char *column, struct ArrowArray spans, int32_t unit, int32_t rule,
+                       const char *text, char mask[64])
+{
+    struct config config = defaults();
+    struct ArrowArray columns[2] = { kit_texts(&text, NULL, 1), spans };
+    struct ArrowArray input = kit_input(columns, 2, 1);
+    struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = 1 };
+    const struct stage *stage;
+    struct run run;
+    const struct ArrowArray *out;
+    size_t n, n_mask, n_offsets, n_bytes;
+    const uint32_t *ids, *offsets;
+    const uint8_t *found;
+    const char *bytes;
+
+    config.eos = "default";
+    config.bos = "<|endoftext|>";
+    config.loss_spans = column;
+    config.loss_unit = unit;
+    config.loss_rule = rule;
+    config.offsets = 1;
+    kit_ok(start(&run, "tiny_gpt2.json", &config), &run.err);
+    stage = run.shared;
+    assert_int_equal(run.plan.n_added, 3);
+    assert_string_equal(run.plan.added[1].name, "loss_mask");
+    assert_string_equal(run.plan.added[2].name, "offsets");
+    kit_ok(tokenize_stage.process(run.worker, &batch, &run.emit->emit, &run.err), &run.err);
+    out = &run.emit->batches[0];
+    ids = sluice_list_u32(out->children[0], 0, &n);
+    found = sluice_list_u8(out->children[1], 0, &n_mask);
+    offsets = sluice_list_u32(out->children[2], 0, &n_offsets);
+    assert_int_equal(n, n_mask);
+    assert_int_equal(n, n_offsets);
+    assert_int_equal(offsets[n - 1], strlen(text));
+    for (size_t k = 1; k + 1 < n; k++) {
+        kit_ok(bpe_decode_token(stage->bpe, ids[k], &bytes, &n_bytes), &run.err);
+        if (k == 1) { /* this vocabulary puts a space in front, which is none of the text's */
+            assert_int_equal(bytes[0], ' ');
+            bytes++;
+            n_bytes--;
+        }
+        assert_int_equal(offsets[k + 1] - offsets[k], n_bytes);
+        assert_memory_equal(text + offsets[k], bytes, n_bytes);
+    }
+    for (size_t k = 0; k < n; k++) {
+        mask[k] = (char)('0' + found[k]);
+    }
+    mask[n] = '\0';
+    input.release(&input);
+    stop(&run);
+}
+
+/* What the mask must be by the tokens' bytes: trained are bytes begin to end of the text. */
+static void expect_loss(const char *column, struct ArrowArray spans, int32_t unit, const char *text,
+                        size_t begin, size_t end)
+{
+    char mask[64];
+    char all[64];
+
+    check_loss(column, spans, unit, 0, text, mask);
+    {
+        struct config config = defaults();
+        struct ArrowArray input = kit_texts(&text, NULL, 1);
+        struct run run;
+        uint32_t ids[64];
+        uint64_t offsets[64];
+        size_t n;
+        kit_ok(start(&run, "tiny_gpt2.json", &config), &run.err);
+        kit_ok(bpe_encode_offsets(((struct worker *)run.worker)->bpe, text, strlen(text), ids,
+                                  offsets, 60, &n, &run.err),
+               &run.err);
+        all[0] = '0'; /* bos */
+        for (size_t k = 0; k < n; k++) {
+            all[k + 1] = (char)('0' + (offsets[k] >= begin && offsets[k] < end));
+        }
+        all[n + 1] = (char)('0' + (end == strlen(text))); /* eos */
+        all[n + 2] = '\0';
+        input.release(&input);
+        stop(&run);
+    }
+    assert_string_equal(mask, all);
+    assert_true(strlen(mask) > 6);
+}
+
+static void test_loss(void **state)
+{
+    static const char text[] = "caf\xc3\xa9 and tea\xe4\xb8\xad for two";
+    static const uint32_t pairs[] = { 5, 12 };
+    uint8_t flags[32] = { 0 };
+    const uint32_t two = 2;
+    const uint32_t length = sizeof text - 1 - 3; /* characters */
+    const char *json = "[[5,12]]";
+    const char *to_end = "[[9, 21]]";
+    const char *bytes = "[[6,13]]";
+    const char *none = NULL;
+    char mask[64];
+
+    (void)state;
+    memset(flags + 5, 1, 7);
+    expect_loss("spans", kit_texts(&json, NULL, 1), 0, text, 6, 13);
+    expect_loss("spans", kit_texts(&bytes, NULL, 1), 1, text, 6, 13);
+    expect_loss("pairs", kit_lists(pairs, 4, &two, 1), 0, text, 6, 13);
+    expect_loss("flags", kit_lists(flags, 1, &length, 1), 0, text, 6, 13);
+    expect_loss("spans", kit_texts(&to_end, NULL, 1), 0, text, 10, sizeof text - 1);
+    check_loss("spans", kit_texts(&none, NULL, 1), 0, 2, text, mask); /* null: all but bos */
+    assert_int_equal(strspn(mask + 1, "1"), strlen(mask) - 1);
+    assert_int_equal(mask[0], '0');
+}
+
+static void test_loss_refused(void **state)
+{
+    const char *text[2] = { "tea", "two" };
+    const char *json[2] = { "[[0,3]]", "[[0,4]]" };
+    struct config config = defaults();
+    struct ArrowArray columns[2] = { kit_texts(text, NULL, 2), kit_texts(json, NULL, 2) };
+    struct ArrowArray input = kit_input(columns, 2, 2);
+    struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = 2 };
+    struct run run;
+
+    (void)state;
+    config.loss_spans = "spans";
+    kit_ok(start(&run, "tiny_gpt2.json", &config), &run.err);
+    assert_int_equal(tokenize_stage.process(run.worker, &batch, &run.emit->emit, &run.err),
+                     SLUICE_E_DATA);
+    assert_int_equal(run.err.row, 1);
+    assert_non_null(strstr(run.err.message, "the text has 3 characters"));
+    assert_int_equal(run.emit->n_batches, 0);
+    input.release(&input);
+    stop(&run);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),
-        cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_edges_refused),
-        cmocka_unit_test(test_specials_refused),
+        cmocka_unit_test(test_rows),          cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_edges_refused), cmocka_unit_test(test_specials_refused),
+        cmocka_unit_test(test_loss),          cmocka_unit_test(test_loss_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

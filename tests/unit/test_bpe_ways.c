@@ -1,0 +1,176 @@
+/* test_bpe_ways.c — the ways to merge a piece give equal results: merge_heap, which holds for any
+ * vocabulary, against backtracking, batches of jobs, chunks that are joined, and parts that merge
+ * apart. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bpe.h"
+#include "bpe_int.h"
+
+#define MOST 2048
+
+static struct bpe *load(const char *name)
+{
+    char path[512];
+    const char *root = getenv("SLUICE_SOURCE_DIR");
+    struct bpe_options options = { .pattern = "[\\s\\S]+" };
+    struct sluice_error err = { .size = sizeof(err) };
+    struct bpe *bpe = NULL;
+    size_t size;
+    char *data;
+    FILE *f;
+    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
+    f = fopen(path, "rb");
+    assert_non_null(f);
+    assert_int_equal(fseek(f, 0, SEEK_END), 0);
+    size = (size_t)ftell(f);
+    rewind(f);
+    data = malloc(size);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, size, f), size);
+    (void)fclose(f);
+    assert_int_equal(bpe_load(data, size, &options, &bpe, &err), SLUICE_OK);
+    free(data);
+    return bpe;
+}
+
+static uint64_t next_random(uint64_t *seed)
+{
+    *seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *seed >> 33;
+}
+
+/* Letters, letters in runs, words, scripts of two and three bytes, and all of it. */
+static size_t make_text(uint64_t *seed, uint8_t *p, size_t want)
+{
+    static const char *const words[] = {
+        " the",         "ing",          "tion",         " of", "er", "\xD0\xBE\xD0\xBD",
+        "\xE7\x9A\x84", "\xE3\x81\xAE", "\xE4\xB8\xAD", "12",  "()"
+    };
+    const uint64_t kind = next_random(seed) % 4;
+    size_t len = 0;
+    while (len < want) {
+        const uint64_t some = next_random(seed);
+        if (kind == 0 || (kind == 3 && some % 3 == 0)) {
+            p[len++] = (uint8_t)('a' + next_random(seed) % 26);
+        } else if (kind == 1 || (kind == 3 && some % 40 == 1)) {
+            size_t run = 1 + next_random(seed) % 40;
+            memset(p + len, (int)('a' + next_random(seed) % 12), run);
+            len += run;
+        } else {
+            const char *word = words[next_random(seed) % (sizeof(words) / sizeof(words[0]))];
+            memcpy(p + len, word, strlen(word));
+            len += strlen(word);
+        }
+    }
+    return len;
+}
+
+struct ways {
+    uint32_t want[MOST], have[MOST];
+    uint8_t bits[MOST], text[MOST];
+    uint64_t scratch[MOST * 4];
+    uint64_t memo[MERGE_MEMO];
+};
+
+static void long_pieces(void **state)
+{
+    struct bpe *bpe = load("tiny.tiktoken");
+    const struct merges *m = &bpe->merges;
+    struct ways *w = calloc(1, sizeof(*w));
+    uint64_t seed = 11;
+    size_t joined = 0;
+    (void)state;
+    assert_non_null(w);
+    for (int round = 0; round < 6000; round++) {
+        const size_t len = make_text(&seed, w->text, 97 + next_random(&seed) % 1200);
+        const size_t n = merge_heap(m, w->text, len, w->want, w->scratch);
+        size_t have;
+        assert_true(merge_is_ordered(m, w->text, len));
+        have = merge_backtrack(m, w->text, len, w->have, w->bits, w->memo);
+        assert_int_equal(have, n);
+        assert_memory_equal(w->have, w->want, n * sizeof(w->want[0]));
+        have = merge_long(m, w->text, len, w->have, w->memo);
+        if (have > 0) {
+            joined++;
+            assert_int_equal(have, n);
+            assert_memory_equal(w->have, w->want, n * sizeof(w->want[0]));
+        }
+    }
+    assert_true(joined > 1000); /* it does not just give up */
+    free(w);
+    bpe_destroy(bpe);
+}
+
+static void batches(void **state)
+{
+    struct bpe *bpe = load("tiny.tiktoken");
+    const struct merges *m = &bpe->merges;
+    struct ways *w = calloc(1, sizeof(*w));
+    struct merge_job jobs[MERGE_JOBS];
+    uint64_t seed = 12;
+    (void)state;
+    assert_non_null(w);
+    for (int round = 0; round < 1500; round++) {
+        const size_t len = make_text(&seed, w->text, 300);
+        size_t at[MERGE_JOBS + 1] = { 0 }, n = 0;
+        while (n < MERGE_JOBS && len - at[n] > MERGE_JOB_BYTES) {
+            at[n + 1] = at[n] + 1 + next_random(&seed) % MERGE_JOB_BYTES;
+            merge_job_begin(m, &jobs[n], w->text + at[n], at[n + 1] - at[n]);
+            n++;
+        }
+        merge_jobs_run(m, jobs, n);
+        for (size_t k = 0; k < n; k++) {
+            const size_t want =
+                merge_heap(m, w->text + at[k], at[k + 1] - at[k], w->want, w->scratch);
+            assert_int_equal(jobs[k].n, want);
+            assert_memory_equal(jobs[k].symbols, w->want, want * sizeof(w->want[0]));
+        }
+    }
+    free(w);
+    bpe_destroy(bpe);
+}
+
+/* Parts on their own give what the whole does, and there are parts. */
+static void parts(void **state)
+{
+    struct bpe *bpe = load("tiny.tiktoken");
+    const struct merges *m = &bpe->merges;
+    struct ways *w = calloc(1, sizeof(*w));
+    uint64_t seed = 13;
+    size_t cuts = 0;
+    (void)state;
+    assert_non_null(w);
+    for (int round = 0; round < 6000; round++) {
+        const size_t len = make_text(&seed, w->text, 10 + next_random(&seed) % 200);
+        const size_t n = merge_heap(m, w->text, len, w->want, w->scratch);
+        size_t have = 0;
+        for (size_t at = 0; at < len;) {
+            const size_t part = merge_part(m, w->text + at, w->text + len);
+            assert_in_range(part, 1, len - at);
+            have += merge_heap(m, w->text + at, part, w->have + have, w->scratch);
+            at += part;
+            cuts += at < len;
+        }
+        assert_int_equal(have, n);
+        assert_memory_equal(w->have, w->want, n * sizeof(w->want[0]));
+    }
+    assert_true(cuts > 10000);
+    free(w);
+    bpe_destroy(bpe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_pieces),
+        cmocka_unit_test(batches),
+        cmocka_unit_test(parts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
