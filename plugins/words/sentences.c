@@ -5,7 +5,7 @@ static const struct sluice_option options[] = {
     { .name = "rule",
       .doc = "How a text is cut into sentences.",
       .def = "spacy-en",
-      .choices = "spacy-en|marks|lines",
+      .choices = "spacy-en|marks|lines|uax29",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct cut_config, rule) },
     CUT_OVER,
@@ -42,7 +42,8 @@ const struct sluice_stage sentences_stage = {
         "that is no mark and not punctuation alone; the spans are those of datatrove's "
         "`span_tokenize` and may begin or end with white space. `marks` ends a sentence at a run "
         "of marks before white space, or at a CJK full stop. `lines` gives the lines that are "
-        "not white space alone.",
+        "not white space alone. `uax29` gives the sentences of Unicode (UAX #29), without white "
+        "space around them.",
     .example = "docs | s.sentences {}",
     .role = SLUICE_ROLE_ANNOTATOR,
     .mode = SLUICE_MODE_STATELESS,

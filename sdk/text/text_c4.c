@@ -4,6 +4,7 @@
 #include "text/text_decode.h"
 #include "text/text_lines.h"
 #include "text/text_measure.h"
+#include "text/text_scan.h"
 #include "text/text_sentences.h"
 #include "text/text_verdict.h"
 
@@ -37,14 +38,36 @@ const char *text_c4_reason(int32_t reason)
     return text_reason_name(names, TEXT_C4_REASONS, reason);
 }
 
-/* Words of a line by white space, and whether one is longer than `longest` code points. */
-static size_t count_words(const unsigned char *p, const unsigned char *end, int64_t longest,
-                          bool *too_long)
+/* Whether no word of the line can be longer than `longest` code points: each stretch of that many
+ * bytes holds a space. Looks at a few bytes of each; false when it can't tell. */
+static bool has_spaces(const unsigned char *p, const unsigned char *end, int64_t longest)
 {
+    if (longest < 0) {
+        return longest == -1; /* -1: there is no longest */
+    }
+    while (end - p > longest) {
+        const unsigned char *q = p + longest;
+        while (q > p && *q != ' ') {
+            q--;
+        }
+        if (*q != ' ') {
+            return false;
+        }
+        p = q + 1;
+    }
+    return true;
+}
+
+/* Words of a line by white space, counted up to `enough`, and whether one is longer than `longest`
+ * code points. */
+static size_t count_words(const unsigned char *p, const unsigned char *end, int64_t longest,
+                          int64_t enough, bool *too_long)
+{
+    bool sure = has_spaces(p, end, longest);
     size_t words = 0;
     int64_t chars = 0;
     *too_long = false;
-    while (p < end) {
+    while (p < end && !(sure && (int64_t)words >= enough)) {
         uint32_t cp;
         p += text_decode(p, end, &cp);
         if ((text_table_classes(cp) & TEXT_SPACE) != 0) {
@@ -103,6 +126,22 @@ struct phrases {
     bool lorem_ipsum, javascript, policy;
 };
 
+#define KELVIN "\xE2\x84\xAA" /* its lower case is k */
+
+/* Whether a text may hold one of the phrases: most hold not even these parts of them. */
+static bool may_hold_phrases(const char *text, size_t len, bool ascii)
+{
+    static const unsigned char parts[][3] = {
+        { 'p', 's', 'u' }, /* lorem ipsum */
+        { 'j', 'a', 'v' }, /* javascript */
+        { 'r', 'm', 's' }, /* terms of use */
+        { 'v', 'a', 'c' }, /* privacy policy */
+        { 'o', 'k', 'i' }, /* cookie policy, uses cookies … */
+    };
+    return text_scan_folded(text_bytes(text), len, parts, sizeof parts / sizeof parts[0]) ||
+           (!ascii && text_contains(text, len, KELVIN, 3));
+}
+
 /* Finds the phrases in the text's lower case. Of the code points outside ASCII only the Kelvin sign
  * has a lower case in ASCII. `lower` is overwritten. */
 static int32_t find_phrases(const char *text, size_t len, struct text_buffer *lower,
@@ -119,9 +158,9 @@ static int32_t find_phrases(const char *text, size_t len, struct text_buffer *lo
         unsigned char byte = p[i];
         to[i] = (unsigned char)(byte | (unsigned)((unsigned)(byte - 'A') < 26) << 5);
     }
-    if (text_contains(text, len, "\xE2\x84\xAA", 3)) {
+    if (text_contains(text, len, KELVIN, 3)) {
         for (to = begin; p < end;) {
-            if (end - p >= 3 && memcmp(p, "\xE2\x84\xAA", 3) == 0) {
+            if (end - p >= 3 && memcmp(p, KELVIN, 3) == 0) {
                 *to++ = 'k';
                 p += 3;
             } else {
@@ -209,7 +248,8 @@ static int32_t edit_line(struct editor *editor, struct text_span line, size_t i)
     const unsigned char *p = text + line.begin, *end = text + line.end;
     size_t start = out->len;
     bool too_long, cited = false;
-    size_t words = count_words(p, end, options->max_word_length, &too_long);
+    size_t words =
+        count_words(p, end, options->max_word_length, options->min_words_per_line, &too_long);
     if (too_long) {
         counts->too_long_word++;
         return SLUICE_OK;
@@ -304,7 +344,7 @@ int32_t text_c4_quality(const struct text_doc *doc, const struct text_c4_options
         /* Sentences may touch, so that joining adds a byte each. */
         status = text_buffer_reserve(out, doc->len + lines->count + 1, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && may_hold_phrases(doc->text, doc->len, doc->ascii)) {
         status = find_phrases(doc->text, doc->len, &scratch->bytes[0], &editor.anywhere, err);
     }
     for (size_t i = 0; i < lines->count && status == SLUICE_OK && verdict->reason == 0; i++) {

@@ -5,7 +5,8 @@
  *
  * - Top n-gram. Each n-gram adds its length to one of TEXT_NGRAM_BUCKETS sums, chosen by hash. The
  *   sum of a bucket is at least length x count of any n-gram in it, so the largest sum bounds them
- *   all.
+ *   all. Most often the sums of 2-grams, made while the words are gathered, bound the longer ones
+ *   well enough.
  * - Repeated n-grams. If an n-gram of at least KEY bytes was seen before, so were its first KEY
  *   bytes. One table of these prefixes (and of whole n-grams that are shorter) marks, for all n at
  *   once, the places where a repeated n-gram may begin; the words these could cover bound the
@@ -20,49 +21,74 @@
 #include "text/text_error.h"
 #include "text/text_hash.h"
 #include "text/text_scratch.h"
+#include "text/text_seen.h"
 #include "text/text_short.h"
 
-#define KEY 16     /* bytes of a prefix; more when a first look settles too little */
-#define PADDING 64 /* readable bytes behind compact */
-#define SPARSE_WORDS \
-    32768            /* below, the table is half as full: fewer probes, and it stays in cache */
+#define KEY 16       /* bytes of a prefix; more when a first look settles too little */
+#define PADDING 64   /* readable bytes behind compact */
 #define MAX_COVER 64 /* longest n of a bound on repeats */
 
 enum { SEEN_BEFORE = 1, SEEN_AFTER = 2 };
 
-/* Copies the words one behind the other and hashes them. */
-static void gather(struct text_ngrams *grams, unsigned char *compact, uint32_t *chars)
+/* Buckets, as a power of two, for the sums of n words: short documents use fewer. */
+static unsigned sum_bits(size_t n)
+{
+    unsigned bits = 8;
+    while (bits < 11 && (size_t)1 << bits < 2 * n) {
+        bits++;
+    }
+    return bits;
+}
+
+/* Copies the words one behind the other, hashes them, and finds the bound on 2-grams. */
+static inline void gather(struct text_ngrams *grams, unsigned char *compact, uint32_t *chars,
+                          bool ascii)
 {
     const struct text_doc *doc = grams->doc;
     const unsigned char *text = text_bytes(doc->text);
-    uint32_t at = 0, count = 0;
-    for (size_t i = 0; i < grams->n; i++) {
-        uint32_t begin = doc->words[i].begin, len = doc->words[i].end - begin;
+    const struct text_span *words = doc->words;
+    size_t n = grams->n, safe = doc->len < TEXT_SHORT ? 0 : doc->len - TEXT_SHORT + 1;
+    uint32_t at = 0, count = 0, before = 0, largest = 0, shortest = UINT32_MAX;
+    uint32_t *sums = grams->sums, *places = grams->at;
+    uint64_t last = 0, *hashes = grams->hash;
+    unsigned shift = 64 - sum_bits(n);
+    memset(sums, 0, sizeof *sums << (64 - shift));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t begin = words[i].begin, len = words[i].end - begin, width = len;
         unsigned char *to = compact + at;
-        if (len <= 16 && doc->len - begin >= 16) {
-            memcpy(to, text + begin, 16);
+        if (len <= TEXT_SHORT && begin < safe) {
+            memcpy(to, text + begin, TEXT_SHORT);
         } else {
             memcpy(to, text + begin, len);
         }
-        grams->at[i] = at;
-        grams->hash[i] = text_short_hash(to, len);
-        if (!doc->ascii) {
+        uint64_t hash = text_short_hash(to, len);
+        places[i] = at;
+        hashes[i] = hash;
+        if (!ascii) {
+            width = (uint32_t)text_short_count(to, len);
             chars[i] = count;
-            count += (uint32_t)text_short_count(to, len);
+            count += width;
         }
         at += len;
+        shortest = width < shortest ? width : shortest;
+        /* The first word makes a 2-gram with nothing: a bound may be too high. */
+        uint32_t sum = sums[(last * TEXT_HASH_A + hash) >> shift] += before + width + 1;
+        largest = sum > largest ? sum : largest;
+        before = width;
+        last = hash;
     }
-    grams->at[grams->n] = at;
-    if (!doc->ascii) {
-        chars[grams->n] = count;
+    places[n] = at;
+    if (!ascii) {
+        chars[n] = count;
     }
+    grams->pair_bound = doc->len < UINT32_MAX / 4 && n > 0 && shortest > 0 ? largest : 0;
     memset(compact + at, 0, PADDING);
 }
 
 int32_t text_ngrams_init(struct text_ngrams *grams, const struct text_doc *doc,
                          struct text_scratch *scratch, struct sluice_error *err)
 {
-    size_t n = doc->n_words, slots = text_hash_slots(n < SPARSE_WORDS ? 2 * n : n);
+    size_t n = doc->n_words, slots = text_hash_slots(2 * n);
     struct text_buffer *bytes = &scratch->bytes[0];
     bytes->len = 0;
     int32_t status = text_buffer_reserve(bytes, doc->len + PADDING, err);
@@ -96,7 +122,11 @@ int32_t text_ngrams_init(struct text_ngrams *grams, const struct text_doc *doc,
         .sums = sums,
         .key = KEY,
     };
-    gather(grams, compact, chars);
+    if (doc->ascii) {
+        gather(grams, compact, chars, true);
+    } else {
+        gather(grams, compact, chars, false);
+    }
     grams->spaces = memchr(compact, ' ', at[n]) != NULL;
     return SLUICE_OK;
 }
@@ -124,6 +154,27 @@ static bool sums_fit(const struct text_ngrams *grams, const struct text_ngram_li
     return n_limits == 0 || grams->doc->len <= UINT32_MAX / 2 / limits[n_limits - 1].n;
 }
 
+/* Whether bounds drawn from that of 2-grams settle all limits; then they are written. An n-gram's
+ * characters are those of the 2-grams that cover it, and of the spaces between these; it is not more
+ * frequent than any of them, and a 2-gram has at least 3 characters. */
+static bool settled_by_pairs(const struct text_ngrams *grams, const struct text_ngram_limit *limits,
+                             size_t n_limits, uint64_t *bounds)
+{
+    uint64_t pair = grams->pair_bound;
+    for (size_t k = 0; k < n_limits; k++) {
+        uint64_t cover = (limits[k].n + 1) / 2,
+                 joints = limits[k].n % 2 == 0 ? cover - 1 : cover - 2;
+        if (pair == 0 || limits[k].n < 2) {
+            return false;
+        }
+        bounds[k] = cover * pair + (joints * pair + 2) / 3;
+        if ((double)bounds[k] / (double)grams->doc->chars > limits[k].limit) {
+            return false;
+        }
+    }
+    return true;
+}
+
 void text_ngrams_top_bounds(const struct text_ngrams *grams, const struct text_ngram_limit *limits,
                             size_t n_limits, uint64_t *bounds)
 {
@@ -133,12 +184,11 @@ void text_ngrams_top_bounds(const struct text_ngrams *grams, const struct text_n
         }
         return;
     }
-    uint32_t largest[TEXT_NGRAM_LIMITS] = { 0 };
-    unsigned bits = 8;
-    while (bits < 11 && (size_t)1 << bits < 2 * grams->n) {
-        bits++;
+    if (settled_by_pairs(grams, limits, n_limits, bounds)) {
+        return;
     }
-    unsigned shift = 64 - bits;
+    uint32_t largest[TEXT_NGRAM_LIMITS] = { 0 };
+    unsigned bits = sum_bits(grams->n), shift = 64 - bits;
     for (size_t k = 0; k < n_limits; k++) { /* only what short documents use */
         memset(grams->sums + k * TEXT_NGRAM_BUCKETS, 0, sizeof *grams->sums << bits);
     }
@@ -238,28 +288,22 @@ struct repeats {
     struct text_ngrams *grams;
     const struct text_ngram_limit *limits;
     size_t n_limits;
-    size_t key;  /* bytes of a prefix */
-    size_t mask; /* slots - 1 */
-    size_t left; /* slots that may still be taken */
+    size_t key; /* bytes of a prefix */
+    struct text_seen seen;
 };
 
-/* Marks place i, and the place that had this hash first, as repeats. */
+/* Marks place i, and the place that had this hash first, as repeats. A hash that finds no room
+ * counts as seen, at each place that has it. */
 static inline void note(struct repeats *state, uint64_t hash, size_t i)
 {
-    uint64_t *table = state->grams->table, taken;
-    size_t slot = hash & state->mask;
-    for (; (taken = table[slot]) != 0; slot = (slot + 1) & state->mask) {
-        if (text_hash_same(taken, hash)) {
-            uint32_t first = text_hash_index(taken);
-            if (first != i) {
-                state->grams->repeats[first] |= SEEN_AFTER;
-                state->grams->repeats[i] |= SEEN_BEFORE;
-            }
-            return;
-        }
+    uint32_t first = text_seen_add(&state->seen, hash, (uint32_t)i);
+    if (first == TEXT_SEEN_NONE || first == i) {
+        return;
     }
-    table[slot] = text_hash_slot(hash, (uint32_t)i);
-    state->left--;
+    if (first != TEXT_SEEN_FULL) {
+        state->grams->repeats[first] |= SEEN_AFTER;
+    }
+    state->grams->repeats[i] |= SEEN_BEFORE;
 }
 
 /* Notes the n-grams from place i that are shorter than the key, for each limit's n. */
@@ -276,37 +320,84 @@ static void note_short(struct repeats *state, size_t i)
     }
 }
 
-/* Fills repeats and cover[d], the characters of words d places behind the last place seen before.
- * Looks at places that repeat already, or at all. False when the table cannot hold them. */
-static bool find_repeats(struct repeats *state, bool all, uint64_t cover[MAX_COVER])
+/* What find_repeats has found up to a place. */
+struct covering {
+    size_t last; /* place seen before; huge before the first */
+    uint64_t cover[MAX_COVER];
+};
+
+static inline void add_cover(struct covering *covering, const struct text_ngrams *grams, size_t i)
+{
+    size_t distance = i - covering->last;
+    if (distance < MAX_COVER) {
+        covering->cover[distance] += grams->chars[i + 1] - grams->chars[i];
+    }
+}
+
+/* Notes place i: its prefix, when the text is long enough, and its n-grams that are shorter. */
+static void note_place(struct repeats *state, struct covering *covering, size_t i)
 {
     struct text_ngrams *grams = state->grams;
-    size_t shortest = state->limits[0].n, last = SIZE_MAX / 2, needed = 1 + state->n_limits;
-    uint32_t total = grams->at[grams->n];
-    memset(grams->table, 0, (state->mask + 1) * sizeof *grams->table);
-    memset(cover, 0, MAX_COVER * sizeof *cover);
-    for (size_t i = 0; i < grams->n; i++) {
-        uint32_t at = grams->at[i];
-        if (all || grams->repeats[i] != 0) {
-            const unsigned char *p = grams->compact + at;
-            if (state->left < needed) {
-                return false;
-            }
-            grams->repeats[i] = 0;
-            if (total - at >= state->key) {
-                note(state, text_short_hash(p, state->key), i);
-            }
-            if (i + shortest <= grams->n && grams->at[i + shortest] - at < state->key) {
-                note_short(state, i);
-            }
-            last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : last;
-        }
-        size_t distance = i - last; /* huge before the first */
-        if (distance < MAX_COVER) {
-            cover[distance] += grams->chars[i + 1] - grams->chars[i];
-        }
+    size_t shortest = state->limits[0].n, at = grams->at[i];
+    grams->repeats[i] = 0;
+    if (grams->at[grams->n] - at >= state->key) {
+        note(state, text_short_hash(grams->compact + at, state->key), i);
     }
-    return true;
+    if (i + shortest <= grams->n && grams->at[i + shortest] - at < state->key) {
+        note_short(state, i);
+    }
+    covering->last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
+}
+
+/* Fills repeats and the covering: cover[d] are the characters of words d places behind the last
+ * place seen before. Looks at places that repeat already. */
+static void find_marked(struct repeats *state, struct covering *covering)
+{
+    struct text_ngrams *grams = state->grams;
+    for (size_t i = 0; i < grams->n; i++) {
+        if (grams->repeats[i] != 0) {
+            note_place(state, covering, i);
+        }
+        add_cover(covering, grams, i);
+    }
+}
+
+/* As find_marked for all places, with prefixes of KEY bytes. Nearly all places are new and have
+ * n-grams that are all longer than the key. */
+static void find_all(struct repeats *state, struct covering *covering)
+{
+    struct text_ngrams *grams = state->grams;
+    const uint32_t *at = grams->at;
+    const unsigned char *compact = grams->compact;
+    size_t shortest = state->limits[0].n, n = grams->n, i = 0;
+    size_t whole = n >= shortest ? n - shortest + 1 : 0;
+    struct text_seen seen = state->seen;
+    memset(grams->repeats, 0, n);
+    while (whole > 0 && at[n] - at[whole - 1] < KEY) {
+        whole--;
+    }
+    for (; i < whole; i++) {
+        const unsigned char *p = compact + at[i];
+        uint64_t hash =
+            text_hash_mix(text_load64(p) ^ TEXT_HASH_A, text_load64(p + 8) ^ (TEXT_HASH_B + KEY));
+        uint32_t first = text_seen_add(&seen, hash, (uint32_t)i);
+        if (first != TEXT_SEEN_NONE) {
+            grams->repeats[i] |= SEEN_BEFORE;
+            if (first != TEXT_SEEN_FULL) {
+                grams->repeats[first] |= SEEN_AFTER;
+            }
+            covering->last = i;
+        }
+        if (at[i + shortest] - at[i] < KEY) {
+            note_short(state, i);
+            covering->last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
+        }
+        add_cover(covering, grams, i);
+    }
+    for (; i < n; i++) {
+        note_place(state, covering, i);
+        add_cover(covering, grams, i);
+    }
 }
 
 static size_t count_repeats(const struct text_ngrams *grams)
@@ -322,20 +413,19 @@ static size_t count_repeats(const struct text_ngrams *grams)
 static void bound_repeats(struct text_ngrams *grams, const struct text_ngram_limit *limits,
                           size_t n_limits, size_t key, bool all, uint64_t *bounds)
 {
-    uint64_t cover[MAX_COVER];
-    size_t slots = all ? grams->slots : text_hash_slots(count_repeats(grams));
-    struct repeats state = { grams, limits, n_limits, key, slots - 1, slots / 8 * 7 };
-    if (!find_repeats(&state, all, cover)) {
-        memset(grams->repeats, SEEN_BEFORE | SEEN_AFTER, grams->n);
-        for (size_t k = 0; k < n_limits; k++) {
-            bounds[k] = UINT64_MAX;
-        }
-        return;
+    struct repeats state = { grams, limits, n_limits, key, { 0 } };
+    struct covering covering = { .last = SIZE_MAX / 2 };
+    text_seen_init(&state.seen, grams->table,
+                   all ? grams->slots / 8 : text_seen_buckets(count_repeats(grams)));
+    if (all) {
+        find_all(&state, &covering);
+    } else {
+        find_marked(&state, &covering);
     }
     for (size_t k = 0; k < n_limits; k++) {
         bounds[k] = 0;
         for (size_t distance = 0; distance < limits[k].n; distance++) {
-            bounds[k] += cover[distance];
+            bounds[k] += covering.cover[distance];
         }
     }
 }

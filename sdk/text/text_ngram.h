@@ -28,6 +28,7 @@ struct text_ngrams {
     uint32_t *first, *count; /* [n] of distinct n-grams */
     uint32_t *sums;          /* [TEXT_NGRAM_BUCKETS] a limit */
     size_t key;              /* bytes of the prefixes behind repeats */
+    uint64_t pair_bound; /* no 2-gram has more characters, all its places together; 0: unknown */
 };
 
 #define TEXT_NGRAM_LIMITS 8 /* most limits of a call with bounds; longer lists give no bounds */

@@ -85,6 +85,20 @@ size_t text_scan_find_portable(const unsigned char *p, size_t n, const unsigned 
     return at == NULL ? n : (size_t)(at - p);
 }
 
+bool text_scan_folded_portable(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
+                               size_t count)
+{
+    for (size_t i = 0; i + 3 <= n; i++) {
+        for (size_t k = 0; k < count; k++) {
+            if ((p[i] | 0x20) == parts[k][0] && (p[i + 1] | 0x20) == parts[k][1] &&
+                (p[i + 2] | 0x20) == parts[k][2]) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 void text_scan_space(const unsigned char *p, size_t n, struct text_scan_bits *bits)
 {
 #if TEXT_SCAN_AVX2
@@ -136,4 +150,15 @@ size_t text_scan_find(const unsigned char *p, size_t n, const unsigned char *nee
     }
 #endif
     return text_scan_find_portable(p, n, needle, m);
+}
+
+bool text_scan_folded(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
+                      size_t count)
+{
+#if TEXT_SCAN_AVX2
+    if (n >= 34 && has_avx2()) {
+        return text_scan_folded_avx2(p, n, parts, count);
+    }
+#endif
+    return text_scan_folded_portable(p, n, parts, count);
 }

@@ -48,7 +48,16 @@ size_t text_scan_find(const unsigned char *p, size_t n, const unsigned char *nee
 size_t text_scan_find_portable(const unsigned char *p, size_t n, const unsigned char *needle,
                                size_t m);
 
+/* Whether any of the parts, of three lower-case ASCII letters each, occurs in p[0 .. n) in letters of
+ * either case. */
+bool text_scan_folded(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
+                      size_t count);
+bool text_scan_folded_portable(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
+                               size_t count);
+
 #if TEXT_SCAN_AVX2
+bool text_scan_folded_avx2(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
+                           size_t count);
 void text_scan_space_avx2(const unsigned char *p, size_t n, struct text_scan_bits *bits);
 void text_scan_breaks_avx2(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
 size_t text_scan_ascii_avx2(const unsigned char *p, size_t n);

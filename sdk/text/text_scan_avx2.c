@@ -138,6 +138,27 @@ AVX2 size_t text_scan_find_avx2(const unsigned char *p, size_t n, const unsigned
     return i + text_scan_find_portable(p + i, n - i, needle, m);
 }
 
+AVX2 bool text_scan_folded_avx2(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
+                                size_t count)
+{
+    const __m256i fold = _mm256_set1_epi8(0x20);
+    size_t i = 0;
+    for (; n - i >= 34; i += 32) {
+        __m256i a = _mm256_or_si256(load(p + i), fold);
+        __m256i b = _mm256_or_si256(load(p + i + 1), fold);
+        __m256i c = _mm256_or_si256(load(p + i + 2), fold);
+        __m256i found = _mm256_setzero_si256();
+        for (size_t k = 0; k < count; k++) {
+            __m256i pair = _mm256_and_si256(equal(a, parts[k][0]), equal(b, parts[k][1]));
+            found = _mm256_or_si256(found, _mm256_and_si256(pair, equal(c, parts[k][2])));
+        }
+        if (_mm256_testz_si256(found, found) == 0) {
+            return true;
+        }
+    }
+    return text_scan_folded_portable(p + i, n - i, parts, count);
+}
+
 #else
 
 typedef int text_scan_avx2_is_empty; /* ISO C wants a declaration in every file */

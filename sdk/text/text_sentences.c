@@ -4,6 +4,7 @@
 #include "text/text_decode.h"
 #include "text/text_error.h"
 #include "text/text_lines.h"
+#include "text/text_sentence_break.h"
 #include "text/text_spacy.h"
 
 #include <string.h>
@@ -83,16 +84,16 @@ size_t text_sentence_count(const char *text, size_t len)
 int32_t text_sentence_rule_parse(const char *name, enum text_sentence_rule *rule,
                                  struct sluice_error *err)
 {
-    static const char *const names[] = { "spacy-en", "marks", "lines" };
+    static const char *const names[] = { "spacy-en", "marks", "lines", "uax29" };
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         if (strcmp(name, names[i]) == 0) {
             *rule = (enum text_sentence_rule)i;
             return SLUICE_OK;
         }
     }
-    return text_error(err, SLUICE_E_CONFIG,
-                      "unknown sentence rule '%.64s'; the rules are spacy-en, marks and lines",
-                      name);
+    return text_error(
+        err, SLUICE_E_CONFIG,
+        "unknown sentence rule '%.64s'; the rules are spacy-en, marks, lines and uax29", name);
 }
 
 static int32_t sentences_spacy(const char *text, size_t len, struct text_word_cache *cache,
@@ -105,10 +106,9 @@ static int32_t sentences_spacy(const char *text, size_t len, struct text_word_ca
                                 : text_spacy_sentences(cache->state, text, len, out, err);
 }
 
-static int32_t sentences_lines(const char *text, size_t len, struct text_spans *out,
-                               struct sluice_error *err)
+/* What is left of the spans without white space at their ends. */
+static int32_t stripped(int32_t status, const char *text, struct text_spans *out)
 {
-    int32_t status = text_splitlines(text, len, out, err);
     size_t kept = 0;
     for (size_t i = 0; i < out->count && status == SLUICE_OK; i++) {
         struct text_span line = text_strip(text, out->data[i]);
@@ -138,8 +138,11 @@ int32_t text_sentences_cached(enum text_sentence_rule rule, const char *text, si
     case TEXT_SENTENCES_MARKS:
         return text_sentences(text, len, out, err);
     case TEXT_SENTENCES_LINES:
-        return sentences_lines(text, len, out, err);
+        return stripped(text_splitlines(text, len, out, err), text, out);
+    case TEXT_SENTENCES_UAX29:
+        return stripped(text_sentence_segments(text, len, out, err), text, out);
     }
     return text_error(err, SLUICE_E_CONFIG,
-                      "sentence rule %d; the rules are 0 spacy-en, 1 marks and 2 lines", (int)rule);
+                      "sentence rule %d; the rules are 0 spacy-en, 1 marks, 2 lines and 3 uax29",
+                      (int)rule);
 }

@@ -15,6 +15,8 @@
  *
  * The rule "lines": the lines of text_splitlines without their ends, stripped, the empty ones left
  * out.
+ *
+ * The rule "uax29": the sentences of UAX #29 (text_sentence_break.h), stripped, the empty ones left out.
  */
 #ifndef TEXT_SENTENCES_H
 #define TEXT_SENTENCES_H
@@ -30,9 +32,14 @@ extern "C" {
 TEXT_MUST_CHECK int32_t text_sentences(const char *text, size_t len, struct text_spans *out,
                                        struct sluice_error *err);
 
-enum text_sentence_rule { TEXT_SENTENCES_SPACY_EN, TEXT_SENTENCES_MARKS, TEXT_SENTENCES_LINES };
+enum text_sentence_rule {
+    TEXT_SENTENCES_SPACY_EN,
+    TEXT_SENTENCES_MARKS,
+    TEXT_SENTENCES_LINES,
+    TEXT_SENTENCES_UAX29
+};
 
-/* Finds a rule by name ("spacy-en", "marks", "lines") into *rule; SLUICE_E_CONFIG names them. */
+/* Finds a rule by name ("spacy-en", "marks", "lines", "uax29") into *rule; SLUICE_E_CONFIG names them. */
 TEXT_MUST_CHECK int32_t text_sentence_rule_parse(const char *name, enum text_sentence_rule *rule,
                                                  struct sluice_error *err);
 

@@ -32,7 +32,7 @@ struct key {
 struct remembered {
     struct key key;
     uint16_t notes[TOKENS_MOST];
-    uint8_t ends[TOKENS_MOST];
+    uint8_t ends[TOKENS_MOST]; /* of those behind the last one: what was there before */
     uint8_t len, count;
     bool matches; /* a pair of its tokens may be part of a special case */
 };
@@ -88,7 +88,7 @@ static inline bool is_pair(uint16_t a, uint16_t b)
 }
 
 /* Whether all bytes of `word` with a bit in `valid` (0xFF a byte) are ASCII letters. */
-static inline bool is_letters(uint64_t word, uint64_t valid)
+static inline int is_letters(uint64_t word, uint64_t valid)
 {
     const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
     uint64_t small = (word | 0x20 * ones) & ~high;    /* letters in lower case */
@@ -97,15 +97,21 @@ static inline bool is_letters(uint64_t word, uint64_t valid)
     return ((~at_least | above | word) & high & valid) == 0;
 }
 
-/* The key of p[0 .. n), 0 < n <= KEY_MOST; `left` >= n bytes may be read. */
+/* The low n bytes, 0 < n <= 8. */
+static inline uint64_t low_bytes(size_t n)
+{
+    return ~(uint64_t)0 >> (64 - 8 * n);
+}
+
+/* The key of p[0 .. n), 0 < n <= KEY_MOST; `left` >= n bytes may be read. Without a branch on n, which
+ * nobody foretells. */
 static inline struct key key_of(const unsigned char *p, size_t n, size_t left)
 {
     struct key key = { 0, 0 };
-    if (n > 8) {
-        key.low = text_load64(p);
-        key.high = text_load64(p + n - 8);
-    } else if (left >= 8) {
-        key.low = text_load64(p) & (~(uint64_t)0 >> (64 - 8 * n));
+    size_t head = n < 8 ? n : 8;
+    if (left >= 8) {
+        key.low = text_load64(p) & low_bytes(head);
+        key.high = text_load64(p + n - head) & ((uint64_t)0 - (uint64_t)(n > 8));
     } else {
         key.low = text_spacy_load(p, n);
     }
@@ -115,9 +121,26 @@ static inline struct key key_of(const unsigned char *p, size_t n, size_t left)
 /* Whether the chunk is ASCII letters alone. */
 static inline bool is_word(const struct key *key, size_t n)
 {
-    const uint64_t all = ~(uint64_t)0;
-    return n > 8 ? is_letters(key->low, all) && is_letters(key->high, all)
-                 : is_letters(key->low, all >> (64 - 8 * n));
+    return is_letters(key->low, low_bytes(n < 8 ? n : 8)) &
+           is_letters(key->high, (uint64_t)0 - (uint64_t)(n > 8));
+}
+
+/* Remembers how a chunk was cut, unless slot is NULL. */
+static inline void remember(struct remembered *slot, const struct key *key, struct text_span chunk,
+                            const struct text_span *spans, const uint16_t *notes, size_t count,
+                            bool matches)
+{
+    if (slot == NULL || count > TOKENS_MOST) {
+        return;
+    }
+    slot->key = *key;
+    slot->len = (uint8_t)(chunk.end - chunk.begin);
+    slot->count = (uint8_t)count;
+    slot->matches = matches;
+    for (size_t i = 0; i < count; i++) {
+        slot->ends[i] = (uint8_t)(spans[i].end - chunk.begin);
+        slot->notes[i] = notes[i];
+    }
 }
 
 /* Appends the tokens of a chunk that is not remembered, and remembers them in slot, unless NULL. */
@@ -131,21 +154,12 @@ static int32_t cut_chunk(struct text_spacy *spacy, const unsigned char *text,
     if (status != SLUICE_OK) {
         return status;
     }
-    size_t count = tokens->spans->count - first;
     *matches = false;
     for (size_t i = first; i + 1 < tokens->spans->count; i++) {
         *matches |= is_pair(tokens->notes[i], tokens->notes[i + 1]);
     }
-    if (slot != NULL && count <= TOKENS_MOST) {
-        slot->key = *key;
-        slot->len = (uint8_t)(chunk.end - chunk.begin);
-        slot->count = (uint8_t)count;
-        slot->matches = *matches;
-        for (size_t i = 0; i < count; i++) {
-            slot->ends[i] = (uint8_t)(tokens->spans->data[first + i].end - chunk.begin);
-            slot->notes[i] = tokens->notes[first + i];
-        }
-    }
+    remember(slot, key, chunk, tokens->spans->data + first, tokens->notes + first,
+             tokens->spans->count - first, *matches);
     return SLUICE_OK;
 }
 
@@ -187,9 +201,11 @@ static inline bool cut_marked(const struct text_spacy *spacy, const unsigned cha
     return true;
 }
 
-/* Appends the tokens of a chunk: most are words of letters that no table knows, or remembered. */
-static int32_t add_tokens(struct text_spacy *spacy, const unsigned char *text, size_t len,
-                          struct text_span chunk, bool *matches, struct sluice_error *err)
+/* Appends the tokens of a chunk. Most are plain words, which need no memory, or remembered: then all
+ * that the slot can hold are written, which there is room for, and those that count are counted, so
+ * that nothing depends on how many they are. */
+static inline int32_t add_tokens(struct text_spacy *spacy, const unsigned char *text, size_t len,
+                                 struct text_span chunk, bool *matches, struct sluice_error *err)
 {
     struct text_spacy_tokens *tokens = &spacy->tokens;
     size_t n = chunk.end - chunk.begin;
@@ -200,31 +216,31 @@ static int32_t add_tokens(struct text_spacy *spacy, const unsigned char *text, s
     uint64_t hash = text_spacy_mix(key.low, key.high, n);
     struct text_span *spans = tokens->spans->data + tokens->spans->count;
     uint16_t *notes = tokens->notes + tokens->spans->count;
-    *matches = false;
-    if (!text_spacy_maybe(hash)) {
-        if (is_word(&key, n)) {
-            *spans = chunk;
-            *notes = 0;
-            tokens->spans->count++;
-            return SLUICE_OK;
-        }
-        if (n > 1 &&
-            cut_marked(spacy, text + chunk.begin, len - chunk.begin, chunk, spans, notes)) {
-            tokens->spans->count += 2;
-            return SLUICE_OK;
-        }
-    }
     struct remembered *slot = NULL;
+    bool known = text_spacy_maybe(hash) != 0;
+    *matches = false;
+    if (is_word(&key, n) && !known) {
+        *spans = chunk;
+        *notes = 0;
+        tokens->spans->count++;
+        return SLUICE_OK;
+    }
+    if (!known && n > 1 &&
+        cut_marked(spacy, text + chunk.begin, len - chunk.begin, chunk, spans, notes)) {
+        tokens->spans->count += 2;
+        return SLUICE_OK;
+    }
     if (spacy->cache != NULL) {
         slot = &spacy->cache[(hash ^ hash >> 16) % CACHE_SLOTS];
-        if (slot->len == n && slot->key.low == key.low && slot->key.high == key.high) {
+        if (((slot->key.low ^ key.low) | (slot->key.high ^ key.high) | (slot->len ^ n)) == 0) {
             uint32_t from = chunk.begin;
-            for (size_t i = 0; i < slot->count; i++) {
+            for (size_t i = 0; i < TOKENS_MOST; i++) {
                 uint32_t to = chunk.begin + slot->ends[i];
-                spans[i] = (struct text_span){ from, to };
-                notes[i] = slot->notes[i];
+                spans[i].begin = from;
+                spans[i].end = to;
                 from = to;
             }
+            memcpy(notes, slot->notes, sizeof slot->notes);
             tokens->spans->count += slot->count;
             *matches = slot->matches;
             return SLUICE_OK;
@@ -258,15 +274,18 @@ static int32_t collect(struct text_spacy *spacy, const unsigned char *text, size
     struct text_spacy_tokens *tokens = &spacy->tokens;
     int32_t status =
         text_words(TEXT_WORDS_WHITESPACE, (const char *)text, len, &spacy->chunks, err);
-    uint32_t end = 0; /* of the chunk before */
+    const struct text_span *chunks = spacy->chunks.data;
+    size_t n = status == SLUICE_OK ? spacy->chunks.count : 0;
+    uint32_t end = n > 0 ? chunks[0].begin : 0; /* of the chunk before */
+    uint32_t id = 0;                            /* of the token before */
     tokens->spans->count = 0;
     spacy->pairs.count = 0;
-    for (size_t i = 0; i < spacy->chunks.count && status == SLUICE_OK; i++) {
-        struct text_span chunk = spacy->chunks.data[i];
+    for (size_t i = 0; i < n; i++) {
+        struct text_span chunk = chunks[i];
         size_t first = tokens->spans->count;
         bool matches;
         if (!text_spacy_has_room(tokens, TOKENS_MOST)) {
-            status = text_spacy_reserve(tokens, spacy->chunks.count - i + TOKENS_MOST, err);
+            status = text_spacy_reserve(tokens, n - i + TOKENS_MOST, err);
         }
         if (status == SLUICE_OK) {
             status = add_tokens(spacy, text, len, chunk, &matches, err);
@@ -275,15 +294,21 @@ static int32_t collect(struct text_spacy *spacy, const unsigned char *text, size
             return status;
         }
         /* White space is a token, except for one space between others. */
-        bool space = i == 0 ? chunk.begin > 0 : chunk.begin - end > 1 || text[end] != ' ';
+        bool space = (chunk.begin - end > 1) | (text[end] != ' ');
+        uint32_t note = tokens->notes[first];
         end = chunk.end;
-        if (space) {
-            tokens->notes[first] |= TEXT_SPACY_NOTE_BREAK;
-        }
-        if (matches || (first > 0 && (tokens->notes[first] & TEXT_SPACY_ID) != 0 &&
-                        (tokens->notes[first - 1] & TEXT_SPACY_ID) != 0)) {
+        tokens->notes[first] = (uint16_t)(note | (space ? TEXT_SPACY_NOTE_BREAK : 0));
+        if (matches | ((note & TEXT_SPACY_ID) != 0 && id != 0)) {
             status = add_pairs(spacy, first, matches, err);
+            if (status != SLUICE_OK) {
+                return status;
+            }
         }
+        id = tokens->notes[tokens->spans->count - 1] & TEXT_SPACY_ID;
+    }
+    if (n > 0) { /* none stands before the first one, unless there is space */
+        uint32_t note = tokens->notes[0] & ~TEXT_SPACY_NOTE_BREAK;
+        tokens->notes[0] = (uint16_t)(note | (chunks[0].begin > 0 ? TEXT_SPACY_NOTE_BREAK : 0));
     }
     return status;
 }

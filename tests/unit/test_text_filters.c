@@ -254,6 +254,40 @@ static void test_fineweb_limits(void **state)
     assert_null(text_fineweb_reason(6));
 }
 
+/* Lines with words of about the longest length, and line lengths about it, ASCII or not. */
+static void test_c4_long_words(void **state)
+{
+    uint64_t seed = 3;
+
+    reset(state);
+    fix.c4.filter_no_terminal_punct = false;
+    fix.c4.min_num_sentences = -1;
+    for (int round = 0; round < 600; round++) {
+        char text[400];
+        size_t len = 0, words = 0, run = 0, longest = 0;
+        size_t n = 1 + kit_random(&seed) % 60;
+        fix.c4.max_word_length = (int64_t)(kit_random(&seed) % 9) - 2;
+        fix.c4.min_words_per_line = (int64_t)(kit_random(&seed) % 5) - 1;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t dice = kit_random(&seed) % 40;
+            bool space = dice < 8 && i > 0 && i + 1 < n;
+            const char *add = !space ? (dice == 20 ? "\xC3\xA9" : "w") : dice == 0 ? "\t" : " ";
+            memcpy(text + len, add, strlen(add));
+            len += strlen(add);
+            words += !space && run == 0;
+            run = space ? 0 : run + 1;
+            longest = run > longest ? run : longest;
+        }
+        text[len] = '\0';
+        load_string(text);
+        (void)c4();
+        bool too_long = fix.c4.max_word_length != -1 && (int64_t)longest > fix.c4.max_word_length;
+        bool too_few = !too_long && (int64_t)words < fix.c4.min_words_per_line;
+        assert_int_equal(fix.counts.too_long_word, too_long);
+        assert_int_equal(fix.counts.too_few_words, too_few);
+    }
+}
+
 static void test_c4_edits(void **state)
 {
     reset(state);
@@ -410,6 +444,7 @@ int main(void)
         cmocka_unit_test(test_quality_limits),
         cmocka_unit_test(test_repetition_limits),
         cmocka_unit_test(test_fineweb_limits),
+        cmocka_unit_test(test_c4_long_words),
         cmocka_unit_test(test_c4_edits),
         cmocka_unit_test(test_c4_paragraph),
         cmocka_unit_test(test_no_memory),

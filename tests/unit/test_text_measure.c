@@ -268,6 +268,19 @@ static void test_ngrams(void **state)
                                                  ? TEXT_GOPHER_TOP_N_GRAM + 1
                                                  : 0);
         }
+        struct text_ngram_limit top[3] = { { 2, 0 }, { 3, 0 }, { 4, 0 } };
+        struct text_gopher_repetition_options options = { .top_n_grams = top, .n_top_n_grams = 3 };
+        struct text_verdict verdict;
+        int32_t reason = len == 0 ? TEXT_GOPHER_EMPTY : 0;
+        for (size_t k = 0; k < 3; k++) {
+            top[k].limit = kit_random(&seed) % 100 / (round % 2 == 0 ? 100.0 : 25.0);
+            double share = len == 0 ? 0 : (double)plain_top(&doc, top[k].n) / (double)doc.chars;
+            reason =
+                reason == 0 && share > top[k].limit ? TEXT_GOPHER_TOP_N_GRAM + (int32_t)k : reason;
+        }
+        assert_int_equal(text_gopher_repetition(&doc, &options, &scratch, &verdict, NULL),
+                         SLUICE_OK);
+        assert_int_equal(verdict.reason, reason);
         free(exact);
     }
     struct text_doc doc;

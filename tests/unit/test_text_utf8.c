@@ -1,5 +1,6 @@
 /* text/text_utf8, text_class and the inner loops of text_scan: definitions, and that versions
  * agree. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include "text/text.h"
 #include "text/text_scan.h"
+#include "text/text_seen.h"
 #include "tests/unit/text_kit.h"
 
 static void check_valid(const char *bytes, size_t len, bool expected, size_t expected_at)
@@ -211,8 +213,62 @@ static void test_scans(void **state)
             text_scan_find(exact, n, (const unsigned char *)"\x01\x02\x03\x04\x05\x06", 6),
             text_scan_find_portable(exact, n, (const unsigned char *)"\x01\x02\x03\x04\x05\x06",
                                     6));
+        static const unsigned char parts[][3] = { { 'a', 'a', 'b' }, { 'q', 'a', 'c' } };
+        for (size_t i = 0; i < n; i++) { /* few letters, so that parts occur, or nearly */
+            size_t letters = i % 5 == 0 ? 9 : (size_t)round % 7 + 1;
+            exact[i] = (unsigned char)"aAbBcCq\x01\x8A"[(exact[i] ^ i * 7) % letters];
+        }
+        bool folded = false;
+        for (size_t i = 0; i + 3 <= n; i++) {
+            for (size_t k = 0; k < 2; k++) {
+                folded |= tolower(exact[i]) == parts[k][0] &&
+                          tolower(exact[i + 1]) == parts[k][1] &&
+                          tolower(exact[i + 2]) == parts[k][2];
+            }
+        }
+        assert_int_equal(text_scan_folded(exact, n, parts, 2), folded);
+        assert_int_equal(text_scan_folded_portable(exact, n, parts, 2), folded);
         free(exact);
         free(p);
+    }
+}
+
+/* What was added is found with its place; a full bucket says so; both comparisons agree. */
+static void test_seen(void **state)
+{
+    (void)state;
+    static _Alignas(16) unsigned char memory[64 * TEXT_SEEN_BYTES];
+    struct text_seen seen;
+    uint64_t hashes[400], seed = 5;
+    size_t full = 0;
+
+    assert_int_equal(text_seen_buckets(0), 8);
+    assert_int_equal(text_seen_buckets(128), 64);
+    text_seen_init(&seen, memory, 64);
+    for (uint32_t i = 0; i < 400; i++) {
+        hashes[i] = kit_random(&seed) << 32 | (kit_random(&seed) & 0xFFFFFFFF);
+        hashes[i] &= i % 9 == 0 ? 0xFFFFFFFFFFFFu : ~(uint64_t)0; /* an upper part of 0 */
+        uint32_t found = text_seen_add(&seen, hashes[i], i);
+        full += found == TEXT_SEEN_FULL;
+        assert_true(found == TEXT_SEEN_NONE || found == TEXT_SEEN_FULL || found < i);
+        if (found == TEXT_SEEN_NONE) {
+            assert_int_equal(text_seen_add(&seen, hashes[i], 1000), i);
+        }
+    }
+    assert_true(full > 0 && full < 100);
+    for (uint32_t i = 0; i < 400; i++) { /* each is found, or had no room */
+        assert_int_not_equal(text_seen_add(&seen, hashes[i], 1000), TEXT_SEEN_NONE);
+    }
+    for (size_t i = 0; i < 64; i++) {
+        for (size_t k = 0; k < 16; k++) {
+            unsigned same, taken, same_portable, taken_portable;
+            uint16_t mark = seen.buckets[i].marks[k % TEXT_SEEN_LANES];
+            mark = (uint16_t)(mark + (k > 7));
+            text_seen_compare(&seen.buckets[i], mark, &same, &taken);
+            text_seen_compare_portable(&seen.buckets[i], mark, &same_portable, &taken_portable);
+            assert_int_equal(same, same_portable);
+            assert_int_equal(taken, taken_portable);
+        }
     }
 }
 
@@ -224,6 +280,7 @@ int main(void)
         cmocka_unit_test(test_every_code_point),
         cmocka_unit_test(test_classes),
         cmocka_unit_test(test_scans),
+        cmocka_unit_test(test_seen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
