@@ -4,6 +4,7 @@
 #include <cmath>
 #include <exception>
 #include <istream>
+#include <memory>
 #include <new>
 #include <stdexcept>
 #include <streambuf>
@@ -12,12 +13,11 @@
 #include <vector>
 
 #include <fasttext/fasttext.h>
+#include <fasttext/loss.h>
 
 #include <sluice_arrays.h>
 
-extern "C" {
-#include "model_check.h"
-}
+#include "model_line.h"
 
 namespace
 {
@@ -42,7 +42,31 @@ class Classifier : public fasttext::FastText
             throw std::invalid_argument("it has the wrong file format");
         }
         loadModel(in);
+        loss_ = createLoss(output_);
     }
+
+    /* Reads what the library keeps to itself. */
+    std::unique_ptr<const Features> features(const void *data,
+                                             const struct model_facts &facts) const
+    {
+        return std::make_unique<const Features>(data, facts, *args_, dict_, input_);
+    }
+
+    fasttext::Model::State state() const
+    {
+        return fasttext::Model::State(args_->dim, dict_->nlabels(), 0);
+    }
+
+    /* All labels for a mean of rows: what Model::predict does behind it. */
+    void judge(fasttext::Model::State &state, fasttext::Predictions &found) const
+    {
+        int32_t labels = static_cast<int32_t>(output_->size(0));
+        found.reserve(static_cast<size_t>(labels) + 1);
+        loss_->predict(labels, 0, found, state);
+    }
+
+  private:
+    std::shared_ptr<fasttext::Loss> loss_;
 };
 
 /* Runs work, whatever it throws. */
@@ -68,13 +92,20 @@ sluice_status guard(struct sluice_error *err, sluice_status code, const char *fi
 struct ft_model {
     Classifier classifier;
     std::vector<std::string> labels;
+    std::unique_ptr<const Features> features;
 };
 
 struct ft_reader {
+    explicit ft_reader(const struct ft_model *from) : model(from), state(from->classifier.state())
+    {
+    }
+
     const struct ft_model *model;
+    Features::Cache cache;
+    fasttext::Model::State state;
     Bytes bytes;
     std::vector<int32_t> words, labels;
-    std::vector<std::pair<fasttext::real, int32_t>> found;
+    fasttext::Predictions found;
     std::vector<struct ft_score> scores;
 };
 
@@ -95,6 +126,7 @@ sluice_status ft_model_load(const void *data, size_t n, struct ft_model **out,
         bytes.set(static_cast<const char *>(data), n);
         std::istream in(&bytes);
         model->classifier.load(in);
+        model->features = model->classifier.features(data, facts);
         auto dictionary = model->classifier.getDictionary();
         for (int32_t i = 0; i < dictionary->nlabels(); i++) {
             model->labels.push_back(dictionary->getLabel(i));
@@ -127,10 +159,7 @@ sluice_status ft_reader_create(const struct ft_model *model, struct ft_reader **
                                struct sluice_error *err)
 {
     *out = nullptr;
-    return guard(err, SLUICE_E_INTERNAL, "", [&] {
-        *out = new ft_reader();
-        (*out)->model = model;
-    });
+    return guard(err, SLUICE_E_INTERNAL, "", [&] { *out = new ft_reader(model); });
 }
 
 void ft_reader_destroy(struct ft_reader *reader)
@@ -138,18 +167,30 @@ void ft_reader_destroy(struct ft_reader *reader)
     delete reader;
 }
 
-sluice_status ft_predict(struct ft_reader *reader, const char *text, size_t n,
-                         const struct ft_score **scores, size_t *n_scores, struct sluice_error *err)
+/* What the library finds, word for word. */
+static void predict_slowly(struct ft_reader *reader, const char *text, size_t n)
+{
+    auto dictionary = reader->model->classifier.getDictionary();
+    reader->bytes.set(text, n);
+    std::istream in(&reader->bytes);
+    dictionary->getLine(in, reader->words, reader->labels);
+    /* -1: all labels that a threshold of 0 leaves. */
+    reader->model->classifier.predict(-1, reader->words, reader->found, 0);
+}
+
+static sluice_status predict(struct ft_reader *reader, const char *text, size_t n, bool slowly,
+                             const struct ft_score **scores, size_t *n_scores,
+                             struct sluice_error *err)
 {
     sluice_status status = guard(err, SLUICE_E_DATA, "", [&] {
-        auto dictionary = reader->model->classifier.getDictionary();
+        const struct ft_model *model = reader->model;
         reader->scores.clear();
         reader->found.clear();
-        reader->bytes.set(text, n);
-        std::istream in(&reader->bytes);
-        dictionary->getLine(in, reader->words, reader->labels);
-        /* -1: all labels that a threshold of 0 leaves. */
-        reader->model->classifier.predict(-1, reader->words, reader->found, 0);
+        if (slowly || !model->features->known()) {
+            predict_slowly(reader, text, n);
+        } else if (model->features->mean(reader->cache, text, n, reader->state.hidden) > 0) {
+            model->classifier.judge(reader->state, reader->found);
+        }
         for (const auto &pair : reader->found) {
             reader->scores.push_back({ static_cast<size_t>(pair.second), std::exp(pair.first) });
         }
@@ -158,4 +199,17 @@ sluice_status ft_predict(struct ft_reader *reader, const char *text, size_t n,
     *scores = reader->scores.data();
     *n_scores = reader->scores.size();
     return status;
+}
+
+sluice_status ft_predict(struct ft_reader *reader, const char *text, size_t n,
+                         const struct ft_score **scores, size_t *n_scores, struct sluice_error *err)
+{
+    return predict(reader, text, n, false, scores, n_scores, err);
+}
+
+sluice_status ft_predict_peer(struct ft_reader *reader, const char *text, size_t n,
+                              const struct ft_score **scores, size_t *n_scores,
+                              struct sluice_error *err)
+{
+    return predict(reader, text, n, true, scores, n_scores, err);
 }

@@ -39,6 +39,11 @@ sluice_status ft_predict(struct ft_reader *reader, const char *text, size_t n,
                          const struct ft_score **scores, size_t *n_scores,
                          struct sluice_error *err);
 
+/* The same by libfasttext alone, which is many times slower; the tests compare. */
+sluice_status ft_predict_peer(struct ft_reader *reader, const char *text, size_t n,
+                              const struct ft_score **scores, size_t *n_scores,
+                              struct sluice_error *err);
+
 #ifdef __cplusplus
 }
 #endif

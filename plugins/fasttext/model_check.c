@@ -328,6 +328,8 @@ sluice_status model_check(const void *data, size_t n, struct model_facts *facts,
         status = check_dictionary(&in, &dictionary, facts->loss);
     }
     if (status == SLUICE_OK) {
+        facts->pruned = dictionary.pruned;
+        facts->pruned_at = in.at;
         status = check_pruned(&in, &dictionary, &last);
     }
     if (status == SLUICE_OK) {

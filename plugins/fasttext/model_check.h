@@ -14,6 +14,8 @@
 struct model_facts {
     int32_t dim, words, labels, loss, min_n, max_n, word_ngrams, buckets;
     int is_quantised;
+    int64_t pruned;   /* n-grams that were kept, or -1: all were */
+    size_t pruned_at; /* where their pairs of int32 (hash, place) stand in the file */
 };
 
 /* SLUICE_E_CONFIG tells what was found and where; *facts is filled on success. */

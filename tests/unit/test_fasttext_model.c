@@ -115,9 +115,121 @@ static void refuses_what_is_cut(void **state)
     free(data);
 }
 
+/* Texts of words, marks, odd bytes and white space, with some of each often: what the cache of words must get right. */
+static size_t write_text(char *text, size_t most, unsigned *seed)
+{
+    static const char *const words[] = {
+        "the",
+        "and",
+        "of",
+        "die",
+        "</s>",
+        "__label__en",
+        "<the>",
+        "\xC3\xA4rger",
+        "\xE4\xB8\xAD\xE6\x96\x87",
+        "x",
+        "\x80\x80",
+        "antidisestablishmentarianism-floccinaucinihilipilification-and-more"
+    };
+    static const char spaces[] = "  \t\r\v\f\n";
+    size_t n = 0, count;
+
+    *seed = *seed * 1103515245u + 12345u;
+    count = *seed >> 16 & 63;
+    for (size_t i = 0; i < count && n + 100 < most; i++) {
+        *seed = *seed * 1103515245u + 12345u;
+        unsigned dice = *seed >> 16;
+        if (dice % 40 == 0) {
+            text[n++] = spaces[dice / 40 % (sizeof spaces)];
+        } else if (dice % 4 == 0) {
+            n += (size_t)sprintf(text + n, "w%x", dice >> 2 & 0xFF);
+        } else {
+            n += (size_t)sprintf(text + n, "%s", words[dice / 4 % (dice % 50 == 1 ? 12 : 4)]);
+        }
+        text[n++] = ' ';
+    }
+    if (*seed & 0x100000) {
+        text[n++] = '\n';
+    }
+    return n;
+}
+
+static void equals_the_library_with(const char *data, size_t n, int texts)
+{
+    struct ft_model *model;
+    struct ft_reader *ours, *peer;
+    unsigned seed = 7;
+    size_t answered = 0;
+
+    assert_int_equal(ft_model_load(data, n, &model, NULL), SLUICE_OK);
+    assert_int_equal(ft_reader_create(model, &ours, NULL), SLUICE_OK);
+    assert_int_equal(ft_reader_create(model, &peer, NULL), SLUICE_OK);
+    for (int i = 0; i < texts; i++) {
+        const struct ft_score *a, *b;
+        size_t na, nb;
+        char text[8192];
+        size_t len = write_text(text, sizeof text, &seed);
+        assert_int_equal(ft_predict(ours, text, len, &a, &na, NULL), SLUICE_OK);
+        assert_int_equal(ft_predict_peer(peer, text, len, &b, &nb, NULL), SLUICE_OK);
+        assert_int_equal(na, nb);
+        if (na > 0) {
+            assert_memory_equal(a, b, na * sizeof *a); /* to the last bit */
+            answered++;
+        }
+    }
+    assert_true(answered > (size_t)texts / 2);
+    ft_reader_destroy(ours);
+    ft_reader_destroy(peer);
+    ft_model_destroy(model);
+}
+
+static void equals_the_library(void **state)
+{
+    static const char *const kinds[] = { "", "minn=1 maxn=3 bucket=30 more=30",
+                                         "minn=2 maxn=4 bucket=1 more=1",
+                                         "word_ngrams=2 bucket=9 more=9" };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        size_t n;
+        char *data = make(kinds[i], &n);
+        equals_the_library_with(data, n, 400);
+        free(data);
+    }
+}
+
+/* A quantised and pruned model, where the collection has one. */
+static void equals_the_library_pruned(void **state)
+{
+    const char *folder = getenv("SLUICE_TEST_DATA");
+    char path[4096];
+    char *data;
+    long n;
+    FILE *file;
+
+    (void)state;
+    snprintf(path, sizeof path, "%s/lid.176.ftz", folder != NULL ? folder : ".");
+    file = fopen(path, "rb");
+    if (file == NULL) {
+        skip();
+    }
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    n = ftell(file);
+    rewind(file);
+    data = malloc((size_t)n);
+    assert_non_null(data);
+    assert_int_equal(fread(data, 1, (size_t)n, file), n);
+    fclose(file);
+    equals_the_library_with(data, (size_t)n, 400);
+    free(data);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(predicts), cmocka_unit_test(refuses),
-                                        cmocka_unit_test(refuses_what_is_cut) };
+                                        cmocka_unit_test(refuses_what_is_cut),
+                                        cmocka_unit_test(equals_the_library),
+                                        cmocka_unit_test(equals_the_library_pruned) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
