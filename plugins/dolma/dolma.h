@@ -50,5 +50,7 @@ extern const struct sluice_stage dolma_tag_stage;
 extern const struct sluice_stage dolma_attribute_stage;
 extern const struct sluice_stage dolma_mix_stage;
 extern const struct sluice_stage write_attributes_stage;
+extern const struct sluice_stage dolma_line_keys_stage, dolma_line_match_stage,
+    dolma_line_join_stage, write_attribute_files_stage;
 
 #endif

@@ -43,7 +43,7 @@ static size_t space_at(const char *text, size_t n, size_t at)
     }
     c = (unsigned char)text[at];
     if (c < 0x80) {
-        return (text_classes(c) & TEXT_SPACE) != 0;
+        return (unsigned)(c - 9) < 5 || (unsigned)(c - 0x1C) < 5;
     }
     if (c != 0xC2 && c != 0xE1 && c != 0xE2 && c != 0xE3) {
         return 0;
@@ -58,11 +58,28 @@ struct trial {
     size_t n, begin, piece;
 };
 
-static bool copy_at(const struct trial *trial, size_t at)
+static uint64_t load64(const char *at)
 {
-    return at <= trial->n && trial->n - at >= trial->piece &&
-           trial->text[at] == trial->text[trial->begin] &&
-           memcmp(trial->text + at, trial->text + trial->begin, trial->piece) == 0;
+    uint64_t value;
+
+    memcpy(&value, at, sizeof value);
+    return value;
+}
+
+static inline bool copy_at(const struct trial *trial, size_t at)
+{
+    const char *a = trial->text + at;
+    const char *b = trial->text + trial->begin;
+
+    if (at > trial->n || trial->n - at < trial->piece || *a != *b) {
+        return false;
+    }
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    if (trial->piece <= 8 && trial->n - at >= 8) { /* begin is in front of at */
+        return (load64(a) ^ load64(b)) << (64 - 8 * trial->piece) == 0;
+    }
+#endif
+    return memcmp(a, b, trial->piece) == 0;
 }
 
 /* Goes on from `at` as a backtracking engine does: white space is taken if it can be, and given back while fewer than three more
@@ -155,14 +172,6 @@ static size_t last_begin(const char *text, size_t anchor, size_t block)
         last--;
     }
     return last == lo ? SIZE_MAX : last - 1;
-}
-
-static uint64_t load64(const char *at)
-{
-    uint64_t value;
-
-    memcpy(&value, at, sizeof value);
-    return value;
 }
 
 /* How many bytes at a and b are equal, `most` at most. */
@@ -444,10 +453,16 @@ int32_t dolma_repeat_find(struct dolma_repeat *repeat, const char *text, size_t 
     for (size_t at = 0; status == SLUICE_OK && at + COPIES <= n;) {
         size_t end = 0;
         size_t piece = 0;
-        if (text[at] != '\n' && ((unsigned char)text[at] & 0xC0) != 0x80 &&
-            (n - at < 40 || may_repeat(text, at))) {
-            for (size_t k = 1;
-                 end == 0 && k < SMALL && k <= (n - at) / COPIES && text[at + k - 1] != '\n'; k++) {
+        unsigned far =
+            0; /* bit k - 1: a piece of k bytes may come again behind itself, or behind up to SPACE_MAX bytes */
+        if (text[at] != '\n' && ((unsigned char)text[at] & 0xC0) != 0x80) {
+            far = n - at < 40 ? UINT_MAX : may_repeat(text, at);
+            far |= far >> 1 | far >> 2 | far >> 3;
+        }
+        for (size_t k = 1; far != 0 && end == 0 && k < SMALL && k <= (n - at) / COPIES &&
+                           text[at + k - 1] != '\n';
+             k++, far >>= 1) {
+            if ((far & 1) != 0) {
                 end = try_piece(text, n, at, k);
                 piece = k;
             }

@@ -5,6 +5,7 @@
  * fails, since nobody could join such files by lines. */
 #include <stdio.h>
 
+#include "attribute_text.h"
 #include "dolma.h"
 
 struct config {
@@ -111,45 +112,6 @@ static void write_worker_close(void *state)
     free(worker);
 }
 
-/* A JSON string: valid UTF-8 is the host's promise. */
-static int put_string(struct sluice_bytes *out, const char *text, size_t n)
-{
-    int ok = sluice_bytes_add(out, "\"", 1);
-
-    for (size_t i = 0; ok && i < n; i++) {
-        unsigned char c = (unsigned char)text[i];
-        char escaped[8];
-        if (c == '"' || c == '\\') {
-            ok = sluice_bytes_add(out, "\\", 1) && sluice_bytes_add(out, text + i, 1);
-        } else if (c < 0x20) {
-            int length = snprintf(escaped, sizeof escaped, "\\u%04x", c);
-            ok = sluice_bytes_add(out, escaped, (uint64_t)length);
-        } else {
-            ok = sluice_bytes_add(out, text + i, 1);
-        }
-    }
-    return ok && sluice_bytes_add(out, "\"", 1);
-}
-
-/* One value in one line: line breaks in JSON are white space between tokens. */
-static int put_json(struct sluice_bytes *out, const char *json, size_t n)
-{
-    uint64_t begin = out->size;
-
-    if (n == 0 || (n == 4 && memcmp(json, "null", 4) == 0)) {
-        return sluice_bytes_add(out, "{}", 2);
-    }
-    if (!sluice_bytes_add(out, json, n)) {
-        return 0;
-    }
-    for (uint64_t i = begin; i < out->size; i++) {
-        if (out->data[i] == '\n' || out->data[i] == '\r') {
-            out->data[i] = ' ';
-        }
-    }
-    return 1;
-}
-
 static sluice_status flush_lines(struct worker *worker, struct sluice_emit *emit, bool roll)
 {
     sluice_status status = SLUICE_OK;
@@ -178,9 +140,10 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
         size_t n;
+        size_t json_n;
         const char *text;
+        const char *json;
         char message[300];
-        int ok;
         if (rows[row] != worker->next && worker->config->aligned != 0) {
             snprintf(
                 message, sizeof message,
@@ -196,11 +159,8 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
         worker->file = files[row];
         worker->rows++;
         text = sluice_text(columns[1], row, &n);
-        ok = sluice_bytes_add(&worker->out, "{\"id\":", 6) && put_string(&worker->out, text, n) &&
-             sluice_bytes_add(&worker->out, ",\"attributes\":", 14);
-        text = sluice_text(columns[0], row, &n);
-        ok = ok && put_json(&worker->out, text, n) && sluice_bytes_add(&worker->out, "}\n", 2);
-        if (!ok) {
+        json = sluice_text(columns[0], row, &json_n);
+        if (!attribute_text_add(&worker->out, text, n, json, json_n)) {
             return nomem(err);
         }
     }
@@ -224,7 +184,8 @@ const struct sluice_stage write_attributes_stage = {
         "input file or of one piece of a large one, and names sort in the order of the input: the "
         "files of one input file, one behind the other (gzip and zstd files may be put together "
         "as they are), are its attribute file. `sluice trace DATASET 0` tells of which. A row that "
-        "is missing ends the run (`aligned`).",
+        "is missing ends the run (`aligned`). `attribute_files` writes one file for each input "
+        "file, under its name.",
     .example = "docs | s.dolma_tag { { \"gopher_v2\" } } | s.write_attributes { "
                "\"out/attributes/gopher\" }",
     .role = SLUICE_ROLE_WRITER,

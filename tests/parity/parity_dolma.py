@@ -304,6 +304,11 @@ def fixtures(tmp):
     return os.path.join(folder, "peers", "dolma", "tests")
 
 
+FIXTURES = [("mixer", "mixer.json", ["pii", "toxicity"]), ("filter-by-spans", "filter-by-spans.json", ["sample"]),
+            ("email-spans", "email-spans.json", ["pii"]), ("email-spans-jq", "email-spans-jq.yaml", ["pii"]),
+            ("remove-paragraphs", "paragraph-spans.json", ["duplicate_paragraphs"])]
+
+
 def compare_fixtures(tmp):
     """What Dolma's own tests expect of its mixer: committed expectations, not a run of it."""
     tests = fixtures(tmp)
@@ -311,11 +316,8 @@ def compare_fixtures(tmp):
         print("  mixer, fixtures: peers.tar.zst is not at hand")
         return 0
     failed = 0
-    cases = [("mixer", "mixer.json", ["pii", "toxicity"]), ("filter-by-spans", "filter-by-spans.json", ["sample"]),
-             ("email-spans", "email-spans.json", ["pii"]), ("email-spans-jq", "email-spans-jq.yaml", ["pii"]),
-             ("remove-paragraphs", "paragraph-spans.json", ["duplicate_paragraphs"])]
     documents = read_gz(os.path.join(tests, "data/provided/documents/000.json.gz"))
-    for name, config, kinds in cases:
+    for name, config, kinds in FIXTURES:
         with open(os.path.join(tests, "config", config), encoding="utf-8") as text:
             stream = yaml.safe_load(text)["streams"][0]
         lines = [read_gz(os.path.join(tests, "data/provided/attributes/%s/000.json.gz" % kind)) for kind in kinds]
@@ -333,12 +335,68 @@ def compare_fixtures(tmp):
     return failed
 
 
+def join_ours(tmp, name, documents, patterns, stream):
+    """What dolma_join and dolma_mix make of files as they are: [(id, text)] kept."""
+    filters = stream.get("filter", {})
+    run_script("""local s = require "sluice"
+return s.pipeline { "join", s.files { %s, split = "64KiB" } | s.read_jsonl {} | s.dolma_join { attributes = %s, partitions = 2 }
+  | s.dolma_mix { include = %s, exclude = %s, replace = %s, unchecked = true } | s.write_jsonl { %s, columns = { "id", "text" }, compression = "none" } }
+""" % (json.dumps(documents), lua_list(patterns), lua_list(filters.get("include", [])), lua_list(filters.get("exclude", [])),
+       lua_list(json.dumps(r, ensure_ascii=False) for r in stream.get("span_replacement", [])), json.dumps(name)), tmp, name)
+    return [(row["id"], row["text"]) for row in read_dataset(os.path.join(tmp, name))]
+
+
+def compare_files(tmp):
+    """Attribute files as files: those of the fixtures read by dolma_join, and ours, in the same layout, read by Dolma's mixer."""
+    failed = 0
+    tests = fixtures(tmp)
+    if tests is not None:
+        provided = os.path.join(tests, "data/provided")
+        for name, config, kinds in FIXTURES:
+            with open(os.path.join(tests, "config", config), encoding="utf-8") as text:
+                stream = yaml.safe_load(text)["streams"][0]
+            ours = join_ours(tmp, "join-" + name, provided + "/documents/{file}.json.gz",
+                             ["%s/attributes/%s/{file}.json.gz" % (provided, kind) for kind in kinds], stream)
+            theirs = [(row["id"], row["text"]) for row in read_gz(os.path.join(tests, "data/expected/%s.json.gz" % name))]
+            failed += ours != theirs
+            print("  fixture %-30s joined %6d documents, %s" % (name, len(ours), "equal" if ours == theirs else "DIFFERENT"))
+    folder = os.path.join(tmp, "files")
+    shutil.rmtree(folder, ignore_errors=True)
+    records = [record for record in read_corpus(make_corpus(tmp)) if record["text"]]
+    random.Random(7).shuffle(records)
+    for k in range(3):
+        write_gz("%s/documents/%03d.json.gz" % (folder, k), ({**record, "source": "parity"} for record in records[k * 100:k * 100 + 100]))
+    run_script("""local s = require "sluice"
+return s.pipeline { "files", s.files { "files/documents/{file}.json.gz", split = "64KiB" } | s.read_jsonl {}
+  | s.dolma_tag { { "char_length_v1", "pii_regex_with_counts_fast_v2" } } | s.attribute_files { path = "files/attributes/ours", partitions = 2 } }
+""", tmp, "files-write")
+    stream = {"filter": {"include": [], "exclude": ["$.attributes[?(@.char_length_v1__char_length_v1__length[0][2] > 2000)]"]},
+              "span_replacement": [{"span": "$.attributes.pii_regex_with_counts_fast_v2__pii_regex_with_counts_fast_v2__EMAIL_ADDRESS", "min_score": 0.5,
+                                    "replacement": "|E|"}]}
+    ours = join_ours(tmp, "files-join", "files/documents/{file}.json.gz", ["files/attributes/ours/latest/{file}.json.gz"], stream)
+    with open(folder + "/config.json", "w", encoding="utf-8") as out:
+        json.dump({"streams": [{"name": "s", "documents": [folder + "/documents/*.gz"], "attributes": ["ours/latest"],
+                                "output": {"path": folder + "/out", "max_size_in_bytes": 10 ** 9}, **stream}],
+                   "processes": 1, "work_dir": {"input": folder + "/wi", "output": folder + "/wo"}}, out)
+    result = subprocess.run([sys.executable, "-m", "dolma.cli", "-c", folder + "/config.json", "mix"], stdout=subprocess.PIPE,
+                            stderr=subprocess.STDOUT, check=False)
+    path = folder + "/out/s-0000.json.gz"
+    if not os.path.exists(path):
+        sys.exit("dolma mix failed: " + result.stdout.decode(errors="replace")[-3000:])
+    theirs = [(row["id"], row["text"]) for row in read_gz(path)]
+    failed += ours != theirs
+    print("  attribute files of ours, mixed by Dolma %13d of %d documents kept, %s" % (len(theirs), min(300, len(records)), "equal" if ours == theirs else "DIFFERENT"))
+    return failed
+
+
 def main():
     tmp = sys.argv[1]
-    parts = sys.argv[2:] or ["fixtures", "random", "taggers"]
+    parts = sys.argv[2:] or ["fixtures", "files", "random", "taggers"]
     failed = 0
     if "fixtures" in parts:
         failed += compare_fixtures(tmp)
+    if "files" in parts:
+        failed += compare_files(tmp)
     if "random" in parts:
         failed += compare_random(tmp)
     if "taggers" in parts:
