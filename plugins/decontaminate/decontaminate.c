@@ -259,7 +259,7 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
 static const struct sluice_stage contamination_stage = {
     .size = sizeof contamination_stage,
     .name = "contamination",
-    .version = "1.0",
+    .version = "1.1",
     .summary = "What a text shares with benchmark items: a report as the column `contamination`",
     .doc =
         "The column is null for clean texts, else a JSON object: rule, item, task, the n-grams "

@@ -52,7 +52,7 @@ static const struct sluice_option options[] = {
     { .name = "sentences",
       .doc = "Rule that cuts the text into sentences (stage sentences).",
       .def = "spacy-en",
-      .choices = "spacy-en|marks|lines",
+      .choices = "spacy-en|marks|lines|uax29",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, sentences) },
     LIMITS(short_words, "3", "Lengths up to which a word counts as short, in code points."),
@@ -186,7 +186,8 @@ static sluice_status doc_stats_prepare(void *shared, struct sluice_plan *plan,
                                        struct sluice_error *err)
 {
     static const char *const words[] = { "rule=whitespace", "rule=uax29", "rule=spacy-en" };
-    static const char *const sentences[] = { "rule=spacy-en", "rule=marks", "rule=lines" };
+    static const char *const sentences[] = { "rule=spacy-en", "rule=marks", "rule=lines",
+                                             "rule=uax29" };
     struct stage *stage = shared;
     const struct measures *measures = &stage->measures;
     sluice_status status = plan->need(plan, 0, stage->config.over, "utf8?", 0, NULL, err);

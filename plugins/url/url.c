@@ -6,6 +6,8 @@
 
 #include "text/text.h"
 #include "url_list.h"
+#include "url_names.h"
+#include "url_stages.h"
 #include "url_suffix.h"
 #include "url_words.h"
 
@@ -327,6 +329,7 @@ static sluice_status judge_host(struct worker *worker, const char *text, size_t 
     const struct url *url = worker->url;
     struct text_buffer *host = &worker->host;
     struct url_parts parts;
+    size_t registered;
     sluice_status status = url_host(text, n, host, err);
 
     *reason = 0;
@@ -340,29 +343,12 @@ static sluice_status judge_host(struct worker *worker, const char *text, size_t 
     if (status != SLUICE_OK) {
         return status;
     }
-    int has_suffix = parts.suffix.end > parts.suffix.begin;
-    int has_domain = parts.domain.end > parts.domain.begin;
-    size_t registered = has_suffix && has_domain ? parts.domain.begin : host->len;
+    registered = url_registered(&parts, host->len);
     if (listed(url->domains, host->data + registered, host->len - registered)) {
         *reason = REASON_DOMAIN;
         return SLUICE_OK;
     }
-    /* The parts that are there, with dots between. */
-    worker->scratch.len = 0;
-    if (has_suffix && (has_domain || parts.is_private)) {
-        const struct text_span all[3] = { parts.subdomain, parts.domain, parts.suffix };
-        for (int i = 0; i < 3 && status == SLUICE_OK; i++) {
-            if (all[i].end > all[i].begin) {
-                if (worker->scratch.len > 0) {
-                    status = text_buffer_append(&worker->scratch, ".", 1, err);
-                }
-                if (status == SLUICE_OK) {
-                    status = text_buffer_append(&worker->scratch, host->data + all[i].begin,
-                                                all[i].end - all[i].begin, err);
-                }
-            }
-        }
-    }
+    status = url_fqdn(host->data, &parts, &worker->scratch, err);
     if (status == SLUICE_OK && listed(url->domains, worker->scratch.data, worker->scratch.len)) {
         *reason = REASON_SUBDOMAIN;
     }
@@ -466,7 +452,7 @@ static const struct sluice_stage url_filter_stage = {
     .close = url_close,
 };
 
-static const struct sluice_stage *const stages[] = { &url_filter_stage, NULL };
+static const struct sluice_stage *const stages[] = { &url_filter_stage, &url_parts_stage, NULL };
 
 static const struct sluice_plugin plugin = {
     .size = sizeof plugin,

@@ -28,7 +28,7 @@ except ImportError as error:
 
 CONTAMINATION = ["the", "0", "fox", "cafe"]
 SCRIPT = """local s = require "sluice"
-local docs = s.files { "input.jsonl", split = "%s" } | s.read_jsonl { columns = { fqdn = "utf8", suffix = "utf8", token_count = "int64", fasttext_en = "float64" } }
+local docs = s.files { "input.jsonl", split = "%s" } | s.read_jsonl { columns = { url = "utf8", token_count = "int64", fasttext_en = "float64" } } | s.url_parts {}
 local measured = docs | s.doc_stats { contamination = { "the", "0", "fox", "cafe" } }
 return s.pipeline { "stats",
   measured | s.write_jsonl { "documents", compression = "none" },
@@ -143,7 +143,7 @@ def main():
                 newer += 1
                 continue
             host = extract.extract_str(record["url"])
-            extra = {"fqdn": host.fqdn, "suffix": host.suffix, "token_count": len(record["text"].encode()) // 4 + 1, "fasttext_en": number % 97 / 96}
+            extra = {"token_count": len(record["text"].encode()) // 4 + 1, "fasttext_en": number % 97 / 96}
             out.write(json.dumps(dict(record, **extra), ensure_ascii=False) + "\n")
             metadata = {"fqdn": host.fqdn, "suffix": host.suffix, "token_count": extra["token_count"], "language": "en", "language_score": extra["fasttext_en"]}
             documents.append(Document(text=record["text"], id=record["id"], metadata=metadata))
