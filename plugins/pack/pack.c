@@ -1,5 +1,9 @@
-/* pack - documents of tokens into rows of sequence_length tokens. What goes where is packer.h's plan; this file holds the tokens of a split,
- * lays rows out and keeps the account: tokens in = tokens out, padding apart.
+/* pack - documents of tokens into rows of sequence_length tokens. What goes where is packer.h's plan; this file holds the tokens of a split
+ * (or of a window of it), lays rows out and keeps the account: tokens in = tokens out, padding apart.
+ *
+ * Rows that stay incomplete are padded, or, with `carry`, handed on: each of their pieces becomes a row of its own, marked by its padding.
+ * The composite `pack` (scripts/lib/std.lua) gathers those of all splits by pack_whole's .dropped, and pack_carry packs them once more,
+ * window after window, in the order of (split, place): the same rows whatever the number of workers.
  *
  * Output (pack_rows.h): tokens, segments (the lengths of the pieces in a row), padding (how many tokens at the row's end are none), _origin
  * (the input row of each piece), and loss_mask, cu_seqlens, position_ids, document_ids where they are there or asked for. best_fit needs a split's tokens at once and emits when it ends; concat holds one row. */
@@ -8,18 +12,23 @@
 #include <stdio.h>
 
 #include "pack_rows.h"
+#include "pack_whole.h"
 #include "packer.h"
 
 #define BATCH_BYTES (1u << 20) /* of tokens, in an emitted batch */
 
 struct config {
-    int64_t sequence_length, pad_id;
+    int64_t sequence_length, pad_id, window;
     int32_t strategy;
-    uint8_t pad, cu_seqlens, position_ids, document_ids;
+    uint8_t pad, cu_seqlens, position_ids, document_ids, carry;
     const char *loss_mask;
 };
 
 #define BEST_FIT 0
+/* A row is complete when at most a 1024th of it is padding: under 0.1 %. */
+#define SLACK 1024
+/* Tokens that pack_carry holds by default: 32 MiB of them, and as much again while it packs. */
+#define CARRY_WINDOW ((uint64_t)1 << 23)
 
 static const struct sluice_option options[] = {
     { .name = "sequence_length",
@@ -73,18 +82,35 @@ static const struct sluice_option options[] = {
       .def = "false",
       .type = SLUICE_OPT_BOOL,
       .offset = offsetof(struct config, document_ids) },
+    { .name = "carry",
+      .doc = "Pack what is left of all splits together: pieces of rows that a split leaves with "
+             "more than a 1024th of padding. false: each split pads its own last rows, and no row "
+             "waits for another split.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, carry) },
+    { .name = "window",
+      .doc = "Tokens that best_fit holds and packs at once; what it leaves incomplete goes on into "
+             "the next window. 0: all of a split, and 8388608 where `carry` packs what is left.",
+      .def = "0",
+      .type = SLUICE_OPT_INT,
+      .max = 1e12,
+      .offset = offsetof(struct config, window) },
 };
 
 struct stage {
     struct config config;
+    bool carried;    /* pack_carry: its input is what splits left */
+    uint64_t window; /* tokens; UINT64_MAX = no bound */
     uint32_t pad_id;
     int32_t tokens, row, mask; /* places of the input columns; mask -1 = absent */
+    int32_t origin;            /* pack_carry's */
     uint32_t columns;          /* PACK_… of the output */
 };
 
 struct worker {
     const struct stage *stage;
-    struct sluice_bytes tokens;  /* best_fit: of all documents of the split, in order */
+    struct sluice_bytes tokens;  /* best_fit: of all pieces held, in order */
     struct sluice_bytes mask;    /* the same, a byte a token, where there is a loss mask */
     struct sluice_bytes lengths; /* uint32_t */
     struct sluice_bytes numbers; /* uint64_t: _row */
@@ -111,8 +137,23 @@ static sluice_status pack_open(const struct sluice_host_api *api, struct sluice_
         return nomem(err);
     }
     stage->config = *(const struct config *)config;
+    stage->window = stage->config.window > 0 ? (uint64_t)stage->config.window : UINT64_MAX;
     *shared = stage;
     return SLUICE_OK;
+}
+
+static sluice_status carry_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                const void *config, void **shared, struct sluice_error *err)
+{
+    sluice_status status = pack_open(api, host, config, shared, err);
+    struct stage *stage = *shared;
+
+    if (status == SLUICE_OK) {
+        stage->carried = true;
+        stage->config.carry = 0;
+        stage->window = stage->config.window > 0 ? (uint64_t)stage->config.window : CARRY_WINDOW;
+    }
+    return status;
 }
 
 static void pack_close(void *shared)
@@ -169,15 +210,22 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
 {
     struct stage *stage = shared;
     struct sluice_bytes metadata = { 0 };
-    sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &stage->tokens, err);
+    const char *mask_type = stage->carried ? "list<uint8>?" : "list<uint8>";
+    sluice_status status =
+        plan->need(plan, 0, "tokens", stage->carried ? "list<uint32>?" : "list<uint32>", 0,
+                   &stage->tokens, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, &stage->row, err);
+        status =
+            plan->need(plan, 0, stage->carried ? "_pos" : "_row", "uint64", 0, &stage->row, err);
+    }
+    if (status == SLUICE_OK && stage->carried) {
+        status = plan->need(plan, 0, "drop_value", "float64?", 0, &stage->origin, err);
     }
     stage->mask = -1;
     if (status == SLUICE_OK && stage->config.loss_mask != NULL &&
         stage->config.loss_mask[0] != '\0') {
-        status = plan->need(plan, 0, stage->config.loss_mask, "list<uint8>", 1, &stage->mask, err);
+        status = plan->need(plan, 0, stage->config.loss_mask, mask_type, 1, &stage->mask, err);
     }
     if (status == SLUICE_OK) {
         stage->columns = (stage->mask >= 0 ? PACK_LOSS_MASK : 0) |
@@ -217,17 +265,35 @@ static sluice_status row_end(struct worker *worker, struct sluice_emit *emit,
     return rows->tokens.size >= BATCH_BYTES ? pack_rows_emit(rows, emit, err) : SLUICE_OK;
 }
 
+/* Ends the open row as pieces for pack_carry. */
+static sluice_status row_carry(struct worker *worker, struct sluice_emit *emit,
+                               struct sluice_error *err)
+{
+    uint32_t filled = worker->rows.filled;
+
+    if (!pack_rows_end_parts(&worker->rows)) {
+        return nomem(err);
+    }
+    worker->out += filled;
+    return worker->rows.tokens.size >= BATCH_BYTES ? pack_rows_emit(&worker->rows, emit, err)
+                                                   : SLUICE_OK;
+}
+
 /* Tells what was counted since the last time. */
 static sluice_status tell(struct worker *worker, int64_t documents, int64_t in,
                           struct sluice_emit *emit, struct sluice_error *err)
 {
+    bool carried = worker->stage->carried; /* its tokens were counted before */
     const struct {
         const char *name;
         int64_t delta;
     } measures[] = {
-        { "documents", documents },         { "tokens.in", in },
-        { "tokens.out", worker->out },      { "padding", worker->pad },
-        { "sequences", worker->sequences }, { "documents_cut", worker->cut },
+        { carried ? "pieces" : "documents", documents },
+        { carried ? "carried.in" : "tokens.in", in },
+        { carried ? "carried.out" : "tokens.out", worker->out },
+        { "padding", worker->pad },
+        { "sequences", worker->sequences },
+        { "documents_cut", worker->cut },
     };
 
     for (size_t k = 0; k < sizeof measures / sizeof measures[0]; k++) {
@@ -283,6 +349,164 @@ static int keep(struct worker *worker, const uint32_t *tokens, const uint8_t *ma
            sluice_bytes_add(&worker->numbers, &origin, sizeof origin);
 }
 
+/* Takes the documents held out of the worker, which holds none then. */
+struct held {
+    struct sluice_bytes tokens, mask, lengths, numbers;
+};
+
+static struct held take_held(struct worker *worker)
+{
+    struct held held = { worker->tokens, worker->mask, worker->lengths, worker->numbers };
+
+    memset(&worker->tokens, 0, sizeof worker->tokens);
+    memset(&worker->mask, 0, sizeof worker->mask);
+    memset(&worker->lengths, 0, sizeof worker->lengths);
+    memset(&worker->numbers, 0, sizeof worker->numbers);
+    return held;
+}
+
+static void held_free(struct held *held)
+{
+    sluice_bytes_free(&held->tokens);
+    sluice_bytes_free(&held->mask);
+    sluice_bytes_free(&held->lengths);
+    sluice_bytes_free(&held->numbers);
+}
+
+static uint32_t row_room(const struct packer_plan *plan, uint64_t row)
+{
+    return plan->options.sequence_length - packer_row_tokens(plan, row);
+}
+
+/* What becomes of rows that are not complete. */
+enum incomplete { INCOMPLETE_PAD, INCOMPLETE_CARRY, INCOMPLETE_HOLD };
+
+/* complete: the most room of a row that is complete. */
+static sluice_status lay_out_row(struct worker *worker, const struct held *held,
+                                 const struct packer_plan *plan, const uint64_t *begins,
+                                 uint64_t row, enum incomplete incomplete, uint32_t complete,
+                                 struct sluice_emit *emit, struct sluice_error *err)
+{
+    const uint32_t *tokens = (const uint32_t *)(const void *)held->tokens.data;
+    const uint64_t *numbers = (const uint64_t *)(const void *)held->numbers.data;
+    const uint8_t *mask = (const uint8_t *)held->mask.data;
+
+    if (row_room(plan, row) <= complete) {
+        incomplete = INCOMPLETE_PAD;
+    }
+    for (uint64_t k = plan->row_begin[row]; k < plan->row_begin[row + 1]; k++) {
+        const struct packer_segment *segment = &plan->segments[k];
+        uint64_t at = begins[segment->document] + segment->start;
+        const uint8_t *values = mask == NULL ? NULL : mask + at;
+        uint64_t number = numbers[segment->document];
+        if (!(incomplete == INCOMPLETE_HOLD
+                  ? keep(worker, tokens + at, values, segment->length, number)
+                  : pack_rows_piece(&worker->rows, tokens + at, values, segment->length, number))) {
+            return nomem(err);
+        }
+    }
+    return incomplete == INCOMPLETE_HOLD    ? SLUICE_OK
+           : incomplete == INCOMPLETE_CARRY ? row_carry(worker, emit, err)
+                                            : row_end(worker, emit, err);
+}
+
+static int compare_falling(const void *a, const void *b)
+{
+    uint64_t one = *(const uint64_t *)a;
+    uint64_t two = *(const uint64_t *)b;
+
+    return one < two ? 1 : one > two ? -1 : 0;
+}
+
+/* The most room of a row that counts as complete, so that those with more hold at most that many tokens: what can't be filled must not
+ * crowd out what could. */
+static sluice_status choose_complete(const struct packer_plan *plan, uint64_t held_most,
+                                     uint32_t *complete, struct sluice_error *err)
+{
+    uint64_t *rows = malloc((size_t)plan->n_rows * sizeof *rows + 1);
+    uint64_t sum = 0;
+
+    if (rows == NULL) {
+        return nomem(err);
+    }
+    for (uint64_t row = 0; row < plan->n_rows; row++) {
+        uint32_t room = row_room(plan, row);
+        rows[row] = (uint64_t)room << 32 | (plan->options.sequence_length - room);
+    }
+    qsort(rows, (size_t)plan->n_rows, sizeof *rows, compare_falling);
+    for (uint64_t row = 0; row < plan->n_rows; row++) {
+        uint32_t room = (uint32_t)(rows[row] >> 32);
+        sum += rows[row] & UINT32_MAX;
+        if (room <= *complete) {
+            break;
+        }
+        if (sum > held_most) {
+            *complete = room;
+            break;
+        }
+    }
+    free(rows);
+    return SLUICE_OK;
+}
+
+/* Packs what is held. last: nothing comes behind; else incomplete rows, to half a window, are held on. */
+static sluice_status best_fit(struct worker *worker, bool last, struct sluice_emit *emit,
+                              struct sluice_error *err)
+{
+    const struct stage *stage = worker->stage;
+    const struct packer_options how = { .sequence_length = (uint32_t)stage->config.sequence_length,
+                                        .pad = stage->config.pad != 0 };
+    struct held held = take_held(worker);
+    const uint32_t *lengths = (const uint32_t *)(const void *)held.lengths.data;
+    size_t n = (size_t)(held.lengths.size / sizeof *lengths);
+    struct packer_plan plan = { 0 };
+    uint64_t *begins = malloc(n * sizeof *begins + 1);
+    uint64_t at = 0;
+    sluice_status status;
+
+    if (n == 0 || begins == NULL) {
+        held_free(&held);
+        free(begins);
+        return n == 0 ? SLUICE_OK : nomem(err);
+    }
+    for (size_t i = 0; i < n; i++) {
+        begins[i] = at;
+        at += lengths[i];
+    }
+    status = packer_best_fit(&how, lengths, n, &plan, err);
+    if (status == SLUICE_OK) {
+        enum incomplete incomplete = !last                      ? INCOMPLETE_HOLD
+                                     : stage->config.carry != 0 ? INCOMPLETE_CARRY
+                                                                : INCOMPLETE_PAD;
+        uint32_t complete = how.sequence_length / SLACK;
+        if (!last) {
+            status = choose_complete(&plan, stage->window / 2, &complete, err);
+        }
+        worker->cut += (int64_t)plan.stats.documents_cut;
+        for (uint64_t row = 0; status == SLUICE_OK && row < plan.n_rows; row++) {
+            status =
+                lay_out_row(worker, &held, &plan, begins, row, incomplete, complete, emit, err);
+        }
+    }
+    packer_plan_deinit(&plan);
+    held_free(&held);
+    free(begins);
+    return status;
+}
+
+/* Best fit: holds a document, and packs when the window is full. */
+static sluice_status hold(struct worker *worker, const uint32_t *tokens, const uint8_t *mask,
+                          size_t n, uint64_t origin, struct sluice_emit *emit,
+                          struct sluice_error *err)
+{
+    if (!keep(worker, tokens, mask, n, origin)) {
+        return nomem(err);
+    }
+    return worker->tokens.size / sizeof *tokens >= worker->stage->window
+               ? best_fit(worker, false, emit, err)
+               : SLUICE_OK;
+}
+
 /* The loss mask of a row: n bytes, one a token. */
 static sluice_status mask_of(const struct ArrowArray *list, int64_t row, size_t n,
                              const uint8_t **mask, struct sluice_error *err)
@@ -297,6 +521,17 @@ static sluice_status mask_of(const struct ArrowArray *list, int64_t row, size_t 
         return sluice_fail(err, SLUICE_E_DATA, "loss_mask", message);
     }
     return SLUICE_OK;
+}
+
+/* The document that a carried piece is of, among those of all splits: split << 40 | row, as positions are. pack_whole left its row. */
+static uint64_t carried_from(const struct ArrowArray *batch, const struct stage *stage, int64_t row)
+{
+    const uint64_t *positions = batch->children[stage->row]->buffers[1];
+    const double *origins = batch->children[stage->origin]->buffers[1];
+    double origin = sluice_is_null(batch->children[stage->origin], row) ? 0 : origins[row];
+
+    return (positions[row] >> 40 << 40) |
+           (origin >= 0 && origin < (double)((uint64_t)1 << 40) ? (uint64_t)origin : 0);
 }
 
 static sluice_status pack_process(void *state, const struct sluice_batch *batch,
@@ -314,6 +549,7 @@ static sluice_status pack_process(void *state, const struct sluice_batch *batch,
         size_t n;
         const uint32_t *ids = sluice_list_u32(tokens, row, &n);
         const uint8_t *mask = NULL;
+        uint64_t number;
         in += (int64_t)n;
         if (n == 0) {
             continue;
@@ -324,73 +560,14 @@ static sluice_status pack_process(void *state, const struct sluice_batch *batch,
         if (status != SLUICE_OK) {
             break;
         }
+        number = stage->carried ? carried_from(batch->array, stage, row) : numbers[row];
         if (stage->config.strategy == BEST_FIT) {
-            status = keep(worker, ids, mask, n, numbers[row]) ? SLUICE_OK : nomem(err);
+            status = hold(worker, ids, mask, n, number, emit, err);
         } else {
-            status = concat(worker, ids, mask, n, numbers[row], emit, err);
+            status = concat(worker, ids, mask, n, number, emit, err);
         }
     }
     return status == SLUICE_OK ? tell(worker, batch->n, in, emit, err) : status;
-}
-
-static sluice_status lay_out(struct worker *worker, const struct packer_plan *plan,
-                             const uint64_t *begins, struct sluice_emit *emit,
-                             struct sluice_error *err)
-{
-    const uint32_t *tokens = (const uint32_t *)(const void *)worker->tokens.data;
-    const uint64_t *numbers = (const uint64_t *)(const void *)worker->numbers.data;
-    const uint8_t *mask = (const uint8_t *)worker->mask.data;
-
-    for (uint64_t row = 0; row < plan->n_rows; row++) {
-        sluice_status status;
-        for (uint64_t k = plan->row_begin[row]; k < plan->row_begin[row + 1]; k++) {
-            const struct packer_segment *segment = &plan->segments[k];
-            uint64_t at = begins[segment->document] + segment->start;
-            if (!pack_rows_piece(&worker->rows, tokens + at, mask == NULL ? NULL : mask + at,
-                                 segment->length, numbers[segment->document])) {
-                return nomem(err);
-            }
-        }
-        status = row_end(worker, emit, err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status best_fit(struct worker *worker, struct sluice_emit *emit,
-                              struct sluice_error *err)
-{
-    const struct packer_options how = { .sequence_length =
-                                            (uint32_t)worker->stage->config.sequence_length,
-                                        .pad = worker->stage->config.pad != 0 };
-    const uint32_t *lengths = (const uint32_t *)(const void *)worker->lengths.data;
-    size_t n = (size_t)(worker->lengths.size / sizeof *lengths);
-    struct packer_plan plan;
-    uint64_t *begins;
-    uint64_t at = 0;
-    sluice_status status;
-
-    if (n == 0) {
-        return SLUICE_OK;
-    }
-    begins = malloc(n * sizeof *begins);
-    if (begins == NULL) {
-        return nomem(err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        begins[i] = at;
-        at += lengths[i];
-    }
-    status = packer_best_fit(&how, lengths, n, &plan, err);
-    if (status == SLUICE_OK) {
-        worker->cut += (int64_t)plan.stats.documents_cut;
-        status = lay_out(worker, &plan, begins, emit, err);
-    }
-    packer_plan_deinit(&plan);
-    free(begins);
-    return status;
 }
 
 static sluice_status pack_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)
@@ -399,9 +576,10 @@ static sluice_status pack_flush(void *state, struct sluice_emit *emit, struct sl
     sluice_status status = SLUICE_OK;
 
     if (worker->stage->config.strategy == BEST_FIT) {
-        status = best_fit(worker, emit, err);
+        status = best_fit(worker, true, emit, err);
     } else if (worker->rows.filled > 0) {
-        status = row_end(worker, emit, err);
+        status = worker->stage->config.carry != 0 ? row_carry(worker, emit, err)
+                                                  : row_end(worker, emit, err);
     }
     if (status == SLUICE_OK) {
         status = pack_rows_emit(&worker->rows, emit, err);
@@ -440,7 +618,8 @@ static const struct sluice_stage pack_stage = {
     .name = "pack",
     .version = "1.0",
     .summary = "Documents of tokens into rows of a fixed length, by best fit or concatenation",
-    .doc = "best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split: only "
+    .doc = "best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split, and "
+           "with `carry` over what all splits leave: only "
            "documents longer than a row are cut. Output: `tokens`, `segments` "
            "(tokens of each piece of the row), `padding` (tokens at the row's end that are "
            "filling), and what trainers take beside them: `loss_mask` (kept through where the "
@@ -469,7 +648,31 @@ static const struct sluice_stage pack_stage = {
     .close = pack_close,
 };
 
-static const struct sluice_stage *const stages[] = { &pack_stage, NULL };
+static const struct sluice_stage pack_carry_stage = {
+    .size = sizeof pack_carry_stage,
+    .name = "pack_carry",
+    .version = "1.0",
+    .summary = "Rows from what the splits left incomplete (part of `pack`)",
+    .role = SLUICE_ROLE_TRANSFORM,
+    .mode = SLUICE_MODE_GLOBAL,
+    .flags = SLUICE_STAGE_CONSUMES | SLUICE_STAGE_HIDDEN,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .conserves = "carried",
+    .bytes_worker = 100 << 20,
+    .open = carry_open,
+    .prepare = pack_prepare,
+    .worker_open = pack_worker_open,
+    .process = pack_process,
+    .flush = pack_flush,
+    .worker_close = pack_worker_close,
+    .close = pack_close,
+};
+
+static const struct sluice_stage *const stages[] = { &pack_stage, &pack_whole_stage,
+                                                     &pack_carry_stage, NULL };
 
 static const struct sluice_plugin plugin = {
     .size = sizeof plugin,

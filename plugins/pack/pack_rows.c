@@ -95,6 +95,35 @@ int pack_rows_end(struct pack_rows *rows, uint32_t padding, uint32_t pad_id)
     return 1;
 }
 
+int pack_rows_end_parts(struct pack_rows *rows)
+{
+    static const int32_t incomplete = PACK_INCOMPLETE;
+    const char *ends = rows->segment_ends.data;
+    int32_t first;
+    int32_t token_end;
+
+    if (rows->filled == 0) {
+        return 1;
+    }
+    memcpy(&first, ends + rows->segment_ends.size - sizeof first, sizeof first);
+    memcpy(&token_end, rows->token_ends.data + rows->token_ends.size - sizeof token_end,
+           sizeof token_end);
+    for (int32_t k = first; k < (int32_t)rows->n_segments; k++) {
+        int32_t segment_end = k + 1;
+        int32_t length;
+        memcpy(&length, rows->segments.data + (size_t)k * sizeof length, sizeof length);
+        token_end += length;
+        if (!sluice_bytes_add(&rows->token_ends, &token_end, sizeof token_end) ||
+            !sluice_bytes_add(&rows->segment_ends, &segment_end, sizeof segment_end) ||
+            !sluice_bytes_add(&rows->padding, &incomplete, sizeof incomplete)) {
+            return 0;
+        }
+        rows->n++;
+    }
+    rows->filled = 0;
+    return 1;
+}
+
 /* ---- columns that follow from the pieces ---- */
 
 /* n times 0, 1, … (step 1) or `value` (step 0). */
@@ -127,7 +156,7 @@ static int derive(const struct pack_rows *rows, uint32_t column, struct sluice_b
         ok = column != PACK_CU_SEQLENS || sluice_bytes_add(items, &at, sizeof at);
         for (int32_t k = 0; ok && k <= n; k++) {
             int32_t length = k < n ? lengths[begins[row] + k] : padding[row];
-            if (k == n && length == 0) {
+            if (k == n && length <= 0) {
                 break;
             }
             at += length;

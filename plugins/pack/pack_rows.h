@@ -3,7 +3,7 @@
  *
  *   tokens        list<uint32>  pieces, then padding
  *   segments      list<int32>   tokens of each piece
- *   padding       int32         tokens at the row's end that are none
+ *   padding       int32         tokens at the row's end that are none; PACK_INCOMPLETE: the row is a piece without a place yet
  *   loss_mask     list<uint8>   a value a token; 0 in padding
  *   cu_seqlens    list<int32>   0, where each further piece begins (padding is one), the row's length: FlashAttention's varlen form
  *   position_ids  list<int32>   from 0 in each piece, also in padding
@@ -21,6 +21,8 @@ enum {
     PACK_POSITION_IDS = 4,
     PACK_DOCUMENT_IDS = 8,
 };
+
+#define PACK_INCOMPLETE (-1)
 
 /* { .columns = PACK_… } is empty. */
 struct pack_rows {
@@ -44,6 +46,9 @@ int pack_rows_piece(struct pack_rows *, const uint32_t *tokens, const uint8_t *m
 
 /* Ends the open row with that many tokens pad_id. 0 = out of memory. */
 int pack_rows_end(struct pack_rows *, uint32_t padding, uint32_t pad_id);
+
+/* Ends the open row as a row for each of its pieces, for pack_carry to place: padding is PACK_INCOMPLETE. 0 = out of memory. */
+int pack_rows_end_parts(struct pack_rows *);
 
 /* Gives all ended rows to the host, and is empty then. */
 sluice_status pack_rows_emit(struct pack_rows *, struct sluice_emit *, struct sluice_error *err);

@@ -10,6 +10,7 @@ struct token_config {
     uint64_t shard_size;
     int32_t dtype, sequences, layout;
     const char *tokenizer, *loss_mask;
+    uint8_t fixed;
 };
 
 /* Options every format has; each lists them in its own table, with further ones of token_config behind them. */
@@ -55,6 +56,7 @@ struct token_stage {
     struct token_config config;
     struct token_rows rows;
     char tokenizer[80]; /* what the tokens say their tokenizer is; "" = nothing */
+    uint32_t fixed; /* tokens of every sequence, where the format says so once for all; else 0 */
 };
 
 struct token_writer {

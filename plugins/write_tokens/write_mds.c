@@ -3,7 +3,8 @@
  *   X.mds        u32 samples n; u32 [n + 1] where each begins, from the start of the file; the shard's configuration as JSON; the samples
  *   index.json   {"shards": [...], "version": 2}, made when the dataset is published (a catalogue, see sluice.h)
  *
- * A sample has the columns loss_mask (where the rows have one) and tokens, in this order: a u32 size of each, then each as
+ * With `fixed` every sequence has one length, which stands in the columns' encodings, and a sample is its values alone. Else a
+ * sample has the columns loss_mask (where the rows have one) and tokens, in this order: a u32 size of each, then each as
  * [1 << 2 | code of the length's type] [length] [values], an array of one dimension. An array of no elements can't be said: such sequences
  * are left out and counted in the measure `empty`. */
 #include <stdio.h>
@@ -14,27 +15,63 @@ enum { OUTPUT_SHARD, OUTPUT_ENTRY };
 
 static const struct sluice_option options[] = {
     TOKEN_WRITER_OPTIONS("64MiB"),
+    { .name = "fixed",
+      .doc = "Say the rows' length once in the index instead of in each sample; rows must be "
+             "padded by pack to one length.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct token_config, fixed) },
 };
 
 /* What stands in a shard and, with more, in the index: keys sorted, as json.dumps(sort_keys=True) writes it. */
 static int configuration(const struct token_stage *stage, char *out, size_t room)
 {
     bool mask = stage->rows.mask >= 0;
+    char shape[16] = "";
+    char sizes[2][16] = { "null", "null" };
 
+    if (stage->fixed > 0) {
+        snprintf(shape, sizeof shape, ":%u", stage->fixed);
+        snprintf(sizes[0], sizeof sizes[0], "%u", stage->fixed);
+        snprintf(sizes[1], sizeof sizes[1], "%u", stage->fixed * stage->rows.width);
+    }
     return snprintf(out, room,
-                    "\"column_encodings\": [%s\"ndarray:uint%u\"], \"column_names\": "
-                    "[%s\"tokens\"], \"column_sizes\": [%snull], \"compression\": null, "
+                    "\"column_encodings\": [%s%s%s\"ndarray:uint%u%s\"], \"column_names\": "
+                    "[%s\"tokens\"], \"column_sizes\": [%s%s%s], \"compression\": null, "
                     "\"format\": \"mds\", \"hashes\": [], ",
-                    mask ? "\"ndarray:uint8\", " : "", stage->rows.width * 8,
-                    mask ? "\"loss_mask\", " : "", mask ? "null, " : "");
+                    mask ? "\"ndarray:uint8" : "", mask ? shape : "", mask ? "\", " : "",
+                    stage->rows.width * 8, shape, mask ? "\"loss_mask\", " : "",
+                    mask ? sizes[0] : "", mask ? ", " : "", sizes[1]);
+}
+
+/* The one length that all rows have. */
+static sluice_status choose_fixed(struct token_stage *stage, struct sluice_plan *plan,
+                                  struct sluice_error *err)
+{
+    uint64_t length = sluice_metadata_number(plan, 0, stage->rows.tokens, "sequence_length", 0);
+
+    stage->fixed = 0;
+    if (stage->config.fixed == 0) {
+        return SLUICE_OK;
+    }
+    if (stage->config.sequences != TOKEN_SEQUENCES_ROWS || length == 0 || length > UINT32_MAX / 8 ||
+        plan->metadata(plan, 0, stage->rows.tokens, "pad_id") == NULL) {
+        return sluice_fail(err, SLUICE_E_CONFIG, "fixed",
+                           "sequences here may differ in length; fixed wants rows of pack with pad "
+                           "= true, and sequences = \"rows\"");
+    }
+    stage->fixed = (uint32_t)length;
+    return SLUICE_OK;
 }
 
 static sluice_status prepare(struct token_stage *stage, struct sluice_plan *plan,
                              struct sluice_error *err)
 {
-    sluice_status status = plan->output(plan, ".mds", "none", 0, err);
+    sluice_status status = choose_fixed(stage, plan, err);
 
-    (void)stage;
+    if (status == SLUICE_OK) {
+        status = plan->output(plan, ".mds", "none", 0, err);
+    }
     if (status == SLUICE_OK) {
         status = plan->output(plan, ".mds.entry", "none", 0, err);
     }
@@ -57,6 +94,26 @@ static uint64_t array_head(uint64_t n, unsigned char out[9])
     return 1 + ((uint64_t)1 << code);
 }
 
+static sluice_status add_fixed(struct token_writer *writer, const uint32_t *ids,
+                               const uint8_t *mask, size_t n, struct sluice_error *err)
+{
+    sluice_status status;
+    char message[160];
+
+    if (n != writer->stage->fixed) {
+        snprintf(message, sizeof message,
+                 "a row has %zu tokens, expected %u, which pack said of all; leave out fixed", n,
+                 writer->stage->fixed);
+        return sluice_fail(err, SLUICE_E_DATA, "tokens", message);
+    }
+    status = token_add(&writer->index, &writer->data.size, sizeof writer->data.size, err);
+    if (status == SLUICE_OK && mask != NULL) {
+        status = token_add(&writer->data, mask, n, err);
+    }
+    return status == SLUICE_OK ? token_rows_encode(&writer->stage->rows, ids, n, &writer->data, err)
+                               : status;
+}
+
 static sluice_status add(void *user, const uint32_t *ids, const uint8_t *mask, size_t n,
                          struct sluice_error *err)
 {
@@ -67,6 +124,9 @@ static sluice_status add(void *user, const uint32_t *ids, const uint8_t *mask, s
     uint32_t sizes[2] = { (uint32_t)(head_size + n), (uint32_t)(head_size + n * rows->width) };
     sluice_status status;
 
+    if (writer->stage->fixed > 0) {
+        return add_fixed(writer, ids, mask, n, err);
+    }
     if (n > UINT32_MAX / 8) {
         return sluice_fail(err, SLUICE_E_DATA, "tokens",
                            "a sequence has more tokens than a sample can hold; cut it with pack");

@@ -60,6 +60,20 @@ def array(data, width):
     return list(data[1 + size:1 + size + n]) if width == 1 else ids(data[1 + size:1 + size + n * width], width)
 
 
+def mds_fixed(name, width, length, mask):
+    """Samples of one length, which stands in the encodings alone."""
+    for shard in json.load(open(f"{out}/{name}/latest/index.json"))["shards"]:
+        assert shard["column_encodings"] == [f"ndarray:uint8:{length}"] * mask + [f"ndarray:uint{8 * width}:{length}"]
+        assert shard["column_sizes"] == [length] * mask + [length * width]
+        data = open(f"{out}/{name}/latest/{shard['raw_data']['basename']}", "rb").read()
+        n, = struct.unpack_from("<I", data)
+        offsets = struct.unpack_from(f"<{n + 1}I", data, 4)
+        assert n == shard["samples"] and offsets[-1] == len(data) == shard["raw_data"]["bytes"]
+        for begin, end in zip(offsets, offsets[1:]):
+            assert end - begin == length * (width + mask)
+            yield ids(data[begin + length * mask:end], width), list(data[begin:begin + length]) if mask else None
+
+
 def mds(name, width):
     index = json.load(open(f"{out}/{name}/latest/index.json"))
     assert index["version"] == 2
@@ -84,6 +98,32 @@ def mds(name, width):
             assert at == end
             yield sample["tokens"], sample.get("loss_mask")
 
+
+def chat():
+    """Masks from spans: each token by the byte of its text where it begins, in JSONL, packed rows and .ds files."""
+    spans = {"a": [(8, 18)], "b": [], "c": [(0, 9)], "d": [(3, 8)]}
+    whole = []
+    for row in rows("tokens"):
+        text = row["text"]
+        trained = [any(b <= k < e for b, e in spans[row["id"]]) for k, c in enumerate(text) for _ in c.encode()]
+        mask = [int(trained[at]) for at in row["offsets"][:-1]] + [int(trained[-1])]
+        assert row["offsets"][-1] == len(text.encode()) and row["offsets"][0] == 0 and len(row["offsets"]) == len(row["tokens"])
+        assert row["loss_mask"] == mask, (row["id"], row["loss_mask"], mask)
+        whole.append((row["tokens"], mask))
+    assert len(whole) == 4 and any(0 < sum(m) < len(m) for _, m in whole)
+    pieces = []
+    for row in rows("packed"):
+        at = 0
+        for n in row["segments"]:
+            pieces.append((row["tokens"][at:at + n], row["loss_mask"][at:at + n]))
+            at += n
+    assert sorted(pieces) == sorted(whole) == sorted(datatrove("ds")), "chat"
+    print("chat: masks are those of the spans")
+
+
+if out == "chat":
+    chat()
+    sys.exit()
 
 tokens = [row["tokens"] for row in rows("tokens")]
 packed = rows("packed")
@@ -110,6 +150,23 @@ same("raw", raw, [row["tokens"] for row in packed])
 assert list(nanogpt("nanogpt", 20240520, 2)) == flat, "nanogpt"
 assert list(nanogpt("nanogpt32", 278895051, 4)) == flat, "nanogpt32"
 same("mds", [t for t, _ in mds("mds", 2)], [row["tokens"] for row in packed])
+same("mds_fixed", [t for t, _ in mds_fixed("mds_fixed", 2, 256, 0)], [row["tokens"] for row in packed])
+fixed = list(mds_fixed("mds_fixed_mask", 4, 256, 1))
+# The annotator that makes masks forgets which token is eos: padding is another one there.
+content = [256 - row["padding"] for row in packed]
+same("mds_fixed_mask", [t[:n] for (t, _), n in zip(fixed, content)], [row["tokens"][:n] for row, n in zip(packed, content)])
+assert len(fixed) == len(packed)
+of = {tuple(t[k:k + 256]): m[k:k + 256] for t, m in zip(tokens, masks) for k in range(0, len(t), 256)}
+checked = 0
+for (_, mask), row in zip(fixed, packed):
+    at = 0
+    for n in row["segments"]:
+        piece = tuple(row["tokens"][at:at + n])
+        assert mask[at:at + n] == of[piece], "mds_fixed_mask"
+        checked += 1
+        at += n
+    assert mask[at:] == [0] * row["padding"], "mds_fixed_mask: padding is trained on"
+assert checked > 20
 same("mds_mask", list(mds("mds_mask", 4)), [(t, m) for t, m in zip(tokens, masks) if t])
 
 

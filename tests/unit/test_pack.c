@@ -164,6 +164,172 @@ static void test_no_token_lost(void **state)
     corpus.input.release(&corpus.input);
 }
 
+/* What pack leaves incomplete with `carry`, as pack_whole's .dropped hands it on: of each document once more where it came from. */
+static struct ArrowArray gather(const struct kit_emit *emit, uint64_t split, uint64_t *tokens_out)
+{
+    struct sluice_bytes tokens = { 0 };
+    static uint32_t lengths[20 * DOCUMENTS];
+    static uint64_t positions[20 * DOCUMENTS];
+    static double origins[20 * DOCUMENTS];
+    struct ArrowArray arrays[3];
+    int64_t n = 0;
+
+    *tokens_out = 0;
+    for (uint32_t b = 0; b < emit->n_batches; b++) {
+        const struct ArrowArray *batch = &emit->batches[b];
+        for (int64_t row = 0; row < batch->length; row++) {
+            size_t size, n_segments, n_origins;
+            const uint32_t *ids = sluice_list_u32(batch->children[0], row, &size);
+            const uint32_t *segments = sluice_list_u32(batch->children[1], row, &n_segments);
+            const uint64_t *from = sluice_list_u64(batch->children[3], row, &n_origins);
+            int32_t padding = ((const int32_t *)batch->children[2]->buffers[1])[row];
+            if (padding != PACK_INCOMPLETE) {
+                continue;
+            }
+            assert_int_equal(n_segments, 1);
+            assert_int_equal(n_origins, 1);
+            assert_int_equal(segments[0], size);
+            assert_true(n < 20 * DOCUMENTS);
+            assert_true(sluice_bytes_add(&tokens, ids, size * 4));
+            lengths[n] = (uint32_t)size;
+            positions[n] = split << 40 | (uint64_t)row;
+            origins[n++] = (double)from[0];
+            *tokens_out += size;
+        }
+    }
+    arrays[0] = kit_lists(tokens.data, 4, lengths, (uint32_t)n);
+    arrays[1] = kit_fixed(positions, 8, n);
+    arrays[2] = kit_fixed(origins, 8, n);
+    sluice_bytes_free(&tokens);
+    return kit_input(arrays, 3, n);
+}
+
+static int64_t count_rows(const struct kit_emit *emit, bool whole)
+{
+    int64_t n = 0;
+
+    for (uint32_t b = 0; b < emit->n_batches; b++) {
+        const int32_t *padding = emit->batches[b].children[2]->buffers[1];
+        for (int64_t row = 0; row < emit->batches[b].length; row++) {
+            n += whole == (padding[row] != PACK_INCOMPLETE);
+        }
+    }
+    return n;
+}
+
+static const struct kit_column carried_columns[] = { { "tokens", "list<uint32>?",
+                                                       "vocab_size=100000\neos=7" },
+                                                     { "_pos", "uint64", NULL },
+                                                     { "drop_value", "float64?", NULL } };
+
+static void test_carry(void **state)
+{
+    struct config config = { .sequence_length = 333, .pad_id = 7, .pad = 1, .carry = 1 };
+    struct sluice_error err = { .size = sizeof err };
+    struct corpus corpus;
+    struct kit_plan plan;
+    uint64_t sums[3]; /* of the rows, by window */
+
+    (void)state;
+    corpus_init(&corpus, 900, 5);
+    for (int strategy = 0; strategy < 2; strategy++) {
+        struct kit_emit *emit;
+        struct ArrowArray rest;
+        uint64_t carried;
+        config.strategy = strategy;
+        emit = pack_all(&config, &corpus, 37, &plan);
+        rest = gather(emit, 3, &carried);
+        /* Complete rows have no padding to speak of: 333 / SLACK is none. */
+        assert_int_equal(kit_sum(emit, "padding"), 0);
+        assert_int_equal(kit_sum(emit, "sequences"), count_rows(emit, true));
+        assert_int_equal(kit_sum(emit, "tokens.out"), corpus.total);
+        assert_int_equal(kit_sum(emit, "sequences") * 333 + (int64_t)carried, corpus.total);
+        assert_true(strategy == 1 || (carried > 333 && rest.length > 5));
+        assert_true(strategy == 0 || carried < 333);
+        /* Windows of any size lose nothing, and batches don't matter. */
+        for (int window = 0; window < 3; window++) {
+            sums[window] = 0;
+            for (int64_t step = 1; step < 8; step += 6) {
+                struct kit_emit *again = kit_emit_create();
+                uint32_t rows[DOCUMENTS * 20];
+                void *shared = NULL;
+                void *worker = NULL;
+                uint64_t sum = 0;
+                config.window = window == 0 ? 0 : window == 1 ? 700 : 2000;
+                kit_plan_init(&plan, carried_columns, 3);
+                kit_ok(pack_carry_stage.open(&kit_api, NULL, &config, &shared, &err), &err);
+                kit_ok(pack_carry_stage.prepare(shared, &plan.plan, &err), &err);
+                kit_ok(pack_carry_stage.worker_open(shared, &worker, &err), &err);
+                for (int64_t k = 0; k < rest.length; k += step) {
+                    struct sluice_batch batch =
+                        kit_select(&rest, rows, k, k + step < rest.length ? k + step : rest.length);
+                    kit_ok(pack_carry_stage.process(worker, &batch, &again->emit, &err), &err);
+                }
+                kit_ok(pack_carry_stage.flush(worker, &again->emit, &err), &err);
+                assert_int_equal(count_rows(again, false), 0);
+                assert_int_equal(kit_sum(again, "carried.in"), carried);
+                assert_int_equal(kit_sum(again, "carried.out"), carried);
+                assert_int_equal(kit_sum(again, "sequences") * 333 - kit_sum(again, "padding"),
+                                 carried);
+                assert_int_equal(kit_sum(again, "pieces"), rest.length);
+                for (uint32_t b = 0; b < again->n_batches; b++) {
+                    for (int64_t row = 0; row < again->batches[b].length; row++) {
+                        size_t n, n_origins;
+                        const uint32_t *ids =
+                            sluice_list_u32(again->batches[b].children[0], row, &n);
+                        const uint64_t *from =
+                            sluice_list_u64(again->batches[b].children[3], row, &n_origins);
+                        assert_int_equal(n, 333);
+                        for (size_t k = 0; k < n; k++) {
+                            sum = sum * 31 + ids[k];
+                        }
+                        /* The first piece's document is the one its tokens name, of split 3. */
+                        assert_int_equal(from[0] >> 40, 3);
+                        assert_int_equal(((from[0] & 0xffffffff) - 5000) / 3, ids[0] / 1000);
+                    }
+                }
+                assert_true(sums[window] == 0 || sums[window] == sum);
+                sums[window] = sum;
+                pack_carry_stage.worker_close(worker);
+                pack_carry_stage.close(shared);
+                kit_emit_destroy(again);
+            }
+        }
+        /* Smaller windows pack otherwise; concat knows none. */
+        assert_int_equal(strategy == 0, sums[0] != sums[1] || sums[0] != sums[2]);
+        rest.release(&rest);
+        kit_emit_destroy(emit);
+        config.window = 0;
+    }
+    corpus.input.release(&corpus.input);
+}
+
+/* A window of a split's own: each token once all the same, whatever the batches, and more padding at most in what was too much to hold. */
+static void test_window(void **state)
+{
+    struct corpus corpus;
+
+    (void)state;
+    corpus_init(&corpus, 900, 3);
+    for (int64_t window = 1; window < 200000; window = window * 7 + 100) {
+        struct config config = { .sequence_length = 1000, .pad_id = 7, .pad = 1, .window = window };
+        uint64_t hash = 0;
+        for (int64_t step = 1; step <= DOCUMENTS; step = step * 20 + 1) {
+            struct kit_plan plan;
+            struct kit_emit *emit = pack_all(&config, &corpus, step, &plan);
+            uint64_t one = check_rows(emit, &config, &corpus);
+            assert_true(step == 1 || one == hash);
+            hash = one;
+            assert_int_equal(kit_sum(emit, "documents_cut"), 0);
+            if (window > 20000) {
+                assert_true(kit_sum(emit, "padding") < (int64_t)corpus.total / 20);
+            }
+            kit_emit_destroy(emit);
+        }
+    }
+    corpus.input.release(&corpus.input);
+}
+
 static void test_columns(void **state)
 {
     struct config config = { .sequence_length = 64, .pad_id = 99, .pad = 1 };
@@ -203,6 +369,7 @@ static void test_pad_id_outside(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_token_lost),
+                                        cmocka_unit_test(test_carry), cmocka_unit_test(test_window),
                                         cmocka_unit_test(test_columns),
                                         cmocka_unit_test(test_pad_id_outside) };
 
