@@ -1,0 +1,69 @@
+/* shuffle - the order of training data: a global shuffle, mixtures of sources, and holdouts, all by hashes of what names a row, so that the
+ * result depends on neither splits nor workers. The composites of the standard library (lib/std_shuffle.lua) put the stages together. */
+#include "shuffle.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+sluice_status shuffle_nomem(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for rows to be shuffled");
+}
+
+sluice_status shuffle_open(const void *config, size_t size, void **shared, struct sluice_error *err)
+{
+    void *copy = malloc(size);
+
+    if (copy == NULL) {
+        return shuffle_nomem(err);
+    }
+    memcpy(copy, config, size);
+    *shared = copy;
+    return SLUICE_OK;
+}
+
+void shuffle_close(void *shared)
+{
+    free(shared);
+}
+
+void shuffle_bad_row(struct sluice_verdict *verdict, const char *text)
+{
+    verdict->reason = SLUICE_VERDICT_BAD;
+    verdict->dup_of = text;
+    verdict->dup_of_length = (int32_t)strlen(text);
+}
+
+sluice_status shuffle_fail(struct sluice_error *err, sluice_status code, const char *field,
+                           const char *format, ...)
+{
+    char message[900];
+    va_list arguments;
+
+    va_start(arguments, format);
+    (void)vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    return sluice_fail(err, code, field, message);
+}
+
+static const struct sluice_stage *const stages[] = {
+    &shuffle_keys_stage, &shuffle_rows_stage, &mix_sizes_stage,     &mix_count_stage,
+    &mix_targets_stage,  &mix_cuts_stage,     &mix_draw_stage,      &mix_copies_stage,
+    &mix_rows_stage,     &holdout_stage,      &holdout_first_stage, NULL,
+};
+
+static const struct sluice_plugin plugin = {
+    .size = sizeof plugin,
+    .abi_major = SLUICE_ABI_MAJOR,
+    .abi_minor_built = SLUICE_ABI_MINOR,
+    .name = "shuffle",
+    .version = "1.0",
+    .license = "MIT",
+    .stages = stages,
+    .libraries = "xxhash 0.8",
+};
+
+const struct sluice_plugin *sluice_plugin_v1(void)
+{
+    return &plugin;
+}

@@ -1,0 +1,28 @@
+/* The stages of this plugin, and what they share. Depends on sluice_arrays.h. */
+#ifndef SHUFFLE_H
+#define SHUFFLE_H
+
+#include <sluice_arrays.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+extern const struct sluice_stage shuffle_keys_stage, shuffle_rows_stage;
+extern const struct sluice_stage mix_sizes_stage, mix_count_stage, mix_targets_stage,
+    mix_cuts_stage, mix_draw_stage, mix_copies_stage, mix_rows_stage;
+extern const struct sluice_stage holdout_stage, holdout_first_stage;
+
+/* "out of memory" */
+sluice_status shuffle_nomem(struct sluice_error *);
+
+/* A copy of a config struct as a stage's shared state; the stage's close is shuffle_close. */
+sluice_status shuffle_open(const void *config, size_t size, void **shared, struct sluice_error *);
+void shuffle_close(void *shared);
+
+/* A verdict that sets a row aside; text: "reason: detail for people", of static lifetime. */
+void shuffle_bad_row(struct sluice_verdict *, const char *text);
+
+/* Fills err with a printf-like message and returns code. */
+sluice_status shuffle_fail(struct sluice_error *, sluice_status code, const char *field,
+                           const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+#endif

@@ -1,0 +1,249 @@
+/* The columns of a stage that hands on whole rows: see shuffle_columns.h. */
+#include "shuffle_columns.h"
+
+#include <stdio.h>
+
+#include "shuffle.h"
+
+#define ROW_BITS 40 /* of _pos: the rest is the number of the task */
+#define COLUMNS_MAX 200
+
+static sluice_status add_column(struct whole_rows *rows, struct sluice_plan *plan, const char *name,
+                                const char *type, struct sluice_error *err)
+{
+    struct whole_column *more = realloc(rows->columns, (rows->n + 1u) * sizeof *more);
+    struct whole_column *column;
+    sluice_status status;
+
+    if (more == NULL) {
+        return shuffle_nomem(err);
+    }
+    rows->columns = more;
+    column = &more[rows->n];
+    memset(column, 0, sizeof *column);
+    status = plan->need(plan, 0, name, "", 0, &column->index, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    status = layout_parse(type, &column->layout);
+    if (status != SLUICE_OK) {
+        return status == SLUICE_E_NOMEM
+                   ? shuffle_nomem(err)
+                   : shuffle_fail(err, SLUICE_E_SCHEMA, name,
+                                  "the column '%.100s' has the type %.100s, which can't be handed "
+                                  "on",
+                                  name, type);
+    }
+    rows->n++;
+    column->id = strcmp(name, "id") == 0 && column->layout.kind == LAYOUT_TEXT;
+    return plan->add(plan, name, type, plan->metadata(plan, 0, column->index, ""), err);
+}
+
+/* Behind an exchange the rows may say what they were made of (packed rows do): that is handed on, with the number of the task before the
+ * exchange in front, unless an earlier exchange has put one there. */
+static sluice_status prepare_origin(struct whole_rows *rows, struct sluice_plan *plan, bool behind,
+                                    struct sluice_error *err)
+{
+    sluice_status status =
+        plan->need(plan, 0, behind ? "_pos" : "_row", "uint64", 0, &rows->place, err);
+
+    rows->origin = -1;
+    rows->composed = false;
+    if (status == SLUICE_OK && behind) {
+        status = plan->need(plan, 0, "_origin", "uint64|list<uint64>", 1, &rows->origin, err);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (rows->origin >= 0) {
+        rows->composed = plan->metadata(plan, 0, rows->origin, "exchange") != NULL;
+        return plan->add(plan, "_origin", "list<uint64>", "exchange=1", err);
+    }
+    return plan->add(plan, "_origin", "uint64", behind ? "exchange=1" : NULL, err);
+}
+
+sluice_status whole_rows_prepare(struct whole_rows *rows, struct sluice_plan *plan,
+                                 const char *without, bool behind, struct sluice_error *err)
+{
+    sluice_status status = SLUICE_OK;
+
+    whole_rows_deinit(rows);
+    for (uint32_t k = 0; status == SLUICE_OK; k++) {
+        const char *name;
+        const char *type;
+        status = plan->column(plan, 0, k, &name, &type);
+        if (status != SLUICE_OK || name[0] == '\0') {
+            break;
+        }
+        if (without != NULL && strcmp(name, without) == 0) {
+            continue;
+        }
+        if (rows->n == COLUMNS_MAX) {
+            return shuffle_fail(err, SLUICE_E_SCHEMA, name,
+                                "the rows have more than %d columns; drop some of them before",
+                                COLUMNS_MAX);
+        }
+        status = add_column(rows, plan, name, type, err);
+    }
+    return status == SLUICE_OK ? prepare_origin(rows, plan, behind, err) : status;
+}
+
+void whole_rows_deinit(struct whole_rows *rows)
+{
+    for (uint32_t k = 0; k < rows->n; k++) {
+        layout_deinit(&rows->columns[k].layout);
+    }
+    free(rows->columns);
+    memset(rows, 0, sizeof *rows);
+}
+
+uint64_t whole_rows_size(const struct whole_rows *rows, const struct sluice_batch *batch,
+                         int64_t row)
+{
+    uint64_t size = 0;
+
+    for (uint32_t k = 0; k < rows->n; k++) {
+        const struct whole_column *column = &rows->columns[k];
+        size += layout_size(&column->layout, batch->array->children[column->index], row);
+    }
+    return size;
+}
+
+/* ---- rows ---- */
+
+/* The ids of copies: "#2" behind the second one. */
+static sluice_status copy_ids(const struct ArrowArray *array, const struct layout_run *runs,
+                              size_t n_runs, const uint32_t *copies, struct ArrowArray *out)
+{
+    struct sluice_bytes offsets = { 0 };
+    struct sluice_bytes data = { 0 };
+    struct sluice_bytes validity = { 0 };
+    struct sluice_bytes id = { 0 };
+    int64_t at = 0;
+    int64_t nulls = 0;
+    int ok = 1;
+
+    for (size_t i = 0; ok && i < n_runs; i++) {
+        for (int64_t row = runs[i].first; ok && row < runs[i].first + runs[i].n; row++) {
+            char tail[16];
+            size_t n;
+            const char *text = sluice_text(array, row, &n);
+            int null = sluice_is_null(array, row);
+            int n_tail =
+                copies[at] > 1 && !null ? snprintf(tail, sizeof tail, "#%u", copies[at]) : 0;
+            id.size = 0;
+            nulls += null;
+            ok = sluice_bytes_add(&id, text, n) && sluice_bytes_add(&id, tail, (uint64_t)n_tail) &&
+                 sluice_bytes_add_text(&offsets, &data, id.data, id.size) &&
+                 sluice_bytes_add_bit(&validity, at, !null);
+            at++;
+        }
+    }
+    sluice_bytes_free(&id);
+    if (nulls == 0) {
+        sluice_bytes_free(&validity);
+    }
+    if (!ok) {
+        sluice_bytes_free(&offsets);
+        sluice_bytes_free(&data);
+        sluice_bytes_free(&validity);
+        return SLUICE_E_NOMEM;
+    }
+    return sluice_make_text(out, at, &offsets, &data, &validity, nulls);
+}
+
+/* The origins of one row behind an exchange. */
+static int add_origins(const struct whole_rows *rows, const struct ArrowArray *array, int64_t row,
+                       uint64_t place, struct sluice_bytes *ends, struct sluice_bytes *items)
+{
+    uint64_t task = rows->composed ? 0 : place >> ROW_BITS << ROW_BITS;
+    uint64_t alone;
+    const uint64_t *from = &alone;
+    size_t n = 1;
+    int32_t end;
+
+    if (array->n_children == 1) {
+        from = sluice_list_u64(array, row, &n);
+    } else {
+        alone = sluice_uint64(array, row);
+    }
+    for (size_t k = 0; k < n; k++) {
+        uint64_t origin = task | from[k];
+        if (!sluice_bytes_add(items, &origin, sizeof origin)) {
+            return 0;
+        }
+    }
+    if (items->size / sizeof alone > INT32_MAX) {
+        return 0;
+    }
+    end = (int32_t)(items->size / sizeof alone);
+    return sluice_bytes_add(ends, &end, sizeof end);
+}
+
+static sluice_status make_origins(const struct whole_rows *rows, const struct sluice_batch *batch,
+                                  const struct layout_run *runs, size_t n_runs,
+                                  struct ArrowArray *out)
+{
+    const struct ArrowArray *places = batch->array->children[rows->place];
+    const struct layout number = { .kind = LAYOUT_FIXED, .width = 8 };
+    const struct ArrowArray *origins;
+    struct sluice_bytes ends = { 0 };
+    struct sluice_bytes items = { 0 };
+    int32_t zero = 0;
+    int64_t n = 0;
+    int ok;
+
+    if (rows->origin < 0) {
+        return layout_copy(&number, places, runs, n_runs, out);
+    }
+    origins = batch->array->children[rows->origin];
+    ok = sluice_bytes_add(&ends, &zero, sizeof zero);
+    for (size_t i = 0; ok && i < n_runs; i++) {
+        for (int64_t row = runs[i].first; ok && row < runs[i].first + runs[i].n; row++) {
+            ok = add_origins(rows, origins, row, sluice_uint64(places, row), &ends, &items);
+            n++;
+        }
+    }
+    if (!ok) {
+        sluice_bytes_free(&ends);
+        sluice_bytes_free(&items);
+        return SLUICE_E_NOMEM;
+    }
+    return sluice_make_list(out, n, &ends, &items, (int64_t)(items.size / sizeof(uint64_t)));
+}
+
+sluice_status whole_rows_give(const struct whole_rows *rows, const struct sluice_batch *batch,
+                              const struct layout_run *runs, size_t n_runs, const uint32_t *copies,
+                              struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct ArrowArray *columns = calloc(rows->n + 1u, sizeof *columns);
+    struct ArrowArray out;
+    sluice_status status = columns == NULL ? SLUICE_E_NOMEM : SLUICE_OK;
+    bool made = false;
+
+    for (uint32_t k = 0; status == SLUICE_OK && k < rows->n; k++) {
+        const struct whole_column *column = &rows->columns[k];
+        const struct ArrowArray *from = batch->array->children[column->index];
+        status = column->id && copies != NULL
+                     ? copy_ids(from, runs, n_runs, copies, &columns[k])
+                     : layout_copy(&column->layout, from, runs, n_runs, &columns[k]);
+    }
+    if (status == SLUICE_OK) {
+        status = make_origins(rows, batch, runs, n_runs, &columns[rows->n]);
+    }
+    if (status == SLUICE_OK) {
+        int64_t n = columns[rows->n].length;
+        status = sluice_make_struct(&out, n, (int64_t)rows->n + 1, columns);
+        made = status == SLUICE_OK;
+    }
+    for (uint32_t k = 0; columns != NULL && k <= rows->n; k++) {
+        if (columns[k].release != NULL) {
+            columns[k].release(&columns[k]);
+        }
+    }
+    free(columns);
+    if (made) {
+        return emit->batch(emit, &out);
+    }
+    return status == SLUICE_E_NOMEM ? shuffle_nomem(err) : status;
+}

@@ -1,0 +1,36 @@
+/* The columns of a stage that hands on whole rows: found in prepare, declared again with their metadata, copied row by row. Depends on
+ * shuffle_layout.h. */
+#ifndef SHUFFLE_COLUMNS_H
+#define SHUFFLE_COLUMNS_H
+
+#include "shuffle_layout.h"
+
+struct whole_column {
+    struct layout layout;
+    int32_t index; /* among the stage's input columns */
+    bool id;       /* the column `id`, a text */
+};
+
+struct whole_rows {
+    struct whole_column *columns; /* owned */
+    uint32_t n;
+    int32_t origin, place; /* input columns: _origin or -1; _pos or _row */
+    bool composed;         /* _origin's numbers have that of a task in them */
+};
+
+/* Asks for every column of port 0 but `without` (NULL: for all), and declares them and _origin in that order. Behind an exchange (behind:
+ * _pos is asked for) rows are told by task << 40 | row, else by _row. */
+sluice_status whole_rows_prepare(struct whole_rows *, struct sluice_plan *, const char *without,
+                                 bool behind, struct sluice_error *);
+void whole_rows_deinit(struct whole_rows *);
+
+/* Emits the rows of the runs. copies: what stands behind the id of the k-th row that goes out: 0 or 1 = nothing, c > 1 = "#c"; NULL: ids
+ * stay. */
+sluice_status whole_rows_give(const struct whole_rows *, const struct sluice_batch *,
+                              const struct layout_run *runs, size_t n_runs, const uint32_t *copies,
+                              struct sluice_emit *, struct sluice_error *);
+
+/* Bytes of a row, about. */
+uint64_t whole_rows_size(const struct whole_rows *, const struct sluice_batch *, int64_t row);
+
+#endif

@@ -1,0 +1,128 @@
+/* shuffle_rows: hands on the rows of a partition, which the exchange delivers in the order of their keys, without the key. */
+#include <stdio.h>
+
+#include "shuffle.h"
+#include "shuffle_columns.h"
+
+struct config {
+    struct sluice_list by;
+    int64_t seed;
+};
+
+struct stage {
+    struct config config;
+    struct whole_rows rows;
+};
+
+static const struct sluice_option options[] = {
+    { .name = "by",
+      .doc = "What shuffle_keys was given, for the manifest.",
+      .type = SLUICE_OPT_LIST,
+      .offset = offsetof(struct config, by) },
+    { .name = "seed",
+      .doc = "What shuffle_keys was given, for the manifest.",
+      .def = "0",
+      .type = SLUICE_OPT_INT,
+      .min = 0,
+      .max = 1e15,
+      .offset = offsetof(struct config, seed) },
+};
+
+static sluice_status rows_open(const struct sluice_host_api *api, struct sluice_host *host,
+                               const void *config, void **shared, struct sluice_error *err)
+{
+    struct stage *stage = calloc(1, sizeof *stage);
+
+    (void)api;
+    (void)host;
+    if (stage == NULL) {
+        return shuffle_nomem(err);
+    }
+    stage->config = *(const struct config *)config;
+    *shared = stage;
+    return SLUICE_OK;
+}
+
+static void rows_close(void *shared)
+{
+    struct stage *stage = shared;
+
+    whole_rows_deinit(&stage->rows);
+    free(stage);
+}
+
+static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    struct stage *stage = shared;
+    char seed[24];
+    sluice_status status = plan->need(plan, 0, "key", "fixed[16]", 0, NULL, err);
+
+    if (status == SLUICE_OK) {
+        status = whole_rows_prepare(&stage->rows, plan, "key", true, err);
+    }
+    (void)snprintf(seed, sizeof seed, "%lld", (long long)stage->config.seed);
+    return status == SLUICE_OK ? plan->note(plan, "seed", seed, err) : status;
+}
+
+/* Selected rows as runs of neighbours. 0 = out of memory. */
+static int runs_of(const struct sluice_batch *batch, struct layout_run **out, size_t *n)
+{
+    struct layout_run *runs = malloc(((size_t)batch->n + 1) * sizeof *runs);
+
+    *out = runs;
+    *n = 0;
+    if (runs == NULL) {
+        return 0;
+    }
+    if (batch->rows == NULL) {
+        runs[(*n)++] = (struct layout_run){ 0, batch->n };
+        return 1;
+    }
+    for (int64_t k = 0; k < batch->n; k++) {
+        int64_t row = batch->rows[k];
+        if (*n > 0 && runs[*n - 1].first + runs[*n - 1].n == row) {
+            runs[*n - 1].n++;
+        } else {
+            runs[(*n)++] = (struct layout_run){ row, 1 };
+        }
+    }
+    return 1;
+}
+
+static sluice_status rows_process(void *worker, const struct sluice_batch *batch,
+                                  struct sluice_emit *emit, struct sluice_error *err)
+{
+    const struct stage *stage = worker;
+    struct layout_run *runs;
+    size_t n;
+    sluice_status status;
+
+    if (batch->n == 0) {
+        return SLUICE_OK;
+    }
+    if (!runs_of(batch, &runs, &n)) {
+        return shuffle_nomem(err);
+    }
+    status = whole_rows_give(&stage->rows, batch, runs, n, NULL, emit, err);
+    free(runs);
+    return status;
+}
+
+const struct sluice_stage shuffle_rows_stage = {
+    .size = sizeof shuffle_rows_stage,
+    .name = "shuffle_rows",
+    .version = "1.0",
+    .summary = "The rows of a shuffled order (part of `shuffle`)",
+    .role = SLUICE_ROLE_TRANSFORM,
+    .mode = SLUICE_MODE_KEYED,
+    .flags = SLUICE_STAGE_HIDDEN,
+    .options = options,
+    .n_options = sizeof options / sizeof options[0],
+    .option_stride = sizeof options[0],
+    .config_size = sizeof(struct config),
+    .bytes_worker = 4 << 20,
+    .open = rows_open,
+    .prepare = rows_prepare,
+    .process = rows_process,
+    .close = rows_close,
+};
