@@ -6,7 +6,9 @@
 --
 -- What differs: a measure of no words, lines or letters raises ZeroDivisionError there, and keeps or drops here as 0 would;
 -- common_english counts all hits there are (there: as many as are needed); words_with_letters knows the letters L* ([[:alpha:]] there also
--- the few other alphabetic characters). The n-gram filters of Curator depend on the order of a set; gopher_repetition has such rules.
+-- the few other alphabetic characters). Of several n-grams that are the most frequent ones, top_ngrams takes the first; there the order of a
+-- set decides, which changes from process to process. Its filter by a substring is
+-- one line of s.filter. tests/parity/curator.sh compares every number and decision with the package.
 local s = require "sluice"
 
 local M = {}
@@ -81,19 +83,19 @@ M.symbols = s.heuristic { "curator_symbols",
 }
 
 M.numbers = s.heuristic { "curator_numbers",
-  summary  = "Share of characters that are digits",
+  summary  = "Share of characters that are digits 0 to 9",
   options  = max(0.15, "Largest share of digits."),
-  measure  = function(doc) return of_chars(doc.text, doc.text:count_class "digit") end,
+  measure  = function(doc) return of_chars(doc.text, doc.text:count_in "0-9") end,
   drop     = { above = "max" },
   examples = { { prose, keep = true }, { "1992 2031 17 4 and 12", keep = false } },
 }
 
--- https?://([A-Za-z0-9$-_@.&+/:=?#~!*(),]|%[0-9A-Fa-f][0-9A-Fa-f])+
-local function url_chars(text)
-  local total, from = 0, 1
+-- Calls found(first, last) for each https?://([A-Za-z0-9$-_@.&+/:=?#~!*(),]|%[0-9A-Fa-f][0-9A-Fa-f])+ until it returns true.
+local function each_url(text, found)
+  local from = 1
   while true do
     local first, scheme = text:find_plain("http", from)
-    if not first then return total end
+    if not first then return end
     local at = text:match("^s?://()", scheme + 1)
     from = scheme + 1
     if at then
@@ -104,10 +106,17 @@ local function url_chars(text)
       end
       at = -at
       if at > begin then
-        total, from = total + at - first, at
+        if found(first, at - 1) then return end
+        from = at
       end
     end
   end
+end
+
+local function url_chars(text)
+  local total = 0
+  each_url(text, function(first, last) total = total + last - first + 1 end)
+  return total
 end
 
 M.urls = s.heuristic { "curator_urls",
@@ -116,6 +125,21 @@ M.urls = s.heuristic { "curator_urls",
   measure  = function(doc) return of_chars(doc.text, url_chars(doc.text)) end,
   drop     = { above = "max" },
   examples = { { prose .. " See https://example.org/a%20b.", keep = true }, { "see https://example.org/a%20b now", keep = false } },
+}
+
+M.pornographic_urls = s.heuristic { "curator_pornographic_urls",
+  summary  = "1 if an address in the text holds \"porn\"",
+  options  = { max = { "int", 0, min = 0, max = 1, doc = "1 keeps all." } },
+  measure  = function(doc)
+    local text, hit = doc.text, 0
+    each_url(text, function(first, last)
+      if text:sub(first, last):contains "porn" then hit = 1 end
+      return hit == 1
+    end)
+    return hit
+  end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { "see https://porn.example.org/", keep = false }, { "the word porn, and https://example.org", keep = true } },
 }
 
 local bullets = { "•", "‣", "⁃", "⁌", "⁍", "∙", "○", "●", "◘", "◦", "⦾", "⦿" }
@@ -294,5 +318,58 @@ M.repeated_lines = unique_heuristic("curator_repeated_lines", "lines", 0.7, fill
 M.repeated_paragraphs = unique_heuristic("curator_repeated_paragraphs", "paragraphs", 0.7, paragraphs, false)
 M.repeated_lines_char = unique_heuristic("curator_repeated_lines_char", "the characters of lines", 0.8, filled, true)
 M.repeated_paragraphs_char = unique_heuristic("curator_repeated_paragraphs_char", "the characters of paragraphs", 0.8, paragraphs, true)
+
+-- Adds up characters of words as they are needed: spaces stand between the words of an n-gram.
+local function joined(words, first, n)
+  return table.concat(words, " ", first, first + n - 1)
+end
+
+M.top_ngrams = s.heuristic { "curator_top_ngrams",
+  summary  = "Share of the characters that the most frequent n-gram of words covers; 1 for a text of fewer words",
+  options  = { n = { "int", 2, min = 1, max = 100, doc = "Words of an n-gram." }, max = { "float", 0.2, min = 0, max = 1, doc = "Largest share." } },
+  measure  = function(doc, o)
+    local text, counts, most, best = doc.text, {}, 0, nil
+    local words = text:words()
+    if #words < o.n then return 1 end
+    local order = {}
+    for i = 1, #words - o.n + 1 do
+      local gram = joined(words, i, o.n)
+      local n = (counts[gram] or 0) + 1
+      if n == 1 then order[#order + 1] = gram end
+      counts[gram] = n
+      if n > most then most = n end
+    end
+    for _, gram in ipairs(order) do
+      if counts[gram] == most then best = gram break end
+    end
+    return of_chars(text, text:count(best) * best:chars())
+  end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { ("so it "):rep(10), keep = false }, { "one", keep = false } },
+}
+
+M.duplicate_ngrams = s.heuristic { "curator_duplicate_ngrams",
+  summary  = "Share of the characters in n-grams of words that occurred before; 1 for a text of fewer words",
+  options  = { n = { "int", 2, min = 1, max = 100, doc = "Words of an n-gram." }, max = { "float", 0.2, min = 0, max = 1, doc = "Largest share." } },
+  measure  = function(doc, o)
+    local text, seen, sizes, found, covered = doc.text, {}, {}, 0, 0
+    local words, n = text:words(), o.n
+    if #words < n then return 1 end
+    for i, word in ipairs(words) do sizes[i] = word:chars() end
+    for i = 1, #words - n + 1 do
+      local gram = joined(words, i, n)
+      if seen[gram] then
+        for k = i + covered, i + n - 1 do found = found + sizes[k] end
+        found = found + math.min(n - covered, n - 1)
+        covered = n
+      end
+      seen[gram] = true
+      covered = math.max(covered - 1, 0)
+    end
+    return of_chars(text, found)
+  end,
+  drop     = { above = "max" },
+  examples = { { prose, keep = true }, { ("so it goes "):rep(10), keep = false }, { "one", keep = false } },
+}
 
 return M

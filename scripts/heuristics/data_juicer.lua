@@ -4,8 +4,9 @@
 --   local juicer = require "heuristics.data_juicer"
 --   docs | juicer.alphanumeric {} | juicer.special_characters {} | juicer.word_repetition { max = 0.3 }
 --
--- What differs: the peer fetches its lists of stop words; here they are the option `words`, whose default is a list of our own. Its filters
--- by a model (language, perplexity, tokens) and by flagged words are not here: see the stages language, fasttext_filter and c4_badwords.
+-- What differs: the peer fetches its lists of stop words and flagged words; here they are the options `words`: stop words have a default of our
+-- own, flagged words a short one. Its filters by a model (language, perplexity, tokens) are not here: see the stages language and
+-- fasttext_filter. tests/parity/curator.sh compares every number and decision with the package.
 local s = require "sluice"
 
 local M = {}
@@ -132,6 +133,63 @@ M.word_repetition = s.heuristic { "juicer_word_repetition",
   end,
   drop     = both,
   examples = { { prose, keep = true }, { ("row the boat and "):rep(8), keep = false } },
+}
+
+M.character_repetition = s.heuristic { "juicer_character_repetition",
+  summary  = "Share of the n-grams of characters that are among the most frequent ones (as many as the square root of their number)",
+  options  = { n = { "int", 10, min = 1, max = 1000, doc = "Characters of an n-gram." },
+               min = { "float", 0, min = 0, max = 1, doc = "Smallest share." }, max = { "float", 0.5, min = 0, max = 1, doc = "Largest share." } },
+  measure  = function(doc, o)
+    local text, counts, of_count, distinct = doc.text, {}, {}, 0
+    local total = text:chars() - o.n + 1
+    if total < 1 then return 0 end
+    local function see(gram)
+      local n = (counts[gram] or 0) + 1
+      counts[gram] = n
+      of_count[n] = (of_count[n] or 0) + 1
+      if n == 1 then distinct = distinct + 1 else of_count[n - 1] = of_count[n - 1] - 1 end
+    end
+    if #text == text:chars() then
+      for i = 1, total do see(text:sub(i, i + o.n - 1)) end
+    else
+      local starts, k = {}, 0 -- of the last n characters, in a ring
+      for at in utf8.codes(text) do
+        if k >= o.n then see(text:sub(starts[k % o.n], at - 1)) end
+        starts[k % o.n] = at
+        k = k + 1
+      end
+      see(text:sub(starts[k % o.n]))
+    end
+    local left = math.min(math.floor(math.sqrt(distinct)), distinct - of_count[1])
+    local found, n = 0, #of_count
+    while left > 0 do
+      local take = math.min(left, of_count[n])
+      found, left, n = found + take * n, left - take, n - 1
+    end
+    return found / total
+  end,
+  drop     = both,
+  examples = { { prose, keep = true }, { ("ha"):rep(30), keep = false }, { "short", keep = true } },
+}
+
+M.flagged_words = s.heuristic { "juicer_flagged_words",
+  summary  = "Share of words that are flagged",
+  options  = {
+    words = { "list", { "porn", "porno", "pornography", "pornographic", "xxx", "nude", "nudes", "milf", "hentai", "blowjob", "cumshot", "gangbang" },
+              doc = "Flagged words, in lower case." },
+    min = { "float", 0, min = 0, max = 1, doc = "Smallest share." }, max = { "float", 0.045, min = 0, max = 1, doc = "Largest share." },
+  },
+  measure  = function(doc, o)
+    local flagged, found = {}, 0
+    for _, word in ipairs(o.words) do flagged[word] = true end
+    local words = refined(doc.text, true)
+    for _, word in ipairs(words) do
+      if flagged[word] then found = found + 1 end
+    end
+    return share(found, #words)
+  end,
+  drop     = both,
+  examples = { { prose, keep = true }, { "Free porn here, xxx!", keep = false } },
 }
 
 M.stopwords = s.heuristic { "juicer_stopwords",
