@@ -155,6 +155,45 @@ M.decontaminate = s.composite {
   end,
 }
 
+-- Attribute files made by others (Dolma's layout: documents/FILE and attributes/NAME/FILE, line by line), put to their documents.
+M.dolma_join = s.composite {
+  "dolma_join",
+  options = {
+    attributes = { "list", required = true,
+                   doc = "Patterns of attribute files, such as \"corpus/attributes/pii/{file}.json.gz\", in the order in which they are merged: of one name the last counts." },
+    aligned = { "bool", true, doc = "A line of another document than the one at its place, or one too few, ends the run; false: such lines are left out." },
+    by = { "list", "file", doc = "The {parts} of the paths that name a file, the same for documents and attributes." },
+    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange, by file." },
+  },
+  build = function(input, o)
+    local lines = { s.stage("dolma_line_keys", { by = o.by, aligned = o.aligned }, input) }
+    for k, pattern in ipairs(o.attributes) do
+      local rows = s.files(pattern) | s.read_jsonl { text = "id", columns = { attributes = "json" }, metadata = false }
+      lines[k + 1] = s.stage("dolma_line_keys", { by = o.by, from = k, aligned = o.aligned }, rows)
+    end
+    local matched = s.stage("dolma_line_match", { names = o.attributes, aligned = o.aligned }, s.union(lines), nil, o.partitions)
+    return s.stage("dolma_line_join", { sources = #o.attributes, aligned = o.aligned }, input, matched)
+  end,
+}
+
+-- The other direction: an attribute file for each file of documents, under its name, however the documents were cut.
+M.attribute_files = s.composite {
+  "attribute_files",
+  options = {
+    path = { "string", required = true, doc = "Dataset folder that is written: for Dolma's mixer `.../attributes/NAME`, which it is then told as NAME/latest." },
+    by = { "column", "file", doc = "The {part} of the documents' paths that names a file." },
+    suffix = { "string", ".json.gz", doc = "What stands behind it in the documents' names." },
+    compression = { "enum", "gzip", choices = "none|gzip|zstd", doc = "Codec of the files; Dolma's mixer reads gzip." },
+    level = { "int", 0, min = 0, max = 22, doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default." },
+    aligned = { "bool", true, doc = "A row of the input that is missing, dropped or set aside on the way, ends the run." },
+    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange, by file." },
+  },
+  build = function(input, o)
+    local lines = s.stage("dolma_line_keys", { by = o.by, from = 1, aligned = o.aligned }, input)
+    return s.stage("write_attribute_files", { o.path, suffix = o.suffix, compression = o.compression, level = o.level }, lines, nil, o.partitions)
+  end,
+}
+
 -- Near-duplicates by MinHash. signed_by: what stands behind each node that minhash made, for minhash_index.
 local signed_by = {}
 
@@ -245,7 +284,27 @@ M.minhash_index = s.composite {
   end,
 }
 
+-- Rows of tokens. With carry, what the splits leave incomplete is packed together, in one more phase; the options are those of the stage.
+function M.pack(given)
+  local plain = type(given) == "table" and rawequal(getmetatable(given), nil)
+  return s.composite {
+    "pack",
+    build = function(input)
+      local rows = s.stage("pack", given, input)
+      if not (plain and (given.carry == true or given.carry == "true")) then return rows end
+      core.rename_default(rows.id, "pack_rows")
+      local whole = s.stage("pack_whole", {}, rows)
+      local carried = s.stage("pack_carry", given, whole.dropped)
+      local all = s.union(whole, carried)
+      core.rename_default(carried.id, "pack")
+      core.rename_default(all.id, "pack_all")
+      return all
+    end,
+  } {}
+end
+
 M.gate = core.module("lib.std_gate", s, core)
 M.statistics = core.module("lib.std_stats", s, core)
+for name, composite in pairs(core.module("lib.std_shuffle", s, core)) do M[name] = composite end
 
 return M

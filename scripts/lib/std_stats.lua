@@ -13,7 +13,7 @@ return s.composite {
     blocks = { "list", "doc,word,line,paragraph,sentence", doc = "Groups of statistics of the text (s.doc_stats); none: only the number columns there are." },
     groups = { "list", "summary,histogram", doc = "summary, histogram, and text columns by whose values documents are grouped (fqdn, suffix, language)." },
     words = { "enum", "spacy-en", choices = "whitespace|uax29|spacy-en", doc = "Rule that cuts the text into words." },
-    sentences = { "enum", "spacy-en", choices = "spacy-en|marks|lines", doc = "Rule that cuts the text into sentences." },
+    sentences = { "enum", "spacy-en", choices = "spacy-en|marks|lines|uax29", doc = "Rule that cuts the text into sentences." },
     contamination = { "list", "", doc = "Words whose share of the simplified text is a statistic of its own." },
     round = { "int", 3, min = 0, max = 9, doc = "Digits behind the point to which values are rounded for histograms." },
     partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange." },

@@ -10,12 +10,12 @@
 --   languages   lid.176.bin of fasttext.cc, CC-BY-SA 3.0, SHA-256 7e69ec5451bc261cc7844e49e4792a85d7f09c06789ec800fc4a44aec362764e
 --   toxic, nsfw the sentence classifiers of Dolma on Jigsaw's comments (allenai, with the licence ODC-BY; check their hashes where you get them)
 --
--- What differs: the Gopher rules are those of datatrove with white-space words and Dolma's numbers, not the taggers, whose definitions are others
--- (median word length, all copies of a line; the plugin dolma has them); the three top-n-gram rules, which never fire in Dolma's v1.5 and
--- v1.6 configurations because their names are misspelt, do fire here; toxic sentences are cut from the text rather than spans by
--- character; PII is replaced, and no document is dropped for six or more of them; repeated lines are found exactly, not by a Bloom filter whose
--- answers depend on the order of threads.
+-- What differs: the three top-n-gram rules, which never fire in Dolma's v1.5 and v1.6 configurations because their names are misspelt, fire here
+-- (as_published=true leaves them out); toxic sentences are cut out of the text as the classifier finds them, where Dolma writes spans first and
+-- cuts them with all others; repeated lines are found exactly, not by a Bloom filter whose answers depend on the order of threads (bloom=N takes
+-- one made for N different lines, whose size and rate `sluice plan` states).
 local s = require "sluice"
+local cc = require "policies.dolma_cc"
 
 local a = s.args {
   input     = { "glob", "text/*.jsonl*", doc = "JSON Lines with text, id and url" },
@@ -25,6 +25,8 @@ local a = s.args {
   nsfw      = { "path", required = true, doc = "classifier of obscene sentences" },
   toxic_label = { "string", "toxic", doc = "its label of those" },
   nsfw_label  = { "string", "nsfw", doc = "its label of those" },
+  as_published = { "bool", false, doc = "without the three rules that never fired" },
+  bloom     = { "int", 0, doc = "different lines that a Bloom filter is made for; 0: repeated lines are found exactly" },
 }
 
 local docs   = s.files(a.input) | s.read_jsonl { columns = { url = "utf8" } }
@@ -32,13 +34,13 @@ local good   = docs
              | s.exact { over = "url" }
              | s.language { a.languages, languages = "en", threshold = 0.5 }
              | s.exact {}
-             | s.gopher_quality { words = "whitespace", min_doc_words = 50, max_doc_words = 100000, min_avg_word_length = 3, max_avg_word_length = 10 }
-             | s.gopher_repetition { words = "whitespace", dup_para_frac = 0, dup_para_char_frac = 0, dup_line_char_frac = 0.3 }
+             | s.dolma_tag { cc.taggers }
+             | s.dolma_mix { exclude = cc.exclude { as_published = a.as_published }, replace = cc.replace() }
 local clean  = good
              | s.fasttext_filter { a.toxic, by = "sentence", remove_labels = { [a.toxic_label] = 0.4 }, save_labels = false }
              | s.fasttext_filter { a.nsfw, by = "sentence", remove_labels = { [a.nsfw_label] = 0.4 }, save_labels = false }
-             | s.pii { email_replacement = { " |||EMAIL_ADDRESS||| " }, ip_replacement = { " |||IP_ADDRESS||| " } }
-local unique = clean | s.paragraph_dedup { unit = "lines" }
+local unique = a.bloom == 0 and clean | s.paragraph_dedup { unit = "lines" }
+            or clean | s.bloom_paragraphs { mode = "dolma", ngram = 13, expected = a.bloom, false_positives = 1e-5 }
 
 return s.pipeline { "dolma_cc",
   s.named("kept", unique | s.write_jsonl { a.out .. "/kept" }),

@@ -12,7 +12,7 @@ local cost = require "policies.cost"
 
 local a = s.args {
   input     = { "glob", "corpus/*.jsonl*", doc = "JSON Lines to read: plain, gzip or zstd" },
-  tokenizer = { "path", "o200k_base.tiktoken", doc = "vocabulary: .tiktoken or tokenizer.json" },
+  tokenizer = { "path", "o200k_base.tiktoken", doc = "vocabulary: .tiktoken, tokenizer.json or .model" },
   out       = { "path", "out", doc = "folder of the datasets" },
   length    = { "int", 4096, doc = "tokens of a row" },
   dollars   = { "float", 10, doc = "what the run may cost" },

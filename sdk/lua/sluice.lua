@@ -280,6 +280,47 @@ function Counter:top(n) end
 ---@field sentences? "spacy-en"|"marks"|"lines" Rule that cuts the text into sentences. Default: spacy-en.
 ---@field words? sluice.Words Rule that cuts the text into words. Default: spacy-en.
 
+---@class sluice.options.dolma_join
+---@field aligned? boolean A line of another document than the one at its place, or one too few, ends the run; false: such lines are left out. Default: true.
+---@field attributes? string|string[] Patterns of attribute files, such as "corpus/attributes/pii/{file}.json.gz", in the order in which they are merged: of one name the last counts.
+---@field by? string|string[] The {parts} of the paths that name a file, the same for documents and attributes. Default: file.
+---@field partitions? integer Virtual partitions of the exchange, by file. Default: 32.
+
+---@class sluice.options.attribute_files
+---@field aligned? boolean A row of the input that is missing, dropped or set aside on the way, ends the run. Default: true.
+---@field by? string The {part} of the documents' paths that names a file. Default: file.
+---@field compression? "none"|"gzip"|"zstd" Codec of the files; Dolma's mixer reads gzip. Default: gzip.
+---@field level? integer Level of the codec (gzip to 12, zstd to 22); 0 is its default. Default: 0.
+---@field partitions? integer Virtual partitions of the exchange, by file. Default: 32.
+---@field path? string Dataset folder that is written: for Dolma's mixer `.../attributes/NAME`, which it is then told as NAME/latest.
+---@field suffix? string What stands behind it in the documents' names. Default: .json.gz.
+
+---@class sluice.options.shuffle
+---@field by? string|string[] Columns whose values name a row; none given: id, or tokens where there is no id (packed rows).
+---@field partitions? integer Stretches that the order is cut into: each is a task, and what a writer makes of it a file or more. Default: 32.
+---@field seed? integer Another seed gives another order. Default: 0.
+
+---@class sluice.options.mix
+---@field by? string Column that names a document's source.
+---@field epochs? table<string, number> How often each source goes by, such as 2.5, at most 64; instead of weights.
+---@field max_epochs? number How often a document may go by with weights; above 1 scarce sources are repeated. Default: 1.
+---@field over? string Column that holds the text. Default: text.
+---@field partitions? integer Virtual partitions of the exchange of sizes. Default: 32.
+---@field seed? integer Another seed takes other documents. Default: 0.
+---@field size? string What shares are of: documents, bytes (of the text), or a column: a number, or a list whose items count (tokens). Default: bytes.
+---@field total? integer Size of the output with weights; 0: as much as there is. Default: 0.
+---@field weights? table<string, number> Shares of the output by source; any positive scale, 0 leaves a source out.
+
+---@class sluice.options.mix_table
+
+---@class sluice.options.holdout_n
+---@field by? string Column whose value decides: documents of one value are on one side. Default: id.
+---@field documents? integer Documents that are held out of each source.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field seed? integer Another seed holds other documents out. Default: 0.
+---@field source? string Column that names a document's source; none given: all are of one.
+---@field take? "train"|"holdout" Which side stays. Default: train.
+
 ---@class sluice.options.gate
 ---@field rows? { min: integer?, max: integer? }
 ---@field pass_rate? { min: number?, max: number?, of: sluice.Rows } Rows here / rows that left `of`.
@@ -471,5 +512,35 @@ function s.minhash_index(options) end
 ---@param options? sluice.options.statistics
 ---@return sluice.Stage
 function s.statistics(options) end
+
+---Attribute files in Dolma's layout, made by others, put to their documents: s.dolma_mix takes them.
+---@param options? sluice.options.dolma_join
+---@return sluice.Stage
+function s.dolma_join(options) end
+
+---An attribute file for each file of documents, under its name, for Dolma's mixer.
+---@param options? sluice.options.attribute_files
+---@return sluice.Stage
+function s.attribute_files(options) end
+
+---A global shuffle of documents or packed rows: the order is that of hashes, whatever the splits and workers.
+---@param options? sluice.options.shuffle
+---@return sluice.Stage
+function s.shuffle(options) end
+
+---A mixture of sources by weights or epochs; copies get ids of their own.
+---@param options? sluice.options.mix
+---@return sluice.Stage
+function s.mix(options) end
+
+---What a mixture had, took and repeated of each source, as rows: right behind s.mix.
+---@param options? sluice.options.mix_table
+---@return sluice.Stage
+function s.mix_table(options) end
+
+---A fixed number of documents of each source as a holdout.
+---@param options? sluice.options.holdout_n
+---@return sluice.Stage
+function s.holdout_n(options) end
 
 return s

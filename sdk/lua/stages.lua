@@ -205,7 +205,7 @@ function s.contamination(options) end
 ---@field over? string Column that holds the text. Default: text.
 ---@field blocks? string[]|string Groups of statistics: doc, word, line, paragraph, sentence. Default: doc,word,line,paragraph,sentence.
 ---@field words? "whitespace"|"uax29"|"spacy-en" Rule that cuts the text into words (stage words); datatrove's English is spacy-en. Default: spacy-en.
----@field sentences? "spacy-en"|"marks"|"lines" Rule that cuts the text into sentences (stage sentences). Default: spacy-en.
+---@field sentences? "spacy-en"|"marks"|"lines"|"uax29" Rule that cuts the text into sentences (stage sentences). Default: spacy-en.
 ---@field short_words? string[]|string Lengths up to which a word counts as short, in code points. Default: 3.
 ---@field long_words? string[]|string Lengths from which a word counts as long. Default: 7.
 ---@field short_lines? string[]|string Lengths up to which a line counts as short. Default: 10,30.
@@ -418,6 +418,26 @@ function s.gopher_quality(options) end
 ---@return sluice.Stage
 function s.gopher_repetition(options) end
 
+---@class sluice.options.holdout
+---@field [1] number|string? The same as share.
+---@field share? number|string Share of the documents that is held out. May be given without its name. Within [0, 1]. Default: 0.01.
+---@field take? "train"|"holdout" Which side stays: train or holdout. Default: train.
+---@field by? string Column whose value decides: documents of one value (a cluster of near-duplicates, a site) are on one side. A row without one is set aside. Default: id.
+---@field source? string Column that names a document's source, for `shares`.
+---@field shares? table<string, string|number|boolean> Shares by source; sources that are not named have `share`.
+---@field seed? integer Another seed holds other documents out. Within [0, 1000000000000000]. Default: 0.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Splits documents into training part and holdout by a hash of the id.
+---
+---A document is held out when a number in [0, 1), made of `by` and the seed alone (XXH3), is below `share`. Documents that are added later move none from one side to the other, a larger share only adds to the holdout, and `train` and `holdout` of the same options are each other's complement. To keep near-duplicates of a document on its side, give a column that they share as `by` (a group whose documents are of sources with different `shares` may still be on both sides). What is drawn here tells nothing of what `mix`, `shuffle` and `sampler` do with the same seed. A fixed number of documents of each source is `holdout_n`.
+---```lua
+---docs | s.holdout { 0.001 }
+---```
+---@param options? sluice.options.holdout|number|string
+---@return sluice.Stage
+function s.holdout(options) end
+
 ---@class sluice.options.language
 ---@field [1] string? The same as model.
 ---@field model? string fastText model of languages: lid.176.bin or lid.176.ftz (fasttext.cc, CC-BY-SA 3.0), or GlotLID's. May be given without its name.
@@ -492,11 +512,13 @@ function s.native(options) end
 ---@field cu_seqlens? boolean Add the column cu_seqlens: where each piece of a row begins, and the row's length at the end; padding is a piece of its own. Default: false.
 ---@field position_ids? boolean Add the column position_ids: each token's place in its piece, from 0, also in padding. Default: false.
 ---@field document_ids? boolean Add the column document_ids: the number of each token's piece in its row, from 0; -1 for padding. Default: false.
+---@field carry? boolean Pack what is left of all splits together: pieces of rows that a split leaves with more than a 1024th of padding. false: each split pads its own last rows, and no row waits for another split. Default: false.
+---@field window? integer Tokens that best_fit holds and packs at once; what it leaves incomplete goes on into the next window. 0: all of a split, and 8388608 where `carry` packs what is left. Within [0, 1000000000000]. Default: 0.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Documents of tokens into rows of a fixed length, by best fit or concatenation.
 ---
----best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split: only documents longer than a row are cut. Output: `tokens`, `segments` (tokens of each piece of the row), `padding` (tokens at the row's end that are filling), and what trainers take beside them: `loss_mask` (kept through where the documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on request. No token is lost: the ledger holds tokens in and out equal. Documents without tokens are in no row.
+---best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split, and with `carry` over what all splits leave: only documents longer than a row are cut. Output: `tokens`, `segments` (tokens of each piece of the row), `padding` (tokens at the row's end that are filling), and what trainers take beside them: `loss_mask` (kept through where the documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on request. No token is lost: the ledger holds tokens in and out equal. Documents without tokens are in no row.
 ---```lua
 ---docs | s.tokenize { "o200k_base.tiktoken", eos = "default" } | s.pack { sequence_length = 4096 }
 ---```
@@ -649,13 +671,13 @@ function s.sampler(options) end
 function s.sampler_peer(options) end
 
 ---@class sluice.options.sentences
----@field rule? "spacy-en"|"marks"|"lines" How a text is cut into sentences. Default: spacy-en.
+---@field rule? "spacy-en"|"marks"|"lines"|"uax29" How a text is cut into sentences. Default: spacy-en.
 ---@field over? string Column that holds the text. Default: text.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Sentence spans of a text, shared by the stages behind (a provider: inserted where needed).
 ---
----`spacy-en` is the rule sentencizer of spaCy 3.8 over the tokens of its blank English pipeline: a sentence ends before the first token behind a mark (. ! ? and the like) that is no mark and not punctuation alone; the spans are those of datatrove's `span_tokenize` and may begin or end with white space. `marks` ends a sentence at a run of marks before white space, or at a CJK full stop. `lines` gives the lines that are not white space alone.
+---`spacy-en` is the rule sentencizer of spaCy 3.8 over the tokens of its blank English pipeline: a sentence ends before the first token behind a mark (. ! ? and the like) that is no mark and not punctuation alone; the spans are those of datatrove's `span_tokenize` and may begin or end with white space. `marks` ends a sentence at a run of marks before white space, or at a CJK full stop. `lines` gives the lines that are not white space alone. `uax29` gives the sentences of Unicode (UAX #29), without white space around them.
 ---```lua
 ---docs | s.sentences {}
 ---```
@@ -682,17 +704,21 @@ function s.symbol_lines(options) end
 
 ---@class sluice.options.tokenize
 ---@field [1] string? The same as tokenizer.
----@field tokenizer? string Vocabulary: a .tiktoken file or a tokenizer.json of the byte-level BPE family. May be given without its name.
+---@field tokenizer? string Vocabulary: a .tiktoken file, a tokenizer.json or a SentencePiece .model. May be given without its name.
 ---@field over? string Column that holds the text. Default: text.
 ---@field pattern? string Regular expression that cuts the text for a .tiktoken file whose vocabulary is not known.
 ---@field eos? string Token behind each document: "none", "default" (the vocabulary's own; also "true"), or a special token's text. Default: none.
 ---@field bos? string Token before each document: "none", "default" (the vocabulary's own; also "true"), or a special token's text. Default: none.
 ---@field specials? "ordinary"|"allow"|"refuse" What the text of a special token inside a document is: ordinary text, that token, or a reason for quarantine. Default: ordinary.
+---@field loss_spans? string Column that says which parts of the text are trained on; adds the column `loss_mask` (list<uint8>, 1 = trained). JSON [[begin, end], ...] or a value for each character, list<uint32> of begin, end, begin, end, ..., or list<uint8> with a value for each character; a null trains all of the text.
+---@field loss_unit? "characters"|"bytes" What positions in `loss_spans` count: Unicode code points, as Python does, or bytes of UTF-8. Default: characters.
+---@field loss_rule? "first"|"any"|"all" A token is trained when its first byte is, when any byte is, or when all bytes are. bos never is; eos is where the text's end is. Default: first.
+---@field offsets? boolean Add the column `offsets` (list<uint32>): the byte of the text where each token begins; a token ends where the next one begins. Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
----Token ids of a text by byte-level BPE, equal to tiktoken and Hugging Face tokenizers.
+---Token ids of a text, equal to tiktoken's, Hugging Face tokenizers' and SentencePiece's.
 ---
----Adds `tokens` (list<uint32>). An empty or null text has no tokens, not even `bos` and `eos`, as in Megatron's preprocess_data. Stages behind it read vocab_size, tokenizer (XXH3-128 of the file), eos and bos from the column's metadata.
+---Adds `tokens` (list<uint32>). An empty or null text has no tokens, not even `bos` and `eos`, as in Megatron's preprocess_data. Stages behind it read vocab_size, tokenizer (XXH3-128 of the file), eos and bos from the column's metadata. With `loss_spans` a token's loss mask follows the text it stands for; it stays with its tokens through `pack`, and formats without a place for it refuse it. Offsets need a text that the vocabulary does not normalise: a text that it would change is quarantined.
 ---```lua
 ---docs | s.tokenize { "o200k_base.tiktoken", eos = "default" }
 ---```
@@ -752,6 +778,26 @@ function s.unigram_log_prob(options) end
 ---@param options? sluice.options.url_filter
 ---@return sluice.Stage
 function s.url_filter(options) end
+
+---@class sluice.options.url_parts
+---@field over? string Column that holds the URL. Default: url.
+---@field fqdn? string Column of the whole name (www.example.co.uk). Default: fqdn.
+---@field domain? string Column of the registered domain (example.co.uk). Default: registered_domain.
+---@field suffix? string Column of the public suffix (co.uk). Default: suffix.
+---@field suffixes? string Public suffix list (publicsuffix.org), which tells the registered domain. Default: /usr/share/publicsuffix/public_suffix_list.dat.
+---@field private_suffixes? boolean Private suffixes (github.io) count as well: a.github.io is registered then. Default: false.
+---@field lower? boolean Names in lower case (the peer keeps the URL's letters). Default: false.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Host, registered domain and public suffix of a URL as columns.
+---
+---What tldextract 5 makes of a URL, in a lenient reading (no scheme is needed): `fqdn` and `suffix` are the groups of datatrove's statistics (pipeline/stats). The whole name and the registered domain are empty for an address and for a bare suffix; all three are null without a URL. The letters stay as they are (`lower`).
+---```lua
+---docs | s.url_parts {} | s.statistics { groups = { "summary", "fqdn", "suffix" } }
+---```
+---@param options? sluice.options.url_parts
+---@return sluice.Stage
+function s.url_parts(options) end
 
 ---@class sluice.options.web_lines
 ---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
@@ -906,7 +952,7 @@ function s.words(options) end
 
 ---Attributes as Dolma's attribute files: a line for each document, in order.
 ---
----Lines are {"id": ..., "attributes": {...}}. A file of the dataset holds lines of one input file or of one piece of a large one, and names sort in the order of the input: the files of one input file, one behind the other (gzip and zstd files may be put together as they are), are its attribute file. `sluice trace DATASET 0` tells of which. A row that is missing ends the run (`aligned`).
+---Lines are {"id": ..., "attributes": {...}}. A file of the dataset holds lines of one input file or of one piece of a large one, and names sort in the order of the input: the files of one input file, one behind the other (gzip and zstd files may be put together as they are), are its attribute file. `sluice trace DATASET 0` tells of which. A row that is missing ends the run (`aligned`). `attribute_files` writes one file for each input file, under its name.
 ---```lua
 ---docs | s.dolma_tag { { "gopher_v2" } } | s.write_attributes { "out/attributes/gopher" }
 ---```
@@ -975,6 +1021,7 @@ function s.write_jsonl(options) end
 ---@field sequences? "rows"|"documents" What a sequence is: a row, or each document's piece in a packed row, without padding. Default: rows.
 ---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
+---@field fixed? boolean Say the rows' length once in the index instead of in each sample; rows must be padded by pack to one length. Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as MosaicML streaming's MDS shards with index.json.

@@ -1,16 +1,22 @@
-"""Speed of one tokenizer of PyPI on one core: peer_tokenize.py PEER VOCABULARY FILE stream MEGABYTES | cold
+"""Speed of one tokenizer of PyPI on one core: peer_tokenize.py PEER VOCABULARY FILE stream MEGABYTES | warm MEGABYTES | cold
 
-Prints MB/s of processor time and ids. PEER: gigatoken, tiktoken, tokenizers. Texts are the bytes that tokenize_bench gives:
-1 MiB a call (stream), 4 KiB a call (cold), cut between characters. tokenizers gets the ranks as merges, as its own
-conversion from tiktoken makes them.
+Prints MB/s of processor time and ids. PEER: gigatoken, tiktoken, tokenizers. VOCABULARY: a .tiktoken file whose name says
+cl100k or o200k, or a tokenizer.json (not for tiktoken). Texts are the bytes that tokenize_bench gives: 1 MiB a call
+(stream), 4 KiB a call (warm, cold), cut between characters. tokenizers gets the ranks as merges, as its own conversion
+from tiktoken makes them.
 """
 import os
 import sys
 import time
 
-PATTERN = (
+CL100K = (
     r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|"
     r"\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+O200K = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+    r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
 )
 
 
@@ -48,6 +54,16 @@ def alphabet():
 
 
 def load(peer, path):
+    if path.endswith(".json"):
+        if peer == "gigatoken":
+            import gigatoken
+
+            return gigatoken.Tokenizer(path).encode, False
+        import tokenizers
+
+        whole = tokenizers.Tokenizer.from_file(path)
+        return lambda t: whole.encode(t, add_special_tokens=False).ids, True
+    pattern = O200K if "o200k" in os.path.basename(path) else CL100K
     if peer == "gigatoken":
         import gigatoken
 
@@ -55,7 +71,7 @@ def load(peer, path):
     if peer == "tiktoken":
         import tiktoken
 
-        encoding = tiktoken.Encoding("bench", pat_str=PATTERN, mergeable_ranks=ranks_of(path), special_tokens={})
+        encoding = tiktoken.Encoding("bench", pat_str=pattern, mergeable_ranks=ranks_of(path), special_tokens={})
         return encoding.encode_ordinary, True
     import tokenizers
 
@@ -72,7 +88,7 @@ def load(peer, path):
     tokenizer = tokenizers.Tokenizer(model)
     tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
         [
-            tokenizers.pre_tokenizers.Split(tokenizers.Regex(PATTERN), "isolated"),
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "isolated"),
             tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
         ]
     )
@@ -98,7 +114,7 @@ def main():
     with open(path, "rb") as file:
         data = file.read()
     parts = pieces(data, 1 << 20 if kind == "stream" else 4096, decode)
-    wanted = int(sys.argv[5]) * 1_000_000 if kind == "stream" else len(data)
+    wanted = int(sys.argv[5]) * 1_000_000 if kind != "cold" else len(data)
     done, ids, start = 0, 0, time.process_time()
     while done < wanted:
         for part in parts:

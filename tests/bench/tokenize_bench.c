@@ -2,16 +2,25 @@
  *
  *     tokenize_bench VOCABULARY FILE stream MEGABYTES RUNS    documents of the file's whole, again and again
  *     tokenize_bench VOCABULARY FILE cold RUNS                4 KiB a call, a new worker for each pass
+ *     tokenize_bench VOCABULARY FILE warm MEGABYTES RUNS      4 KiB a call, again and again
+ *     tokenize_bench VOCABULARY FILE fresh RUNS               4 KiB a call, a new worker for each call
+ *     tokenize_bench VOCABULARY FILE two MEGABYTES RUNS       one process, then two at once on processors 0 and 1
+ *                                                             that share the vocabulary; wall time
+ *     tokenize_bench VOCABULARY FILE worst RUNS               texts that make tokenizers slow
  *     tokenize_bench VOCABULARY FILE profile                  share of the engine's steps
  *
  * The profile: pre-tokenization alone, then with ids of constant length written (emit), then with pieces looked up that
  * are all in the caches, then everything, with what is not in them merged (miss); shares are the differences.
  *
- * Prints one line a run: MB/s of input, ids. Time is processor time of this thread. */
+ * Prints one line a run: MB/s of input, ids. Time is processor time of this thread. `two`: the quotient of both
+ * throughputs, and the cache of one worker. `worst`: nanoseconds a byte of each text, and the worst over the median. */
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "bpe.h"
 #include "bpe_int.h"
@@ -92,7 +101,9 @@ static size_t pass(struct bench *b, const char *text, size_t len, size_t piece)
     return ids;
 }
 
-static void stream(struct bench *b, const char *text, size_t len, size_t megabytes, int runs)
+/* The file again and again in calls of `piece` bytes. */
+static void stream(struct bench *b, const char *text, size_t len, size_t megabytes, int runs,
+                   size_t piece)
 {
     for (int r = 0; r < runs; r++) {
         size_t done = 0;
@@ -102,7 +113,7 @@ static void stream(struct bench *b, const char *text, size_t len, size_t megabyt
         worker_open(b);
         start = now();
         while (done < megabytes * 1000000) {
-            ids += pass(b, text, len, 1 << 20);
+            ids += pass(b, text, len, piece);
             done += len;
         }
         start = now() - start;
@@ -123,6 +134,152 @@ static void cold(struct bench *b, const char *text, size_t len, int runs)
         printf("%.1f %zu\n", 1e-6 * (double)len / start, ids);
         bpe_worker_destroy(b->worker);
     }
+}
+
+/* Up to 4 MB: most of the time is the worker's own. */
+static void fresh(struct bench *b, const char *text, size_t len, int runs)
+{
+    if (len > 4000000) {
+        len = boundary(text, len, 4000000);
+    }
+    for (int r = 0; r < runs; r++) {
+        size_t ids = 0;
+        double start = now();
+
+        for (size_t at = 0; at < len;) {
+            size_t end = boundary(text, len, at + 4096 < len ? at + 4096 : len);
+            worker_open(b);
+            ids += encode(b, text + at, end - at);
+            bpe_worker_destroy(b->worker);
+            at = end;
+        }
+        printf("%.1f %zu\n", 1e-6 * (double)len / (now() - start), ids);
+    }
+}
+
+/* ---- two processors ---- */
+
+static double wall(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Seconds that `n` processes take, each for the whole of it. The vocabulary is shared: nobody writes to it. */
+static double processes(struct bench *b, const char *text, size_t len, size_t megabytes, int n)
+{
+    double start = wall();
+
+    fflush(stdout);
+    for (int k = 0; k < n; k++) {
+        pid_t child = fork();
+        if (child < 0) {
+            perror("fork");
+            exit(2);
+        }
+        if (child == 0) {
+            cpu_set_t set;
+            CPU_ZERO(&set);
+            CPU_SET((size_t)k, &set);
+            (void)sched_setaffinity(0, sizeof set, &set);
+            worker_open(b);
+            for (size_t done = 0; done < megabytes * 1000000; done += len) {
+                (void)pass(b, text, len, 1 << 20);
+            }
+            _exit(0);
+        }
+    }
+    for (int k = 0; k < n; k++) {
+        int status;
+        if (wait(&status) < 0 || status != 0) {
+            fprintf(stderr, "a process failed\n");
+            exit(2);
+        }
+    }
+    return wall() - start;
+}
+
+static void two(struct bench *b, const char *text, size_t len, size_t megabytes, int runs)
+{
+    struct bpe_counts counts;
+
+    for (int r = 0; r < runs; r++) {
+        double one = processes(b, text, len, megabytes, 1);
+        printf("%.2f\n", 2 * one / processes(b, text, len, megabytes, 2));
+    }
+    worker_open(b);
+    (void)pass(b, text, len, 1 << 20);
+    bpe_worker_counts(b->worker, &counts);
+    printf(
+        "cache of one worker: %.1f MiB, at most %.1f MiB; scratch %.1f MiB; vocabulary %.1f MiB\n",
+        (double)counts.cache_bytes / 1048576, (double)counts.cache_bytes_most / 1048576,
+        (double)counts.scratch_bytes / 1048576, (double)bpe_memory(b->bpe) / 1048576);
+    bpe_worker_destroy(b->worker);
+}
+
+/* ---- texts that make tokenizers slow ---- */
+
+#define WORST_BYTES ((size_t)1 << 20)
+
+static int by_size(const void *x, const void *y)
+{
+    const double a = *(const double *)x;
+    const double b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+static void worst(struct bench *b, int runs)
+{
+    static const struct {
+        const char *name;
+        const char *unit;
+    } texts[] = {
+        { "a", "a" },
+        { "^", "^" },
+        { "spaces", " " },
+        { "newlines", "\n" },
+        { "Han", "\xE7\x9A\x84" },
+        { "emoji", "\xF0\x9F\x98\x80" },
+        { "999 spaces + x", NULL },
+        { "random ACGT", "ACGT" },
+        { "random a-z", "abcdefghijklmnopqrstuvwxyz" },
+    };
+    enum { TEXTS = sizeof texts / sizeof texts[0] };
+    double cost[TEXTS];
+    double sorted[TEXTS];
+    uint64_t seed = 99;
+    char *text = malloc(WORST_BYTES);
+
+    if (text == NULL) {
+        exit(2);
+    }
+    for (int k = 0; k < TEXTS; k++) {
+        const char *unit = texts[k].unit;
+        size_t n = unit ? strlen(unit) : 1000;
+        size_t len = WORST_BYTES / n * n;
+        for (size_t i = 0; i < len; i++) {
+            seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            text[i] = unit == NULL              ? (i % 1000 == 999 ? 'x' : ' ')
+                      : texts[k].name[0] == 'r' ? unit[(seed >> 33) % n]
+                                                : unit[i % n];
+        }
+        cost[k] = 1e9;
+        for (int r = 0; r < runs; r++) {
+            double start;
+            worker_open(b);
+            start = now();
+            (void)encode(b, text, len);
+            start = 1e9 * (now() - start) / (double)len;
+            cost[k] = start < cost[k] ? start : cost[k];
+            bpe_worker_destroy(b->worker);
+        }
+        sorted[k] = cost[k];
+        printf("%s %.1f, ", texts[k].name, cost[k]);
+    }
+    qsort(sorted, TEXTS, sizeof sorted[0], by_size);
+    printf("ns a byte; worst over median: %.1f\n", sorted[TEXTS - 1] / sorted[TEXTS / 2]);
+    free(text);
 }
 
 /* ---- profile ---- */
@@ -217,8 +374,9 @@ int main(int argc, char **argv)
     char *text;
 
     if (argc < 4) {
-        fprintf(stderr,
-                "usage: tokenize_bench VOCABULARY FILE stream MEGABYTES RUNS | cold RUNS\n");
+        fprintf(stderr, "usage: tokenize_bench VOCABULARY FILE stream MEGABYTES RUNS | warm "
+                        "MEGABYTES RUNS | cold RUNS | "
+                        "fresh RUNS | two MEGABYTES RUNS | worst RUNS | profile\n");
         return 2;
     }
     vocabulary = slurp(argv[1], &size);
@@ -235,11 +393,23 @@ int main(int argc, char **argv)
     }
     memset(b.ids, 1, b.cap * sizeof *b.ids);
     if (strcmp(argv[3], "stream") == 0 && argc == 6) {
-        stream(&b, text, len, (size_t)atol(argv[4]), atoi(argv[5]));
+        stream(&b, text, len, (size_t)atol(argv[4]), atoi(argv[5]), 1 << 20);
+    } else if (strcmp(argv[3], "warm") == 0 && argc == 6) {
+        stream(&b, text, len, (size_t)atol(argv[4]), atoi(argv[5]), 4096);
     } else if (strcmp(argv[3], "cold") == 0 && argc == 5) {
         cold(&b, text, len, atoi(argv[4]));
+    } else if (strcmp(argv[3], "fresh") == 0 && argc == 5) {
+        fresh(&b, text, len, atoi(argv[4]));
+    } else if (strcmp(argv[3], "two") == 0 && argc == 6) {
+        two(&b, text, len, (size_t)atol(argv[4]), atoi(argv[5]));
+    } else if (strcmp(argv[3], "worst") == 0 && argc == 5) {
+        worst(&b, atoi(argv[4]));
     } else if (strcmp(argv[3], "profile") == 0) {
         profile(&b, text, len);
+    } else {
+        fprintf(stderr, "tokenize_bench: unknown command '%s' or wrong number of arguments\n",
+                argv[3]);
+        return 2;
     }
     free(b.ids);
     bpe_destroy(b.bpe);

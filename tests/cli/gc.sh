@@ -25,9 +25,8 @@ echo "not the run's" >out/data/notes.txt
 "$SLUICE" gc t --json
 ls out/data/notes.txt
 echo '-- of a run that did not end'
-rm -r .sluice out dropped
 make_pipeline
-SLUICE_TEST_KILL=60 "$SLUICE" run t.lua --workers 1 --quiet >/dev/null 2>&1
+killed_midway
 "$SLUICE" gc t >/dev/null || echo "gc failed: $?"
 run
 "$SLUICE" verify t >/dev/null || echo 'the run is damaged'

@@ -58,7 +58,7 @@ perl -e '
             # An expression is piped into a writer or stands alone; a script is a script.
             my $script = "local s = require \"sluice\"\n";
             $script .= "local docs = s.files \"docs.jsonl\" | s.read_jsonl {}\n" if $name =~ /^s\./ || $example !~ /s\.files/;
-            $script =~ s/\{\}$/{ columns = { url = "utf8" } }/ if $example =~ /url_filter/;
+            $script =~ s/\{\}$/{ columns = { url = "utf8" } }/ if $example =~ /url_filter|url_parts/;
             $script .= "local tokens = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" }\n" if $example =~ /\btokens\b/;
             $script .= "local tagged = docs | s.dolma_tag { \"gopher_v2\" }\n" if $example =~ /\btagged\b/;
             $script .= "local scored = docs | s.annotate { \"scored\", function(doc) return { english = #doc.text > 0 and 0.5 or 0 } end,"

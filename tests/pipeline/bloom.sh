@@ -31,6 +31,9 @@ done
 expect 0 "$SLUICE" run bloom.lua --quiet mode=tag out=tag --run-dir tag.run
 is "$(lines tag/kept | grep -c '"duplicate_spans":\[\[')" 20 'documents with a span'
 is "$(lines tag/kept | grep -c '"duplicate_spans":\[\]')" 180 'documents without'
+# The plan says how large the filter is, and its rate.
+expect 0 "$SLUICE" plan bloom.lua
+says 'notes bloom {"expected":50000,"false_positives":1e-6,"bytes":'
 expect 5 "$SLUICE" run bloom.lua --quiet mode=large out=large --run-dir large.run
 says 'takes 114263 MiB' 'paragraph_dedup'
 expect 0 "$SLUICE" run bloom.lua --quiet mode=save out=filter --run-dir save.run

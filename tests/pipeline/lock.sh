@@ -30,8 +30,8 @@ refused() {
 expect 2 "$SLUICE" run one/p.lua --quiet --locked
 refused 'one/p.lock' 'sluice lock writes it'
 expect 0 "$SLUICE" lock one/p.lua
-says 'one/p.lock: 6 scripts, '
-is "$(json one/p.lock 'scripts.*.name' | paste -s -d ' ')" 'p.lua lib/sluice.lua modules/short.lua lib/std.lua lib/std_gate.lua lib/std_stats.lua' 'scripts'
+says 'one/p.lock: 7 scripts, '
+is "$(json one/p.lock 'scripts.*.name' | paste -s -d ' ')" 'p.lua lib/sluice.lua modules/short.lua lib/std.lua lib/std_gate.lua lib/std_stats.lua lib/std_shuffle.lua' 'scripts'
 is "$(json one/p.lock 'files.*.sha256')" "$(sha256sum one/t.json | cut -d ' ' -f 1)" 'the hash of the tokenizer'
 for name in dedup pack read_jsonl tokenize write_megatron; do
     hash=$(sha256sum "$BUILD/plugins/$name.so" | cut -d ' ' -f 1)

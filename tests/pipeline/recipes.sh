@@ -104,12 +104,12 @@ listed domain
 short page_length_word
 shouts word_removal_ratio
 twin paragraphs_empty'
-said dolma_cc 'again gopher_enough_stop_words
+said dolma_cc 'again excluded
 bread kept
 ferry kept
 german language
 listed kept
-short gopher_short_doc
+short excluded
 shouts kept
 twin exact_duplicate'
 said olmo3_web 'again dup_line
