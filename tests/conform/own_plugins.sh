@@ -38,6 +38,14 @@ run() {
             --option no_bad_words=true --option name=web__kit__score --option min_text_length=20 --option aligned=false ;;
         # The kit makes lists of any length: a loss mask would not be the tokens'.
         */pack.so | */write_tokens.so | */write_megatron.so) kit "$file" --option loss_mask= ;;
+        # Three dozen stages of one kind: what could differ between them, and everything with FULL=1.
+        */curator.lua | */data_juicer.lua)
+            if [ -n "${FULL-}" ]; then
+                kit "$file"
+            else
+                for check in runs nulls hostile_text row_local; do kit "$file" --only "$check"; done
+            fi
+            ;;
         *) kit "$file" ;;
         esac
     done

@@ -62,10 +62,10 @@ class StandIn(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """The last finder: whatever no other one knows, outside the two packages."""
+    """The last finder: whatever no other one knows, outside the packages that count."""
     def find_spec(self, fullname, path=None, target=None):
         top = fullname.split(".")[0]
-        if top in ("nemo_curator", "data_juicer"):
+        if top in ("nemo_curator", "data_juicer", "emoji"):
             return None
         if top != fullname and top not in STANDS_IN:
             return None

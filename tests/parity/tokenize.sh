@@ -1,6 +1,6 @@
 # The tokenizer engine against tiktoken, Hugging Face tokenizers and SentencePiece, id for id: random strings and real text, every
 # vocabulary at hand. PARITY_FULL=1 adds every Unicode character, a million random strings and up to 100 MB of text.
-# time limit: 900
+# time limit: 14400
 set -eu
 # Real text: the collection where there is one, else what the demonstration reads.
 data=$SLUICE_TEST_DATA
