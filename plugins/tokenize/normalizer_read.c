@@ -1,52 +1,13 @@
 /* normalizer_read.c — reads the member `normalizer` of tokenizer.json (huggingface/tokenizers 0.23,
  * src/normalizers) and SentencePiece's normalizer_spec. See normalizer.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpe_error.h"
+#include "json_member.h"
 #include "normalizer_steps.h"
 
 #define DEPTH_MOST 8
-
-static const char *type_of(json_t *node)
-{
-    const char *type = json_string_value(json_object_get(node, "type"));
-    return type ? type : "";
-}
-
-static int32_t refuse(struct sluice_error *err, const char *what, const char *name)
-{
-    return bpe_fail(err, SLUICE_E_CONFIG,
-                    "tokenizer.json has %s '%s', which this engine does not honour", what, name);
-}
-
-static int32_t malformed(struct sluice_error *err, const char *type)
-{
-    return bpe_fail(err, SLUICE_E_CONFIG,
-                    "tokenizer.json: a member of the normalizer %s is missing or of the wrong "
-                    "type; the file is damaged or of another version",
-                    type);
-}
-
-/* Refuses members beside `type` and these, which end with NULL. */
-static int32_t only(json_t *node, const char *const *names, struct sluice_error *err)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(node, key, value)
-    {
-        size_t i;
-        for (i = 0; names[i] && strcmp(names[i], key) != 0; i++) {
-        }
-        if (!names[i] && strcmp(key, "type") != 0) {
-            char what[96];
-            (void)snprintf(what, sizeof(what), "in the normalizer %s the member", type_of(node));
-            return refuse(err, what, key);
-        }
-    }
-    return SLUICE_OK;
-}
 
 static int32_t add_form(struct normalizer *n, enum normalizer_form form, struct sluice_error *err)
 {
@@ -73,8 +34,8 @@ static int32_t add_plain(struct normalizer *n, enum step_kind kind, struct sluic
 static int32_t read_plain(struct normalizer *n, json_t *node, struct sluice_error *err)
 {
     static const char *const none[] = { NULL };
-    const char *type = type_of(node);
-    int32_t status = only(node, none, err);
+    const char *type = json_member_type(node);
+    int32_t status = json_member_only(node, "normalizer", none, err);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -105,12 +66,12 @@ static int32_t read_strip(struct normalizer *n, json_t *node, struct sluice_erro
     json_t *left = json_object_get(node, "strip_left"),
            *right = json_object_get(node, "strip_right");
     struct step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "normalizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (!json_is_boolean(left) || !json_is_boolean(right)) {
-        return malformed(err, "Strip");
+        return json_member_malformed(err, "normalizer", "Strip");
     }
     step = normalizer_add(n, STEP_STRIP, err);
     if (!step) {
@@ -125,15 +86,15 @@ static int32_t read_prepend(struct normalizer *n, json_t *node, struct sluice_er
     static const char *const names[] = { "prepend", NULL };
     json_t *text = json_object_get(node, "prepend");
     struct step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "normalizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (!json_is_string(text)) {
-        return malformed(err, "Prepend");
+        return json_member_malformed(err, "normalizer", "Prepend");
     }
     if (json_string_length(text) == 0) {
-        return refuse(err, "the normalizer Prepend with the string", "");
+        return json_member_refuse(err, "the normalizer Prepend with the string", "");
     }
     step = normalizer_add(n, STEP_PREPEND, err);
     return step ? normalizer_keep(&step->content, &step->n_content, json_string_value(text),
@@ -157,16 +118,16 @@ static int32_t read_replace(struct normalizer *n, json_t *node, struct sluice_er
     json_t *pattern = json_object_get(node, "pattern"), *content = json_object_get(node, "content"),
            *string = json_object_get(pattern, "String"), *regex = json_object_get(pattern, "Regex");
     struct step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "normalizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (!json_is_string(content) || json_object_size(pattern) != 1 ||
         !(json_is_string(string) || json_is_string(regex))) {
-        return malformed(err, "Replace");
+        return json_member_malformed(err, "normalizer", "Replace");
     }
     if (string && json_string_length(string) == 0) {
-        return refuse(err, "the normalizer Replace with the pattern", "");
+        return json_member_refuse(err, "the normalizer Replace with the pattern", "");
     }
     step = normalizer_add(n, string ? STEP_REPLACE : STEP_REGEX, err);
     if (!step) {
@@ -191,13 +152,13 @@ static int32_t read_bert(struct normalizer *n, json_t *node, struct sluice_error
            *chinese = json_object_get(node, "handle_chinese_chars"),
            *accents = json_object_get(node, "strip_accents"),
            *lower = json_object_get(node, "lowercase");
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "normalizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (!json_is_boolean(clean) || !json_is_boolean(chinese) || !json_is_boolean(lower) ||
         (accents && !json_is_null(accents) && !json_is_boolean(accents))) {
-        return malformed(err, "BertNormalizer");
+        return json_member_malformed(err, "normalizer", "BertNormalizer");
     }
     if (json_is_true(clean)) {
         status = add_plain(n, STEP_CLEAN, err);
@@ -221,12 +182,12 @@ static int32_t read_precompiled(struct normalizer *n, json_t *node, struct sluic
     struct step *step;
     void *blob = NULL;
     size_t size = 0;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "normalizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (!json_is_string(text)) {
-        return malformed(err, "Precompiled");
+        return json_member_malformed(err, "normalizer", "Precompiled");
     }
     step = normalizer_add(n, STEP_CHARSMAP, err);
     if (!step) {
@@ -248,9 +209,9 @@ static int32_t read_sequence(struct normalizer *n, json_t *node, int depth,
     static const char *const names[] = { "normalizers", NULL };
     json_t *list = json_object_get(node, "normalizers"), *child;
     size_t i;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "normalizer", names, err);
     if (status == SLUICE_OK && !json_is_array(list)) {
-        return malformed(err, "Sequence");
+        return json_member_malformed(err, "normalizer", "Sequence");
     }
     json_array_foreach(list, i, child)
     {
@@ -265,7 +226,7 @@ static int32_t read_node(struct normalizer *n, json_t *node, int depth, struct s
 {
     static const char *const plain[] = { "NFC",          "NFD",       "NFKC", "NFKD",
                                          "StripAccents", "Lowercase", "Nmt",  "ByteLevel" };
-    const char *type = type_of(node);
+    const char *type = json_member_type(node);
     size_t i;
     for (i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         if (strcmp(plain[i], type) == 0) {
@@ -290,7 +251,7 @@ static int32_t read_node(struct normalizer *n, json_t *node, int depth, struct s
     if (strcmp(type, "Precompiled") == 0) {
         return read_precompiled(n, node, err);
     }
-    return refuse(err, "the normalizer", type);
+    return json_member_refuse(err, "the normalizer", type);
 }
 
 int32_t normalizer_read(const json_t *spec, struct normalizer **out, struct sluice_error *err)

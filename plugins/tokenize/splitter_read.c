@@ -1,53 +1,14 @@
 /* splitter_read.c — reads the member `pre_tokenizer` of tokenizer.json (huggingface/tokenizers
  * 0.23, src/pre_tokenizers). See splitter.h. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bpe_error.h"
+#include "json_member.h"
 #include "pretoken_unicode.h"
 #include "splitter_int.h"
 
 #define DEPTH_MOST 8
-
-static const char *type_of(json_t *node)
-{
-    const char *type = json_string_value(json_object_get(node, "type"));
-    return type ? type : "";
-}
-
-static int32_t refuse(struct sluice_error *err, const char *what, const char *name)
-{
-    return bpe_fail(err, SLUICE_E_CONFIG,
-                    "tokenizer.json has %s '%s', which this engine does not honour", what, name);
-}
-
-static int32_t malformed(struct sluice_error *err, const char *type)
-{
-    return bpe_fail(err, SLUICE_E_CONFIG,
-                    "tokenizer.json: a member of the pre_tokenizer %s is missing or of the wrong "
-                    "type; the file is damaged or of another version",
-                    type);
-}
-
-/* Refuses members beside `type` and these, which end with NULL. */
-static int32_t only(json_t *node, const char *const *names, struct sluice_error *err)
-{
-    const char *key;
-    json_t *value;
-    json_object_foreach(node, key, value)
-    {
-        size_t i;
-        for (i = 0; names[i] && strcmp(names[i], key) != 0; i++) {
-        }
-        if (!names[i] && strcmp(key, "type") != 0) {
-            char what[96];
-            (void)snprintf(what, sizeof(what), "in the pre_tokenizer %s the member", type_of(node));
-            return refuse(err, what, key);
-        }
-    }
-    return SLUICE_OK;
-}
 
 static struct splitter_step *add(struct splitter *s, enum splitter_kind kind,
                                  struct sluice_error *err)
@@ -96,7 +57,8 @@ static int32_t read_behavior(json_t *node, enum splitter_behavior *behavior,
             return SLUICE_OK;
         }
     }
-    return name ? refuse(err, "the pre_tokenizer's behavior", name) : malformed(err, "behavior");
+    return name ? json_member_refuse(err, "the pre_tokenizer's behavior", name)
+                : json_member_malformed(err, "pre_tokenizer", "behavior");
 }
 
 /* An absent or null Boolean is `otherwise`; -1 for another type. */
@@ -119,20 +81,20 @@ static int32_t read_metaspace(struct splitter *s, json_t *node, struct sluice_er
         split = read_flag(json_object_get(node, "split"), 1);
     uint32_t cp;
     struct splitter_step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (read_char(json_object_get(node, "replacement"), &cp) != 0 || !scheme || space < 0 ||
         split < 0) {
-        return malformed(err, "Metaspace");
+        return json_member_malformed(err, "pre_tokenizer", "Metaspace");
     }
     if (strcmp(scheme, "always") != 0 && strcmp(scheme, "first") != 0 &&
         strcmp(scheme, "never") != 0) {
-        return refuse(err, "the prepend_scheme", scheme);
+        return json_member_refuse(err, "the prepend_scheme", scheme);
     }
     if (!space && strcmp(scheme, "never") != 0) { /* as tokenizers refuses it */
-        return refuse(err, "add_prefix_space false beside the prepend_scheme", scheme);
+        return json_member_refuse(err, "add_prefix_space false beside the prepend_scheme", scheme);
     }
     step = add(s, SPLITTER_METASPACE, err);
     if (!step) {
@@ -150,9 +112,9 @@ static int32_t read_digits(struct splitter *s, json_t *node, struct sluice_error
 {
     static const char *const names[] = { "individual_digits", NULL };
     int single = read_flag(json_object_get(node, "individual_digits"), -1);
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status == SLUICE_OK && single < 0) {
-        return malformed(err, "Digits");
+        return json_member_malformed(err, "pre_tokenizer", "Digits");
     }
     return status == SLUICE_OK
                ? add_flags(s, NU_NUMERIC, single ? SPLITTER_ISOLATED : SPLITTER_CONTIGUOUS, err)
@@ -164,7 +126,7 @@ static int32_t read_punctuation(struct splitter *s, json_t *node, struct sluice_
     static const char *const names[] = { "behavior", NULL };
     enum splitter_behavior behavior = SPLITTER_ISOLATED;
     json_t *given = json_object_get(node, "behavior");
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status == SLUICE_OK && given) {
         status = read_behavior(given, &behavior, err);
     }
@@ -176,12 +138,12 @@ static int32_t read_delimiter(struct splitter *s, json_t *node, struct sluice_er
     static const char *const names[] = { "delimiter", NULL };
     uint32_t cp;
     struct splitter_step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (read_char(json_object_get(node, "delimiter"), &cp) != 0) {
-        return malformed(err, "CharDelimiterSplit");
+        return json_member_malformed(err, "pre_tokenizer", "CharDelimiterSplit");
     }
     step = add(s, SPLITTER_DELIMITER, err);
     if (!step) {
@@ -197,12 +159,12 @@ static int32_t read_length(struct splitter *s, json_t *node, struct sluice_error
     static const char *const names[] = { "length", NULL };
     json_t *length = json_object_get(node, "length");
     struct splitter_step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (length && (!json_is_integer(length) || json_integer_value(length) < 1)) {
-        return malformed(err, "FixedLength");
+        return json_member_malformed(err, "pre_tokenizer", "FixedLength");
     }
     step = add(s, SPLITTER_LENGTH, err);
     if (!step) {
@@ -221,15 +183,15 @@ static int32_t read_split(struct splitter *s, json_t *node, struct sluice_error 
     int invert = read_flag(json_object_get(node, "invert"), -1);
     enum splitter_behavior behavior = SPLITTER_ISOLATED;
     struct splitter_step *step;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status != SLUICE_OK) {
         return status;
     }
     if (invert < 0 || json_object_size(pattern) != 1 || !json_is_string(text)) {
-        return malformed(err, "Split");
+        return json_member_malformed(err, "pre_tokenizer", "Split");
     }
     if (json_string_length(text) == 0) {
-        return refuse(err, "the pre_tokenizer Split with the pattern", "");
+        return json_member_refuse(err, "the pre_tokenizer Split with the pattern", "");
     }
     status = read_behavior(json_object_get(node, "behavior"), &behavior, err);
     if (status != SLUICE_OK) {
@@ -252,8 +214,8 @@ static int32_t read_split(struct splitter *s, json_t *node, struct sluice_error 
 static int32_t read_plain(struct splitter *s, json_t *node, struct sluice_error *err)
 {
     static const char *const none[] = { NULL };
-    const char *type = type_of(node);
-    int32_t status = only(node, none, err);
+    const char *type = json_member_type(node);
+    int32_t status = json_member_only(node, "pre_tokenizer", none, err);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -276,9 +238,9 @@ static int32_t read_sequence(struct splitter *s, json_t *node, int depth, struct
     static const char *const names[] = { "pretokenizers", NULL };
     json_t *list = json_object_get(node, "pretokenizers"), *child;
     size_t i;
-    int32_t status = only(node, names, err);
+    int32_t status = json_member_only(node, "pre_tokenizer", names, err);
     if (status == SLUICE_OK && !json_is_array(list)) {
-        return malformed(err, "Sequence");
+        return json_member_malformed(err, "pre_tokenizer", "Sequence");
     }
     json_array_foreach(list, i, child)
     {
@@ -299,7 +261,7 @@ static int32_t read_node(struct splitter *s, json_t *node, int depth, struct slu
                   { "FixedLength", read_length },      { "Split", read_split },
                   { "Whitespace", read_plain },        { "WhitespaceSplit", read_plain },
                   { "UnicodeScripts", read_plain },    { "BertPreTokenizer", read_plain } };
-    const char *type = type_of(node);
+    const char *type = json_member_type(node);
     size_t i;
     for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (strcmp(types[i].name, type) == 0) {
@@ -309,7 +271,7 @@ static int32_t read_node(struct splitter *s, json_t *node, int depth, struct slu
     if (strcmp(type, "Sequence") == 0 && depth < DEPTH_MOST) {
         return read_sequence(s, node, depth, err);
     }
-    return refuse(err, "the pre_tokenizer", type);
+    return json_member_refuse(err, "the pre_tokenizer", type);
 }
 
 int32_t splitter_read(const json_t *spec, struct splitter **out, struct sluice_error *err)
