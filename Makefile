@@ -171,11 +171,11 @@ $(BUILD)/share/scripts:
 
 # ---- plugins -------------------------------------------------------------------------------------
 #
-# plugins/NAME/*.c and *.cc become $(BUILD)/plugins/NAME.so. plugins/NAME/rules.mk may set
+# plugins/NAME/*.c, *.cc and those one folder below become $(BUILD)/plugins/NAME.so. plugins/NAME/rules.mk may set
 #   NEEDS   pkg-config packages; while one is absent the plugin is skipped (plugins/skipped.txt)
 #   DEBIAN  the Debian packages that hold them, on one line: pkg/setup installs them
 #   LIBS    further linker arguments          DEFINES  further compiler arguments
-#   SOURCES the sources, if not all *.c and *.cc but test_*.c in its folder
+#   SOURCES the sources, if not all of these but test_*.c
 
 PLUGINS_BUILT   :=
 PLUGINS_SKIPPED :=
@@ -185,7 +185,7 @@ NEEDS :=
 DEBIAN :=
 LIBS :=
 DEFINES :=
-SOURCES := $$(filter-out plugins/$(1)/test_%,$$(wildcard plugins/$(1)/*.c plugins/$(1)/*.cc))
+SOURCES := $$(filter-out plugins/$(1)/test_%,$$(wildcard plugins/$(1)/*.c plugins/$(1)/*.cc plugins/$(1)/*/*.c))
 -include plugins/$(1)/rules.mk
 $(1)_sources := $$(SOURCES)
 $(1)_needs   := $$(NEEDS)
@@ -260,7 +260,7 @@ layers_of   = $(call layers_upto,$(foreach l,$(LAYERS),$(if $(filter $l/% core/$
 LAYERS_DOWN := cmd conform lua run plan isolate plugin store data base
 # The plugins whose headers are included, by path or by their unique names.
 plugins_of  = $(foreach p,$(PLUGINS_BUILT),$(if $(filter $p/% plugins/$p/% %/plugins/$p/%,$(1))$(wildcard \
-                $(foreach i,$(1),$(if $(findstring /,$i),,plugins/$p/$i))),$p))
+                $(foreach i,$(1),plugins/$p/$i)),$p))
 archives_of = $(foreach p,$(call plugins_of,$(1)),$(BUILD)/obj/plugins/$p.a) \
               $(filter $(CORE_LIBS_A),$(foreach l,$(call layers_of,$(1)),$(BUILD)/obj/core/$l.a)) $(TEXT_LIB)
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <xxhash.h>
 
-#include "bpe.h"
+#include "model/bpe.h"
 #include "loss_spans.h"
 
 struct config {

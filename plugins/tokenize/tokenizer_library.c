@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpe.h"
+#include "model/bpe.h"
 #include "bpe_error.h"
 
 static const struct bpe *bpe_of(const struct sluice_tokenizer *tokenizer)

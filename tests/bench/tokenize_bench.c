@@ -22,8 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bpe.h"
-#include "bpe_int.h"
+#include "model/bpe.h"
+#include "model/bpe_int.h"
 
 static double now(void)
 {

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "normalizer.h"
-#include "normalizer_charsmap.h"
-#include "splitter.h"
+#include "normalize/normalizer.h"
+#include "normalize/normalizer_charsmap.h"
+#include "split/splitter.h"
 
 static void require(int condition)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpe.h"
-#include "vocab_proto.h"
+#include "model/bpe.h"
+#include "vocab/vocab_proto.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bpe.h"
-#include "pretoken_scan.h"
+#include "model/bpe.h"
+#include "split/pretoken_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

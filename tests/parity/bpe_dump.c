@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "bpe.h"
+#include "model/bpe.h"
 
 static unsigned char *slurp(FILE *f, size_t *size)
 {

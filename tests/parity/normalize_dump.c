@@ -13,11 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "normalizer.h"
-#include "normalizer_charsmap.h"
-#include "splitter.h"
-#include "unigram.h"
-#include "wordpiece.h"
+#include "normalize/normalizer.h"
+#include "normalize/normalizer_charsmap.h"
+#include "split/splitter.h"
+#include "model/unigram.h"
+#include "model/wordpiece.h"
 
 struct parts {
     struct normalizer *normalizer;

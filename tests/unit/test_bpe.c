@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
+#include "model/bpe.h"
 
 #define LLAMA3                                                                 \
     "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| " \

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
+#include "model/bpe.h"
 
 /* A file of the archive; the test is skipped, saying so, when there is no archive. */
 static char *from_archive(const char *member, size_t *size)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "pretoken_mask.h"
+#include "split/pretoken_mask.h"
 
 static const char *const patterns[] = {
     pretoken_gpt2,

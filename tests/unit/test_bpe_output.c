@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
-#include "bpe_int.h"
-#include "bpe_merge.h"
+#include "model/bpe.h"
+#include "model/bpe_int.h"
+#include "model/bpe_merge.h"
 
 #define TEXT 200000
 

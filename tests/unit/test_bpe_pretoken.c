@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "pretoken.h"
+#include "split/pretoken.h"
 
 static const char *const patterns[] = {
     pretoken_gpt2,

@@ -13,8 +13,8 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
-#include "bpe_merge.h"
+#include "model/bpe.h"
+#include "model/bpe_merge.h"
 
 #define MOST 96
 

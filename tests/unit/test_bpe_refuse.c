@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
-#include "bpe.h"
+#include "model/bpe.h"
 
 static char *read_file(const char *name, size_t *size)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
+#include "model/bpe.h"
 
 #define SECONDS 15.0
 #define LLAMA3                                                                 \

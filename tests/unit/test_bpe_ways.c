@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "bpe.h"
-#include "bpe_int.h"
+#include "model/bpe.h"
+#include "model/bpe_int.h"
 
 #define MOST 2048
 

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
-#include "bpe_nfc.h"
-#include "normalizer.h"
-#include "normalizer_charsmap.h"
+#include "normalize/bpe_nfc.h"
+#include "normalize/normalizer.h"
+#include "normalize/normalizer_charsmap.h"
 
 /* Compiled by SentencePiece from 18 rules: a to xyz, b to nothing, ab to Q, e with acute, CR, CR LF
  * and d to a space, U+FB01 to fi, U+00BD to 1/2, U+0301, U+001E and the tab to nothing, c to "c c",

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
-#include "splitter.h"
+#include "split/splitter.h"
 
 struct vector {
     const char *spec;            /* with ' for " */

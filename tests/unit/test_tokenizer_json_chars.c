@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
-#include "bpe.h"
+#include "model/bpe.h"
 
 static json_t *fixture(void)
 {

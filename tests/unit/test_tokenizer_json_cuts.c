@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "charbpe.h"
-#include "pretoken_unicode.h"
+#include "model/charbpe.h"
+#include "split/pretoken_unicode.h"
 
 static uint64_t state_of_random = 88172645463325252u;
 

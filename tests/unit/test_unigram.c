@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
-#include "unigram.h"
-#include "unigram_trie.h"
+#include "model/unigram.h"
+#include "model/unigram_trie.h"
 
 static uint32_t next_random(uint32_t *seed)
 {

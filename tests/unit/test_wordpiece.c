@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "alloc_fail.h"
-#include "wordpiece.h"
+#include "model/wordpiece.h"
 
 static const char model[] =
     "{\"type\":\"WordPiece\",\"unk_token\":\"[UNK]\",\"continuing_subword_prefix\":\"##\","

@@ -1,0 +1,51 @@
+/* bpe_worker.h — the inside of `struct bpe_worker`, private to bpe_encode.c (texts) and bpe_pieces.c
+ * (pieces). */
+#ifndef TOKENIZE_BPE_WORKER_H
+#define TOKENIZE_BPE_WORKER_H
+
+#include "model/bpe_cache.h"
+#include "model/bpe_int.h"
+#include "model/bpe_text.h"
+
+struct bpe_worker {
+    const struct bpe *bpe;
+    struct pretoken_worker *pretoken;
+    struct cache cache;
+    uint64_t *memo;   /* of merge_backtrack */
+    uint8_t *scratch; /* of one long piece */
+    size_t scratch_cap;
+    struct nfc_buffer prefixed;
+    struct text_scratch of_text;
+    /* The output of the call. */
+    uint32_t *out;   /* or */
+    uint16_t *out16; /* when every id fits */
+    size_t cap, n;
+    uint64_t *offsets;   /* where each id's bytes begin in the text; NULL: not asked for */
+    const uint8_t *text; /* the call's whole text, for offsets */
+    uintptr_t base;      /* text_place: what address is byte 0 of it, */
+    uint64_t least;      /* and the lowest place there is */
+    int may_stop;        /* stop between pieces when the output is full: */
+    size_t stopped_at;   /* there, SIZE_MAX while not */
+    uint64_t pieces, head_hits, tail_hits; /* since it was created */
+};
+
+/* The status with which a sink ends a run that is not an error; never leaves bpe_encode.c. */
+#define BPE_STOPPED (-1000)
+
+/* A pretoken_sink over a worker whose pieces end at most at context->end. */
+struct pieces_context {
+    struct bpe_worker *worker;
+    const uint8_t *end; /* of the readable text */
+};
+
+int32_t encode_pieces(void *context, const uint8_t *text, size_t start, const size_t *ends,
+                      size_t n, struct sluice_error *err);
+
+/* Makes `scratch` hold at least so many bytes, whose contents are lost. SLUICE_E_NOMEM. */
+int32_t bpe_need_scratch(struct bpe_worker *worker, size_t bytes, struct sluice_error *err);
+
+/* Appends ids. SLUICE_E_CONFIG when they do not fit. */
+int32_t bpe_put_ids(struct bpe_worker *worker, const uint32_t *ids, size_t n,
+                    struct sluice_error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* pretoken_mask_avx512.c — the mask programs with 64 bytes classified at once. Depends on:
+ * pretoken_mask_program.h. */
+#include "split/pretoken_mask.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#if defined(__clang__)
+#pragma clang attribute push(                                                        \
+    __attribute__((target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt"))), \
+    apply_to = function)
+#else
+#pragma GCC target("avx512f,avx512bw,avx512vl,avx2,bmi,bmi2,lzcnt,popcnt")
+#endif
+
+struct window {
+    __m512i bytes;
+};
+
+#include "split/pretoken_mask_program.h"
+
+INLINE void window_load(const uint8_t *p, struct window *window)
+{
+    window->bytes = _mm512_loadu_si512((const void *)p);
+}
+
+INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t last)
+{
+    const __m512i from = _mm512_sub_epi8(window->bytes, _mm512_set1_epi8((char)first));
+    return _mm512_cmple_epu8_mask(from, _mm512_set1_epi8((char)(last - first)));
+}
+
+INLINE uint64_t equal(const struct window *window, char c)
+{
+    return _mm512_cmpeq_epi8_mask(window->bytes, _mm512_set1_epi8(c));
+}
+
+INLINE void classify(const struct window *window, struct ascii_masks *out)
+{
+    out->upper = bytes_among(window, 'A', 'Z');
+    out->lower = bytes_among(window, 'a', 'z');
+    out->number = bytes_among(window, '0', '9');
+    out->blank = equal(window, ' ');
+    out->space = bytes_among(window, 9, 13) | out->blank;
+    out->newline = equal(window, '\n') | equal(window, '\r');
+    out->quote = equal(window, '\'');
+    out->slash = equal(window, '/');
+    out->high = _mm512_movepi8_mask(window->bytes);
+}
+
+pretoken_fill *const pretoken_mask_avx512[PROGRAMS] = PROGRAM_TABLE;
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+
+#else
+
+pretoken_fill *const pretoken_mask_avx512[PROGRAMS] = { 0 };
+
+#endif

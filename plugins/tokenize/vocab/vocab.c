@@ -1,0 +1,344 @@
+/* vocab.c — what both readers share, and the checks on what they read. See the header. */
+#include "vocab/vocab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bpe_error.h"
+#include "normalize/normalizer.h"
+#include "split/splitter.h"
+#include "model/unigram.h"
+#include "model/wordpiece.h"
+
+static int32_t arena_put(struct vocab *v, const void *bytes, size_t len, size_t *at,
+                         struct sluice_error *err)
+{
+    if (v->cap_bytes - v->n_bytes < len) {
+        size_t cap = v->cap_bytes * 2 + len + 4096;
+        uint8_t *grown = realloc(v->bytes, cap);
+        if (!grown) {
+            return bpe_fail_memory(err, "a vocabulary");
+        }
+        v->bytes = grown;
+        v->cap_bytes = cap;
+    }
+    memcpy(v->bytes + v->n_bytes, bytes, len);
+    *at = v->n_bytes;
+    v->n_bytes += len;
+    return SLUICE_OK;
+}
+
+int32_t vocab_put(struct vocab *v, uint32_t id, const void *bytes, size_t len, enum vocab_kind kind,
+                  struct sluice_error *err)
+{
+    int32_t status;
+    if (id >= VOCAB_IDS_MOST) {
+        return bpe_fail(err, SLUICE_E_CONFIG,
+                        "token id %u is beyond %u, the highest this engine takes", id,
+                        VOCAB_IDS_MOST - 1);
+    }
+    if (len == 0 || len > VOCAB_TOKEN_MOST) {
+        return bpe_fail(err, SLUICE_E_CONFIG, "token %u has %zu bytes; a token has 1 to %u", id,
+                        len, VOCAB_TOKEN_MOST);
+    }
+    if (id >= v->cap_tokens) {
+        uint32_t cap = id + id / 2 + 1024;
+        struct vocab_token *grown = realloc(v->tokens, cap * sizeof(*grown));
+        if (!grown) {
+            return bpe_fail_memory(err, "a vocabulary");
+        }
+        memset(grown + v->cap_tokens, 0, (cap - v->cap_tokens) * sizeof(*grown));
+        v->tokens = grown;
+        v->cap_tokens = cap;
+    }
+    if (v->tokens[id].kind != VOCAB_ABSENT) {
+        return bpe_fail(err, SLUICE_E_CONFIG,
+                        "two tokens have the id %u; ids must be distinct, the file is damaged", id);
+    }
+    status = arena_put(v, bytes, len, &v->tokens[id].at, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    v->tokens[id].len = (uint32_t)len;
+    v->tokens[id].kind = kind;
+    if (id >= v->n_tokens) {
+        v->n_tokens = id + 1;
+    }
+    if (kind == VOCAB_BYTES && len == 1 && v->model == VOCAB_MODEL_BYTES) {
+        uint32_t *byte = &v->byte_id[*(const uint8_t *)bytes];
+        if (*byte != VOCAB_NONE) {
+            return bpe_fail(err, SLUICE_E_CONFIG,
+                            "tokens %u and %u are both byte 0x%02x; the file is damaged", *byte, id,
+                            *(const uint8_t *)bytes);
+        }
+        *byte = id;
+    }
+    return SLUICE_OK;
+}
+
+int vocab_is_byte(const char *text, size_t len, unsigned *b)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    const char *high, *low;
+    if (len != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>' || !text[3] || !text[4]) {
+        return 0;
+    }
+    high = strchr(digits, text[3]);
+    low = strchr(digits, text[4]);
+    if (!high || !low) {
+        return 0;
+    }
+    *b = (unsigned)(high - digits) << 4 | (unsigned)(low - digits);
+    return 1;
+}
+
+int32_t vocab_put_added(struct vocab *v, const char *content, size_t len,
+                        const struct vocab_added *like, struct sluice_error *err)
+{
+    size_t i;
+    int32_t status;
+    if (len == 0 || len > VOCAB_TOKEN_MOST || memchr(content, '\0', len)) {
+        return bpe_fail(err, SLUICE_E_CONFIG,
+                        "added token %u has %zu bytes or a NUL; it needs 1 to %u and none",
+                        like->id, len, VOCAB_TOKEN_MOST);
+    }
+    if (like->id >= VOCAB_IDS_MOST) {
+        return bpe_fail(
+            err, SLUICE_E_CONFIG,
+            "the id %u of added token '%.*s' is beyond %u, the highest this engine takes", like->id,
+            (int)len, content, VOCAB_IDS_MOST - 1);
+    }
+    if (v->n_added >= 16384) {
+        return bpe_fail(err, SLUICE_E_CONFIG,
+                        "more than 16384 added tokens; this engine takes no more");
+    }
+    for (i = 0; i < v->n_added; i++) {
+        if (v->added[i].len == len && memcmp(v->bytes + v->added[i].at, content, len) == 0) {
+            return bpe_fail(err, SLUICE_E_CONFIG, "added token '%.*s' stands twice; remove one",
+                            (int)len, content);
+        }
+    }
+    if (v->n_added == v->cap_added) {
+        size_t cap = v->cap_added * 2 + 16;
+        struct vocab_added *grown = realloc(v->added, cap * sizeof(*grown));
+        if (!grown) {
+            return bpe_fail_memory(err, "a vocabulary");
+        }
+        v->added = grown;
+        v->cap_added = cap;
+    }
+    v->added[v->n_added] = *like;
+    v->added[v->n_added].len = (uint32_t)len;
+    status = arena_put(v, content, len, &v->added[v->n_added].at, err);
+    if (status == SLUICE_OK) {
+        size_t at;
+        status = arena_put(v, "", 1, &at, err); /* callers get the content as a string */
+    }
+    if (status == SLUICE_OK) {
+        v->n_added++;
+    }
+    return status;
+}
+
+static int added_order(const void *a, const void *b)
+{
+    const struct vocab_added *x = a, *y = b;
+    return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/* The added token with this content, or NULL. */
+static const struct vocab_added *find_added(const struct vocab *v, const char *content)
+{
+    size_t i, len = strlen(content);
+    for (i = 0; i < v->n_added; i++) {
+        if (v->added[i].len == len && memcmp(v->bytes + v->added[i].at, content, len) == 0) {
+            return &v->added[i];
+        }
+    }
+    return NULL;
+}
+
+/* Sets *id to the named token, or when nothing was named to the one customary name that the
+ * vocabulary holds. */
+static int32_t choose_edge(const struct vocab *v, const char *name, const char *const *customary,
+                           uint32_t *id, struct sluice_error *err)
+{
+    size_t i, found = 0;
+    *id = VOCAB_NONE;
+    if (name[0]) {
+        const struct vocab_added *added = find_added(v, name);
+        if (!added) {
+            return bpe_fail(
+                err, SLUICE_E_CONFIG,
+                "post_processor names '%s', which is no added token; add it to added_tokens", name);
+        }
+        *id = added->id;
+        return SLUICE_OK;
+    }
+    for (i = 0; customary[i]; i++) {
+        const struct vocab_added *added = find_added(v, customary[i]);
+        if (added && added->special) {
+            *id = added->id;
+            found++;
+        }
+    }
+    if (found != 1) {
+        *id = VOCAB_NONE;
+    }
+    return SLUICE_OK;
+}
+
+static int32_t vocab_check(struct vocab *v, struct sluice_error *err)
+{
+    static const char *const ends[] = { "<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>",
+                                        "</s>",          "<eos>",           NULL };
+    static const char *const begins[] = {
+        "<|startoftext|>", "<|begin_of_text|>", "<｜begin▁of▁sentence｜>", "<s>", "<bos>", NULL
+    };
+    size_t i;
+    int32_t status;
+    for (i = 0; i < 256; i++) {
+        if (v->model == VOCAB_MODEL_BYTES && v->byte_id[i] == VOCAB_NONE) {
+            return bpe_fail(err, SLUICE_E_CONFIG,
+                            "the vocabulary has no token for the byte 0x%02zx, so that some text "
+                            "would be dropped; train it with "
+                            "all 256 bytes (tokenizers: initial_alphabet=ByteLevel.alphabet())",
+                            i);
+        }
+    }
+    if (v->n_added > 0) {
+        qsort(v->added, v->n_added, sizeof(*v->added), added_order);
+    }
+    for (i = 1; i < v->n_added; i++) {
+        if (v->added[i].id == v->added[i - 1].id) {
+            return bpe_fail(err, SLUICE_E_CONFIG,
+                            "two added tokens have the id %u; ids must be distinct",
+                            v->added[i].id);
+        }
+    }
+    status = choose_edge(v, v->bos_name, begins, &v->bos, err);
+    return status == SLUICE_OK ? choose_edge(v, v->eos_name, ends, &v->eos, err) : status;
+}
+
+/* Special tokens of the options. */
+static int32_t put_extra(struct vocab *v, const struct bpe_options *options,
+                         struct sluice_error *err)
+{
+    size_t i;
+    for (i = 0; i < options->n_extra; i++) {
+        const struct bpe_special *extra = &options->extra[i];
+        const struct vocab_added *known = extra->content ? find_added(v, extra->content) : NULL;
+        struct vocab_added like = { .special = 1 };
+        int32_t status;
+        if (!extra->content || extra->content[0] == '\0') {
+            return bpe_fail(err, SLUICE_E_CONFIG, "special token %zu of the options has no content",
+                            i);
+        }
+        if (known && known->id == extra->id) {
+            continue;
+        }
+        if (known || (extra->id < v->n_tokens && v->tokens[extra->id].kind != VOCAB_ABSENT)) {
+            return bpe_fail(
+                err, SLUICE_E_CONFIG,
+                "special token '%s' of the options has the id %u, but the vocabulary %s %u",
+                extra->content, extra->id, known ? "gives it" : "has another token at",
+                known ? known->id : extra->id);
+        }
+        like.id = extra->id;
+        status = vocab_put_added(v, extra->content, strlen(extra->content), &like, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+int32_t vocab_load(struct vocab *v, struct pretoken *pretoken, const void *data, size_t size,
+                   const struct bpe_options *options, struct sluice_error *err)
+{
+    const char *text = data;
+    size_t i = 0;
+    int32_t status;
+    memset(v, 0, sizeof(*v));
+    for (i = 0; i < 256; i++) {
+        v->byte_id[i] = v->fallback[i] = VOCAB_NONE;
+    }
+    v->unk = VOCAB_NONE;
+    for (i = 0;
+         i < size && (text[i] == ' ' || text[i] == '\t' || text[i] == '\r' || text[i] == '\n');
+         i++) {
+    }
+    if (i == size) {
+        return bpe_fail(
+            err, SLUICE_E_CONFIG,
+            "the tokenizer file is empty; expected a .tiktoken file, a tokenizer.json or "
+            "a SentencePiece .model");
+    }
+    if (text[i] == '{' && !vocab_is_spm(data, size)) {
+        status = vocab_read_json(v, pretoken, text, size, options, err);
+    } else if (vocab_is_spm(data, size)) {
+        status = vocab_read_spm(v, data, size, options, err);
+    } else {
+        status = vocab_read_tiktoken(v, pretoken, text, size, options, err);
+    }
+    if (status == SLUICE_OK) {
+        status = put_extra(v, options, err);
+    }
+    return status == SLUICE_OK ? vocab_check(v, err) : status;
+}
+
+int32_t vocab_decode_spaces(struct vocab *v, int spaces, const char *prefix, size_t prefix_len,
+                            struct sluice_error *err)
+{
+    uint32_t id;
+    v->decoded = calloc((size_t)v->n_tokens + 1, sizeof(*v->decoded));
+    if (!v->decoded) {
+        return bpe_fail_memory(err, "a vocabulary");
+    }
+    for (id = 0; id < v->n_tokens; id++) {
+        struct vocab_decoded *decoded = &v->decoded[id];
+        uint8_t out[VOCAB_TOKEN_MOST];
+        const uint8_t *p = v->bytes + v->tokens[id].at, *end = p + v->tokens[id].len;
+        size_t n = 0;
+        int32_t status;
+        if (v->tokens[id].kind != VOCAB_BYTES) {
+            continue;
+        }
+        if (prefix_len > 0 && (size_t)(end - p) > prefix_len &&
+            memcmp(p, prefix, prefix_len) == 0) {
+            p += prefix_len;
+            decoded->changed = 1;
+        }
+        while (p < end) {
+            if (spaces && end - p >= 3 && memcmp(p, VOCAB_SPACE, 3) == 0) {
+                out[n++] = ' ';
+                p += 3;
+                decoded->changed = 1;
+            } else {
+                out[n++] = *p++;
+            }
+        }
+        if (decoded->changed) {
+            decoded->len = (uint32_t)n;
+            status = arena_put(v, out, n, &decoded->at, err);
+            if (status != SLUICE_OK) {
+                return status;
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+void vocab_deinit(struct vocab *v)
+{
+    normalizer_destroy(v->normalizer);
+    splitter_destroy(v->splitter);
+    unigram_destroy(v->unigram);
+    wordpiece_destroy(v->wordpiece);
+    free(v->decoded);
+    free(v->bytes);
+    free(v->tokens);
+    free(v->merges);
+    free(v->added);
+    memset(v, 0, sizeof(*v));
+}
