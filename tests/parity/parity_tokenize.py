@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Compares the tokenizer engine with tiktoken, Hugging Face tokenizers and SentencePiece, id for id.
 
-Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--megabytes N] [--scalars N] [--share N] [--only NAME] [--bench]
+Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--more N] [--megabytes N] [--scalars N] [--share N] [--only NAME] [--bench]
 
 DIRECTORY is searched for `*.tiktoken` (r50k, p50k, cl100k, o200k_base) and `tokenizer.json` files. --data is a directory of
 `*.jsonl.zst` files with a "text" member (default: $SLUICE_TEST_DATA). --scalars N: strings with every N-th Unicode character between
-letters, spaces and itself (1: all). --share N: each vocabulary sees every N-th document only. SentencePiece models of each kind are
-trained on the spot; `vocab.tar.zst` in --data adds llama.cpp's pairs of inputs and ids. Needs the packages tiktoken, tokenizers and sentencepiece, and `zstd`.
+letters, spaces and itself (1: all). --more N: N random strings more, in portions that fit memory. --share N: each vocabulary sees
+every N-th document only. SentencePiece models of each kind are trained on the spot; `vocab.tar.zst` in --data adds llama.cpp's pairs of inputs and ids. Needs the packages tiktoken, tokenizers and sentencepiece, and `zstd`.
 Exit: 0 all equal; 1 a difference; 77 a package or every file is missing (skipped).
 """
 import argparse
@@ -166,6 +166,41 @@ def scalar_strings(step):
     return out
 
 
+# Random strings of one portion, and bytes of documents of one.
+PORTION_STRINGS = 400000
+PORTION_BYTES = 16000000
+
+
+def packed_texts(path):
+    """What pack() wrote."""
+    with open(path, "rb") as f:
+        data = f.read()
+    at, out = 0, []
+    while at < len(data):
+        n = struct.unpack_from("<I", data, at)[0]
+        out.append(data[at + 4:at + 4 + n].decode("utf-8"))
+        at += 4 + n
+    return out
+
+
+def portions(directory, more, texts, share):
+    """Files in a directory of the --more strings, and slices of the texts, each with the texts themselves."""
+    for i in range((more + PORTION_STRINGS - 1) // PORTION_STRINGS):
+        path = os.path.join(directory, "more.%d" % i)
+        if not os.path.exists(path):  # making them takes longer than reading them
+            pack(random_strings(min(PORTION_STRINGS, more - i * PORTION_STRINGS), 1 + i), path)
+        yield path, packed_texts(path)
+    path, some, size = os.path.join(directory, "documents"), [], 0
+    for i, text in enumerate(texts):
+        if i % share[1] == share[0]:
+            some.append(text)
+            size += len(text)
+        if some and (size > PORTION_BYTES or i + 1 == len(texts)):
+            pack(some, path)
+            yield path, some
+            some, size = [], 0
+
+
 # SentencePiece's own trainer makes these from the texts at hand: name, options.
 PLAIN = {"normalization_rule_name": "identity", "remove_extra_whitespaces": False}
 MODELS = [
@@ -228,6 +263,7 @@ def main():
     parser.add_argument("directory")
     parser.add_argument("--data", default=os.environ.get("SLUICE_TEST_DATA"))
     parser.add_argument("--strings", type=int, default=20000)
+    parser.add_argument("--more", type=int, default=0)
     parser.add_argument("--megabytes", type=int, default=10)
     parser.add_argument("--scalars", type=int, default=0)
     parser.add_argument("--share", type=int, default=1)
@@ -251,18 +287,22 @@ def main():
             if not found:
                 continue
             name, ordinary, special = found
-            both = strings + texts[seen % options.share::options.share]
-            pack(both, packed)
+            share = seen % options.share, options.share
             seen += 1
-            theirs = ordinary(both)
-            wrong = compare(name, both, unpack(run_dump(options.dump, path, packed)), theirs)
+            theirs = ordinary(strings)
+            wrong = compare(name, strings, unpack(run_dump(options.dump, path, packed_strings)), theirs)
             wrong += compare(name + " with special tokens", strings, unpack(run_dump(options.dump, path, packed_strings, ["--allow"])),
                              special(strings))
             if options.share == 1 or os.path.getsize(path) < 12000000:  # the large take seconds to load
                 wrong += compare(name + " with a small cache", strings,
-                                 unpack(run_dump(options.dump, path, packed_strings, ["--cache", "65536"])), theirs[:len(strings)])
+                                 unpack(run_dump(options.dump, path, packed_strings, ["--cache", "65536"])), theirs)
+            compared, tokens = len(strings), sum(map(len, theirs))
+            for portion, some in portions(scratch, options.more, texts, share):
+                theirs = ordinary(some)
+                wrong += compare(name, some, unpack(run_dump(options.dump, path, portion)), theirs)
+                compared, tokens = compared + len(some), tokens + sum(map(len, theirs))
             failed += wrong
-            print("%-16s %d texts, %d tokens, %d differ" % (name, len(both), sum(map(len, theirs)), wrong))
+            print("%-16s %d texts, %d tokens, %d differ" % (name, compared, tokens, wrong))
             if options.bench and texts:
                 packed_texts = os.path.join(scratch, "documents")
                 pack(texts, packed_texts)
@@ -273,7 +313,6 @@ def main():
                 peer = size / (time.process_time() - start) / 1e6
                 print("    %.1f MB/s, reference %.1f MB/s (one call a document), ratio %.1f; loaded in %s s, %d MiB"
                       % (ours, peer, ours / peer, fields[3].decode(), int(fields[4]) >> 20))
-            del theirs
             if options.data:
                 failed += compare_pairs(options.dump, name, path, os.path.join(options.data, "vocab.tar.zst"), scratch)
             sys.stdout.flush()
