@@ -198,9 +198,17 @@ static const char *argument_type(const char *name, size_t n)
     static const struct {
         const char *name, *type;
     } types[] = {
-        { "needle", "string" },      { "prefix", "string" }, { "suffix", "string" },
-        { "class", "sluice.Class" }, { "n", "integer" },     { "above", "number" },
-        { "rule", "sluice.Words" },  { "from", "integer" },  { "options", "table<string, number>" },
+        { "needle", "string" },
+        { "prefix", "string" },
+        { "suffix", "string" },
+        { "class", "sluice.Class" },
+        { "n", "integer" },
+        { "above", "number" },
+        { "rule", "sluice.Words" },
+        { "from", "integer" },
+        { "options", "table<string, number>" },
+        { "set", "string" },
+        { "how", "sluice.Cut" },
     };
 
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
@@ -225,6 +233,8 @@ static const char *return_type(const char *name, size_t n)
         { "sentences", "string[]" },     { "strip", "string" },
         { "lower_unicode", "string" },   { "simplify", "string" },
         { "counter", "sluice.Counter" }, { "word_stats", "sluice.WordStats" },
+        { "pieces", "sluice.Pieces" },   { "char_ngrams", "sluice.Times[]" },
+        { "count_in", "integer" },       { "strip_in", "string" },
     };
 
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {

@@ -108,6 +108,12 @@ static sluice_status call_again(struct luaworker *worker, bool late, struct slui
     return call(worker, err);
 }
 
+static bool stopped(const struct luaworker *worker)
+{
+    const struct luainstance *instance = worker->instance;
+    return instance->api != NULL && instance->api->cancelled(instance->host) != 0;
+}
+
 sluice_status luacall(struct luaworker *worker, const char **reason, struct sluice_error *why,
                       struct sluice_error *err)
 {
@@ -122,16 +128,17 @@ sluice_status luacall(struct luaworker *worker, const char **reason, struct slui
         luaout_start(worker);
     }
     status = call(worker, why);
-    if (!stage->ordered && (status == SLUICE_E_NOMEM || status == SLUICE_E_CANCELLED) &&
-        worker->instance->api != NULL &&
-        worker->instance->api->cancelled(worker->instance->host) != 0) {
-        return error_set(err, SLUICE_E_CANCELLED, "cancelled");
-    }
-    if (!stage->ordered && status == SLUICE_E_NOMEM) {
-        status = call_again(worker, false, why);
-    }
-    if (!stage->ordered && status == SLUICE_E_CANCELLED) {
-        status = call_again(worker, true, why);
+    if (!stage->ordered && (status == SLUICE_E_NOMEM || status == SLUICE_E_CANCELLED)) {
+        /* Such a call may take seconds: whoever stops the run waits for one, not for all of a batch. */
+        if (!stopped(worker) && status == SLUICE_E_NOMEM) {
+            status = call_again(worker, false, why);
+        }
+        if (!stopped(worker) && status == SLUICE_E_CANCELLED) {
+            status = call_again(worker, true, why);
+        }
+        if (stopped(worker)) {
+            return error_set(err, SLUICE_E_CANCELLED, "cancelled");
+        }
     }
     if (worker->host_status != SLUICE_OK) {
         *err = worker->host_error;

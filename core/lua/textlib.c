@@ -39,6 +39,7 @@ void textlib_close(struct textlib *lib)
     text_spans_deinit(&lib->spans);
     text_word_cache_deinit(&lib->cache);
     text_buffer_deinit(&lib->buffer);
+    text_buffer_deinit(&lib->memory);
     textlib_ngrams_destroy(lib->ngrams);
     free(lib);
 }
@@ -131,6 +132,32 @@ struct analysis *textlib_with_words(lua_State *L, int index, enum text_word_rule
 const struct text_doc *textlib_words(lua_State *L, int index, enum text_word_rule *rule)
 {
     return &textlib_with_words(L, index, rule)->docs[*rule];
+}
+
+const struct text_doc *textlib_words_by(lua_State *L, const char *name)
+{
+    enum text_word_rule rule;
+
+    lua_pushstring(L, name);
+    const struct text_doc *doc = textlib_words(L, -1, &rule);
+    lua_pop(L, 1);
+    return doc;
+}
+
+void *textlib_memory(lua_State *L, size_t n)
+{
+    struct text_buffer *memory = &textlib_of(L)->memory;
+    struct sluice_error *err = textlib_error(L);
+
+    if (n > sandbox_of(L)->cap) {
+        luaL_error(L,
+                   "a text is too long for the text primitives: they need %I bytes for it, and the "
+                   "script has %I",
+                   (LUAI_UACINT)n, (LUAI_UACINT)sandbox_of(L)->cap);
+    }
+    memory->len = 0;
+    textlib_check(L, text_buffer_reserve(memory, n + 8, err), err);
+    return memory->data;
 }
 
 static const struct text_duplicates *units(lua_State *L, enum text_unit unit)
@@ -528,9 +555,20 @@ static const struct {
       "word_stats([rule]): table of words, chars, content (words that are not only punctuation), "
       "content_chars, alphabetic (words with a letter)." },
     { "counter", textlib_counter,
-      "counter([rule]): how often each word occurs: c:count(word), c:total(), c:distinct(), "
-      "c:top(n), "
+      "counter([rule]): how often each word occurs: c:count(word or list), c:total(), "
+      "c:distinct(), c:top(n), "
       "for word, n in pairs(c)." },
+    { "pieces", textlib_pieces,
+      "pieces(how): the text cut: how is whitespace, uax29 or spacy-en (words), lines or "
+      "sentences; "
+      "or a table of by = one of them, at = a separator (Python's split) or between = a set (what "
+      "stands between runs of it), strip = true or a set, drop = \"empty\" or \"blank\". p[i], #p; "
+      "p:starting(list), p:ending(list), p:containing(list), p:distinct(): those pieces; "
+      "p:chars(), "
+      "p:longest(); p:counter(), p:ngrams(n), p:top_ngram(n), p:dup_ngram_chars(n)." },
+    { "char_ngrams", textlib_char_ngrams,
+      "char_ngrams(n): how often runs of n code points occur: array of { times =, ngrams = }, the "
+      "most frequent first." },
     { "gopher_quality", textlib_gopher_quality,
       "gopher_quality([options]): nil, or the reason, value and limit of Gopher's quality rules." },
     { "gopher_repetition", textlib_gopher_repetition,
@@ -577,6 +615,7 @@ static int unknown_method(lua_State *L)
 void textlib_open(lua_State *L)
 {
     textlib_open_counter(L);
+    textlib_open_pieces(L);
     lua_pushliteral(L, "");
     lua_getmetatable(L, -1);
     lua_getfield(L, -1, "__index");

@@ -26,6 +26,7 @@ struct textlib {
     struct text_spans spans;
     struct text_word_cache cache;
     struct text_buffer buffer;
+    struct text_buffer memory; /* of textlib_memory */
     struct textlib_ngrams *ngrams;
     uint64_t serials;
     struct sluice_error err; /* of the current call: it is too large to be made anew by each */
@@ -37,6 +38,11 @@ struct analysis *textlib_analysis(lua_State *L);
 /* The same with its words by the rule named at index (none: whitespace). */
 struct analysis *textlib_with_words(lua_State *L, int index, enum text_word_rule *rule);
 const struct text_doc *textlib_words(lua_State *L, int index, enum text_word_rule *rule);
+/* The words of the string at 1 by the rule of that name. */
+const struct text_doc *textlib_words_by(lua_State *L, const char *name);
+/* n bytes aligned to 8, for the length of one call of a method: the next call of this function takes them. An error when they are more
+ * than the script may have. */
+void *textlib_memory(lua_State *L, size_t n);
 /* The state's own, emptied: for the length of one call. */
 struct sluice_error *textlib_error(lua_State *L);
 /* Raises err, unless status is SLUICE_OK. */
@@ -49,13 +55,29 @@ void textlib_ngrams_destroy(struct textlib_ngrams *);
 int textlib_top_ngram(lua_State *L);
 int textlib_dup_ngram(lua_State *L);
 
+/* textlib_pieces.c: the object that s:pieces(how) gives. User value 1: the text. */
+struct pieces {
+    const char *text;
+    size_t n;
+    struct text_span spans[];
+};
+struct pieces *textlib_pieces_self(lua_State *L); /* the pieces at 1 */
+/* Pushes n pieces of the string at index, copied from spans; NULL: the caller fills them in. */
+struct pieces *textlib_pieces_push(lua_State *L, int text, const struct text_span *spans, size_t n);
+void textlib_open_pieces(lua_State *L);
+int textlib_pieces(lua_State *L);      /* s:pieces(how) */
+int textlib_char_ngrams(lua_State *L); /* s:char_ngrams(n) */
+
 /* textlib_counter.c */
 void textlib_open_counter(lua_State *L);
-int textlib_counter(lua_State *L); /* s:counter([rule]) */
+int textlib_counter(lua_State *L);        /* s:counter([rule]) */
+int textlib_pieces_counter(lua_State *L); /* p:counter() */
 
 /* textlib_sets.c */
-int textlib_count_in(lua_State *L); /* s:count_in(set) */
-int textlib_strip_in(lua_State *L); /* s:strip_in(set) */
+const struct text_set *textlib_set(lua_State *L,
+                                   int index); /* written there; the state keeps it for this call */
+int textlib_count_in(lua_State *L);            /* s:count_in(set) */
+int textlib_strip_in(lua_State *L);            /* s:strip_in(set) */
 
 /* textlib_filters.c */
 int textlib_gopher_quality(lua_State *L);

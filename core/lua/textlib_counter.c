@@ -3,20 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "lua/textlibInt.h"
 
 #define COUNTER "counter"
 
-struct entry {
-    uint32_t begin, end, count;
-};
-
-struct counter { /* user value 1: the text */
+struct counter { /* user value 1: the text; 2: the order, once somebody asked for it */
     const char *text;
     uint64_t total;
-    uint32_t n;             /* distinct words */
-    struct entry entries[]; /* in the order of their bytes */
+    struct text_tally tally;  /* of words, each once; its counts are those of the text */
+    struct text_span words[]; /* distinct, in the order of their first occurrence */
 };
 
 static struct counter *self(lua_State *L)
@@ -24,92 +19,98 @@ static struct counter *self(lua_State *L)
     return luaL_checkudata(L, 1, COUNTER);
 }
 
-static int compare_words(const char *a, size_t na, const char *b, size_t nb)
+static uint32_t times(const struct counter *counter, uint32_t word)
 {
-    int order = memcmp(a, b, na < nb ? na : nb);
-
-    return order != 0 ? order : na < nb ? -1 : na > nb;
+    return counter->tally.entries[word].count;
 }
 
 static int by_word(const void *left, const void *right, void *ctx)
 {
-    const struct entry *a = left;
-    const struct entry *b = right;
-    const char *text = ctx;
+    const struct counter *counter = ctx;
+    struct text_span a = counter->words[*(const uint32_t *)left];
+    struct text_span b = counter->words[*(const uint32_t *)right];
+    size_t na = a.end - a.begin;
+    size_t nb = b.end - b.begin;
+    int order = memcmp(counter->text + a.begin, counter->text + b.begin, na < nb ? na : nb);
 
-    return compare_words(text + a->begin, a->end - a->begin, text + b->begin, b->end - b->begin);
+    return order != 0 ? order : na < nb ? -1 : na > nb;
 }
 
-/* More often first, then by bytes; entries are in that order already, so their places decide. */
-static int by_count(const void *left, const void *right)
+/* More often first, then by bytes. */
+static int by_count(const void *left, const void *right, void *ctx)
 {
-    const struct entry *a = *(const struct entry *const *)left;
-    const struct entry *b = *(const struct entry *const *)right;
+    uint32_t a = times(ctx, *(const uint32_t *)left);
+    uint32_t b = times(ctx, *(const uint32_t *)right);
 
-    return a->count != b->count ? (a->count > b->count ? -1 : 1) : a < b ? -1 : a > b;
+    return a != b ? (a > b ? -1 : 1) : by_word(left, right, ctx);
 }
 
-/* Counts words into entries through a table of places + 1; returns how many are distinct. */
-static uint32_t count_words(const struct text_doc *doc, struct entry *entries, uint32_t *table,
-                            size_t mask)
+/* Pushes the words of a counter in an order. */
+static uint32_t *push_order(lua_State *L, const struct counter *counter,
+                            int (*order)(const void *, const void *, void *))
 {
-    uint32_t n = 0;
+    size_t n = counter->tally.count;
+    uint32_t *words = lua_newuserdatauv(L, (n + 1) * sizeof *words, 0);
 
-    for (size_t i = 0; i < doc->n_words; i++) {
-        struct text_span word = doc->words[i];
-        size_t size = word.end - word.begin;
-        size_t at = (size_t)hash_bytes(doc->text + word.begin, size).lo & mask;
-        for (;; at = (at + 1) & mask) {
-            struct entry *entry;
-            if (table[at] == 0) {
-                entries[n] = (struct entry){ word.begin, word.end, 1 };
-                table[at] = ++n;
-                break;
-            }
-            entry = &entries[table[at] - 1];
-            if (entry->end - entry->begin == size &&
-                memcmp(doc->text + entry->begin, doc->text + word.begin, size) == 0) {
-                entry->count++;
-                break;
-            }
-        }
+    sandbox_charge(L, 8 * n);
+    for (uint32_t k = 0; k < n; k++) {
+        words[k] = k;
     }
-    return n;
+    qsort_r(words, n, sizeof *words, order, (void *)(uintptr_t)counter);
+    return words;
+}
+
+/* Pushes the counter of n pieces of the string at index. */
+static int push_counter(lua_State *L, int text, const struct text_span *pieces, size_t n)
+{
+    struct text_tally all;
+    struct counter *counter;
+    size_t distinct;
+
+    text = lua_absindex(L, text);
+    sandbox_charge(L, 4 * n);
+    text_tally_init(&all, textlib_memory(L, text_tally_bytes(n)), n);
+    text_tally_pieces(&all, lua_tostring(L, text), pieces, n, NULL);
+    distinct = all.count;
+    counter = lua_newuserdatauv(
+        L, sizeof *counter + distinct * sizeof *counter->words + text_tally_bytes(distinct), 2);
+    counter->text = lua_tostring(L, text);
+    counter->total = n;
+    for (size_t k = 0; k < distinct; k++) {
+        counter->words[k] = pieces[all.entries[k].first];
+    }
+    text_tally_init(&counter->tally, counter->words + distinct, distinct);
+    text_tally_pieces(&counter->tally, counter->text, counter->words, distinct, NULL);
+    for (size_t k = 0; k < distinct; k++) {
+        counter->tally.entries[k].count = all.entries[k].count;
+    }
+    lua_pushvalue(L, text);
+    lua_setiuservalue(L, -2, 1);
+    luaL_setmetatable(L, COUNTER);
+    return 1;
 }
 
 int textlib_counter(lua_State *L)
 {
     enum text_word_rule rule;
     const struct text_doc *doc = textlib_words(L, 2, &rule);
-    size_t slots = 64;
-    uint32_t *table;
-    struct entry *entries;
-    struct counter *counter;
-    uint32_t n;
 
-    sandbox_charge(L, 4 * doc->n_words);
-    while (slots < 2 * doc->n_words) {
-        slots *= 2;
-    }
-    table = lua_newuserdatauv(L, slots * sizeof *table, 0);
-    memset(table, 0, slots * sizeof *table);
-    entries = lua_newuserdatauv(L, (doc->n_words + 1) * sizeof *entries, 0);
-    n = count_words(doc, entries, table, slots - 1);
-    qsort_r(entries, n, sizeof *entries, by_word, (void *)(uintptr_t)doc->text);
-    counter = lua_newuserdatauv(L, sizeof *counter + n * sizeof *entries, 1);
-    counter->text = doc->text;
-    counter->total = doc->n_words;
-    counter->n = n;
-    memcpy(counter->entries, entries, n * sizeof *entries);
-    lua_pushvalue(L, 1);
-    lua_setiuservalue(L, -2, 1);
-    luaL_setmetatable(L, COUNTER);
-    return 1;
+    return push_counter(L, 1, doc->words, doc->n_words);
 }
 
-static void push_word(lua_State *L, const struct counter *counter, const struct entry *entry)
+int textlib_pieces_counter(lua_State *L)
 {
-    lua_pushlstring(L, counter->text + entry->begin, entry->end - entry->begin);
+    const struct pieces *pieces = textlib_pieces_self(L);
+
+    lua_getiuservalue(L, 1, 1);
+    return push_counter(L, -1, pieces->spans, pieces->n);
+}
+
+static void push_word(lua_State *L, const struct counter *counter, uint32_t word)
+{
+    struct text_span span = counter->words[word];
+
+    lua_pushlstring(L, counter->text + span.begin, span.end - span.begin);
 }
 
 static int counter_total(lua_State *L)
@@ -120,34 +121,45 @@ static int counter_total(lua_State *L)
 
 static int counter_distinct(lua_State *L)
 {
-    lua_pushinteger(L, (lua_Integer)self(L)->n);
+    lua_pushinteger(L, (lua_Integer)self(L)->tally.count);
     return 1;
 }
 
+static const struct text_tally_entry *find(lua_State *L, const struct counter *counter, int index)
+{
+    size_t size;
+    const char *word = luaL_checklstring(L, index, &size);
+
+    return text_tally_find(&counter->tally, counter->text, counter->words, word, size);
+}
+
+/* c:count(word), or the words of a list together: each counts once, however often it is listed. */
 static int counter_count(lua_State *L)
 {
     const struct counter *counter = self(L);
-    size_t size;
-    const char *word = luaL_checklstring(L, 2, &size);
-    uint32_t low = 0;
-    uint32_t high = counter->n;
+    size_t distinct = counter->tally.count;
+    lua_Integer found = 0;
+    const struct text_tally_entry *entry;
+    uint8_t *counted;
 
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct entry *entry = &counter->entries[middle];
-        int order =
-            compare_words(counter->text + entry->begin, entry->end - entry->begin, word, size);
-        if (order == 0) {
-            lua_pushinteger(L, (lua_Integer)entry->count);
-            return 1;
-        }
-        if (order < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
+    if (lua_type(L, 2) != LUA_TTABLE) {
+        entry = find(L, counter, 2);
+        lua_pushinteger(L, entry == NULL ? 0 : (lua_Integer)entry->count);
+        return 1;
+    }
+    sandbox_charge(L, distinct / 8);
+    counted = textlib_memory(L, distinct);
+    memset(counted, 0, distinct);
+    for (lua_Integer k = 1, n = luaL_len(L, 2); k <= n; k++) {
+        lua_geti(L, 2, k);
+        entry = find(L, counter, -1);
+        lua_pop(L, 1);
+        if (entry != NULL && !counted[entry - counter->tally.entries]) {
+            counted[entry - counter->tally.entries] = 1;
+            found += (lua_Integer)entry->count;
         }
     }
-    lua_pushinteger(L, 0);
+    lua_pushinteger(L, found);
     return 1;
 }
 
@@ -156,49 +168,54 @@ static int counter_top(lua_State *L)
 {
     const struct counter *counter = self(L);
     lua_Integer most = luaL_checkinteger(L, 2);
-    const struct entry **order = lua_newuserdatauv(L, ((size_t)counter->n + 1) * sizeof *order, 0);
+    lua_Integer distinct = (lua_Integer)counter->tally.count;
+    const uint32_t *order;
 
     luaL_argcheck(L, most >= 0, 2, "found a number below 0");
-    sandbox_charge(L, 8 * (uint64_t)counter->n);
-    for (uint32_t i = 0; i < counter->n; i++) {
-        order[i] = &counter->entries[i];
-    }
-    qsort(order, counter->n, sizeof *order, by_count);
-    most = most < (lua_Integer)counter->n ? most : (lua_Integer)counter->n;
+    order = push_order(L, counter, by_count);
+    most = most < distinct ? most : distinct;
     lua_createtable(L, (int)most, 0);
     for (lua_Integer i = 0; i < most; i++) {
         lua_createtable(L, 2, 0);
         push_word(L, counter, order[i]);
         lua_rawseti(L, -2, 1);
-        lua_pushinteger(L, (lua_Integer)order[i]->count);
+        lua_pushinteger(L, (lua_Integer)times(counter, order[i]));
         lua_rawseti(L, -2, 2);
         lua_rawseti(L, -2, i + 1);
     }
     return 1;
 }
 
-/* Upvalues: the counter, the place. */
+/* Upvalues: the counter, the place, the order. */
 static int counter_next(lua_State *L)
 {
     const struct counter *counter = lua_touserdata(L, lua_upvalueindex(1));
     lua_Integer at = lua_tointeger(L, lua_upvalueindex(2));
+    const uint32_t *order = lua_touserdata(L, lua_upvalueindex(3));
 
-    if (at >= (lua_Integer)counter->n) {
+    if (at >= (lua_Integer)counter->tally.count) {
         return 0;
     }
     lua_pushinteger(L, at + 1);
     lua_replace(L, lua_upvalueindex(2));
-    push_word(L, counter, &counter->entries[at]);
-    lua_pushinteger(L, (lua_Integer)counter->entries[at].count);
+    push_word(L, counter, order[at]);
+    lua_pushinteger(L, (lua_Integer)times(counter, order[at]));
     return 2;
 }
 
 static int counter_pairs(lua_State *L)
 {
-    self(L);
+    const struct counter *counter = self(L);
+
     lua_pushvalue(L, 1);
     lua_pushinteger(L, 0);
-    lua_pushcclosure(L, counter_next, 2);
+    if (lua_getiuservalue(L, 1, 2) == LUA_TNIL) {
+        lua_pop(L, 1);
+        push_order(L, counter, by_word);
+        lua_pushvalue(L, -1);
+        lua_setiuservalue(L, 1, 2);
+    }
+    lua_pushcclosure(L, counter_next, 3);
     return 1;
 }
 

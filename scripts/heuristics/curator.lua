@@ -13,26 +13,10 @@ local s = require "sluice"
 
 local M = {}
 
--- Lines that are not blank, as they are (Curator's "sentences").
-local function filled(text)
-  local lines = {}
-  for line in text:gmatch "[^\n]+" do
-    if line:strip() ~= "" then lines[#lines + 1] = line end
-  end
-  return lines
-end
-
-local function paragraphs(text)
-  local list, from = {}, 1
-  while true do
-    local first, last = text:find_plain("\n\n", from)
-    if not first then break end
-    list[#list + 1] = text:sub(from, first - 1)
-    from = last + 1
-  end
-  list[#list + 1] = text:sub(from)
-  return list
-end
+-- Lines that are not blank, as they are (Curator's "sentences"), and without white space around them; paragraphs.
+local filled <const> = { at = "\n", drop = "blank" }
+local stripped <const> = { at = "\n", strip = true, drop = "blank" }
+local paragraphs <const> = { at = "\n\n" }
 
 local function share(count, whole)
   return whole == 0 and 0 or count / whole
@@ -67,16 +51,13 @@ M.symbols = s.heuristic { "curator_symbols",
   summary  = "Share of words that are an ellipsis, or # more than by half",
   options  = max(0.1, "Largest share of such words."),
   measure  = function(doc)
-    local text = doc.text
-    local words, found = text:counter(), 0
-    for _, mark in ipairs(ellipses) do found = found + words:count(mark) end
-    if text:contains "#" then
-      for word, n in pairs(words) do
-        local _, runs = word:gsub("#+", "")
-        if runs / word:chars() > 0.5 then found = found + n end
-      end
+    local words = doc.text:pieces "whitespace"
+    local found = words:counter():count(ellipses)
+    for _, word in ipairs(words:containing "#") do
+      local _, runs = word:gsub("#+", "")
+      if runs / word:chars() > 0.5 then found = found + 1 end
     end
-    return share(found, words:total())
+    return share(found, #words)
   end,
   drop     = { above = "max" },
   examples = { { prose, keep = true }, { "# one # two ... three", keep = false } },
@@ -148,14 +129,8 @@ M.bullets = s.heuristic { "curator_bullets",
   summary  = "Share of lines that begin with a bullet",
   options  = max(0.9, "Largest share of such lines."),
   measure  = function(doc)
-    local lines, found = filled(doc.text), 0
-    for _, line in ipairs(lines) do
-      line = line:strip()
-      for _, bullet in ipairs(bullets) do
-        if line:starts_with(bullet) then found = found + 1 break end
-      end
-    end
-    return share(found, #lines)
+    local lines = doc.text:pieces(stripped)
+    return share(#lines:starting(bullets), #lines)
   end,
   drop     = { above = "max" },
   examples = { { "• one\ntwo", keep = true }, { "• one\n  ● two\n", keep = false } },
@@ -181,12 +156,7 @@ M.long_word = s.heuristic { "curator_long_word",
   summary  = "Characters of the longest word",
   options  = { max = { "int", 1000, min = 0, max = 1000000000, doc = "Most characters of a word." } },
   measure  = function(doc, o)
-    local text, longest = doc.text, 0
-    if #text <= o.max then return 0 end
-    for _, word in ipairs(text:words()) do
-      if #word > longest then longest = math.max(longest, word:chars()) end
-    end
-    return longest
+    return #doc.text <= o.max and 0 or doc.text:pieces "whitespace":longest()
   end,
   drop     = { above = "max" },
   examples = { { prose, keep = true }, { ("x"):rep(1001) .. " y", keep = false } },
@@ -216,14 +186,10 @@ M.boilerplate = s.heuristic { "curator_boilerplate",
   summary  = "Share of paragraphs with a phrase about cookies and terms; 1 with lorem ipsum",
   options  = max(0.4, "Largest share of such paragraphs."),
   measure  = function(doc)
-    local list, found = paragraphs(doc.text:lower_unicode()), 0
-    for _, paragraph in ipairs(list) do
-      if paragraph:contains "lorem ipsum" then return 1 end
-      for _, phrase in ipairs(policies) do
-        if paragraph:contains(phrase) then found = found + 1 break end
-      end
-    end
-    return share(found, #list)
+    local text = doc.text:lower_unicode()
+    if text:contains "lorem ipsum" then return 1 end
+    local list = text:pieces(paragraphs)
+    return share(#list:containing(policies), #list)
   end,
   drop     = { above = "max" },
   examples = { { "Our privacy policy.\n\nOne.\n\nTwo.", keep = true }, { "Privacy Policy\n\nTwo.", keep = false }, { "A\n\nB\n\nLorem ipsum", keep = false } },
@@ -237,23 +203,14 @@ M.mean_word_length = s.heuristic { "curator_mean_word_length",
   examples = { { prose, keep = true }, { "a b c d", keep = false }, { "antidisestablishmentarianism", keep = false } },
 }
 
-local function share_ending(text, marks)
-  local lines, found = filled(text), 0
-  for _, line in ipairs(lines) do
-    line = line:strip()
-    for _, mark in ipairs(marks) do
-      if line:ends_with(mark) then found = found + 1 break end
-    end
-  end
-  return found, #lines
-end
+local ends = { ".", "?", "!", '"', "'" }
 
 M.punctuation = s.heuristic { "curator_punctuation",
   summary  = "Share of lines that do not end in . ? ! or a quotation mark",
   options  = max(0.85, "Largest share of such lines."),
   measure  = function(doc)
-    local found, lines = share_ending(doc.text, { ".", "?", "!", '"', "'" })
-    return share(lines - found, lines)
+    local lines = doc.text:pieces(stripped)
+    return share(#lines - #lines:ending(ends), #lines)
   end,
   drop     = { above = "max" },
   examples = { { "Home\nAbout\nIt works.", keep = true }, { "Home\nAbout\nImprint", keep = false } },
@@ -262,19 +219,20 @@ M.punctuation = s.heuristic { "curator_punctuation",
 M.ellipsis = s.heuristic { "curator_ellipsis",
   summary  = "Share of lines that end in an ellipsis or in \"read more\"",
   options  = max(0.3, "Largest share of such lines."),
-  measure  = function(doc) return share(share_ending(doc.text:lower_unicode(), ellipses)) end,
+  measure  = function(doc)
+    local lines = doc.text:lower_unicode():pieces(stripped)
+    return share(#lines:ending(ellipses), #lines)
+  end,
   drop     = { above = "max" },
   examples = { { "One.\nTwo...\nThree.\nFour.", keep = true }, { "One…\nRead more\nThree.", keep = false } },
 }
 
+local common = { "the", "be", "to", "of", "and", "that", "have", "with" }
+
 M.common_english = s.heuristic { "curator_common_english",
   summary  = "How often the words the, be, to, of, and, that, have, with occur",
   options  = { min = { "int", 2, min = 0, max = 1000000000, doc = "Fewest of them; upper case doesn't count." } },
-  measure  = function(doc)
-    local words, found = doc.text:counter(), 0
-    for _, word in ipairs { "the", "be", "to", "of", "and", "that", "have", "with" } do found = found + words:count(word) end
-    return found
-  end,
+  measure  = function(doc) return doc.text:counter():count(common) end,
   drop     = { below = "min" },
   examples = { { prose, keep = true }, { "THE BEST OF THE BEST and only", keep = false } },
 }
@@ -290,59 +248,34 @@ M.words_with_letters = s.heuristic { "curator_words_with_letters",
   examples = { { prose, keep = true }, { "a 1 2 b", keep = false } },
 }
 
--- Distinct pieces by all pieces, counted or by their characters.
-local function unique(pieces, chars)
-  local seen, whole, left = {}, 0, 0
-  for _, piece in ipairs(pieces) do
-    local n = chars and piece:chars() or 1
-    whole = whole + n
-    if not seen[piece] then
-      seen[piece] = true
-      left = left + n
-    end
-  end
-  return whole == 0 and 1 or left / whole
-end
-
-local function unique_heuristic(name, what, default, pieces, chars)
+-- A heuristic of distinct pieces by all pieces: counted, or by their characters.
+local function unique(name, what, default, how, by_chars)
   return s.heuristic { name,
     summary  = "Share of " .. what .. " that is left without repeated ones",
     options  = { min = { "float", default, min = 0, max = 1, doc = "Smallest share that is left." } },
-    measure  = function(doc) return unique(pieces(doc.text), chars) end,
+    measure  = function(doc)
+      local all = doc.text:pieces(how)
+      local left = all:distinct()
+      local whole = by_chars and all:chars() or #all
+      return whole == 0 and 1 or (by_chars and left:chars() or #left) / whole
+    end,
     drop     = { below = "min" },
     examples = { { "one\n\ntwo\n\nthree\n\nthree and a half", keep = true }, { "Buy now.\n\nBuy now.\n\nBuy now.", keep = false } },
   }
 end
 
-M.repeated_lines = unique_heuristic("curator_repeated_lines", "lines", 0.7, filled, false)
-M.repeated_paragraphs = unique_heuristic("curator_repeated_paragraphs", "paragraphs", 0.7, paragraphs, false)
-M.repeated_lines_char = unique_heuristic("curator_repeated_lines_char", "the characters of lines", 0.8, filled, true)
-M.repeated_paragraphs_char = unique_heuristic("curator_repeated_paragraphs_char", "the characters of paragraphs", 0.8, paragraphs, true)
-
--- Adds up characters of words as they are needed: spaces stand between the words of an n-gram.
-local function joined(words, first, n)
-  return table.concat(words, " ", first, first + n - 1)
-end
+M.repeated_lines = unique("curator_repeated_lines", "lines", 0.7, filled, false)
+M.repeated_paragraphs = unique("curator_repeated_paragraphs", "paragraphs", 0.7, paragraphs, false)
+M.repeated_lines_char = unique("curator_repeated_lines_char", "the characters of lines", 0.8, filled, true)
+M.repeated_paragraphs_char = unique("curator_repeated_paragraphs_char", "the characters of paragraphs", 0.8, paragraphs, true)
 
 M.top_ngrams = s.heuristic { "curator_top_ngrams",
   summary  = "Share of the characters that the most frequent n-gram of words covers; 1 for a text of fewer words",
   options  = { n = { "int", 2, min = 1, max = 100, doc = "Words of an n-gram." }, max = { "float", 0.2, min = 0, max = 1, doc = "Largest share." } },
   measure  = function(doc, o)
-    local text, counts, most, best = doc.text, {}, 0, nil
-    local words = text:words()
-    if #words < o.n then return 1 end
-    local order = {}
-    for i = 1, #words - o.n + 1 do
-      local gram = joined(words, i, o.n)
-      local n = (counts[gram] or 0) + 1
-      if n == 1 then order[#order + 1] = gram end
-      counts[gram] = n
-      if n > most then most = n end
-    end
-    for _, gram in ipairs(order) do
-      if counts[gram] == most then best = gram break end
-    end
-    return of_chars(text, text:count(best) * best:chars())
+    local text = doc.text
+    local best = text:pieces "whitespace":top_ngram(o.n)
+    return best and of_chars(text, text:count(best) * best:chars()) or 1
   end,
   drop     = { above = "max" },
   examples = { { prose, keep = true }, { ("so it "):rep(10), keep = false }, { "one", keep = false } },
@@ -352,21 +285,8 @@ M.duplicate_ngrams = s.heuristic { "curator_duplicate_ngrams",
   summary  = "Share of the characters in n-grams of words that occurred before; 1 for a text of fewer words",
   options  = { n = { "int", 2, min = 1, max = 100, doc = "Words of an n-gram." }, max = { "float", 0.2, min = 0, max = 1, doc = "Largest share." } },
   measure  = function(doc, o)
-    local text, seen, sizes, found, covered = doc.text, {}, {}, 0, 0
-    local words, n = text:words(), o.n
-    if #words < n then return 1 end
-    for i, word in ipairs(words) do sizes[i] = word:chars() end
-    for i = 1, #words - n + 1 do
-      local gram = joined(words, i, n)
-      if seen[gram] then
-        for k = i + covered, i + n - 1 do found = found + sizes[k] end
-        found = found + math.min(n - covered, n - 1)
-        covered = n
-      end
-      seen[gram] = true
-      covered = math.max(covered - 1, 0)
-    end
-    return of_chars(text, found)
+    local words = doc.text:pieces "whitespace"
+    return #words < o.n and 1 or of_chars(doc.text, words:dup_ngram_chars(o.n))
   end,
   drop     = { above = "max" },
   examples = { { prose, keep = true }, { ("so it goes "):rep(10), keep = false }, { "one", keep = false } },

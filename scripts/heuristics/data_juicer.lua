@@ -70,13 +70,7 @@ M.average_line_length = s.heuristic { "juicer_average_line_length",
 M.maximum_line_length = s.heuristic { "juicer_maximum_line_length",
   summary  = "Characters of the longest line",
   options  = bounds("int", 10, 1000000000000000, "length"),
-  measure  = function(doc)
-    local longest = 0
-    for _, line in ipairs(doc.text:lines()) do
-      if #line > longest then longest = math.max(longest, line:chars()) end
-    end
-    return longest
-  end,
+  measure  = function(doc) return doc.text:pieces "lines":longest() end,
   drop     = both,
   examples = { { prose, keep = true }, { "Home\nAbout\nHelp", keep = false } },
 }
@@ -98,20 +92,12 @@ M.special_characters = s.heuristic { "juicer_special_characters",
 }
 
 -- Words between spaces, newlines and tabs, without special characters at their ends; those of nothing else left out.
-local function refined(text, lower)
-  local words = {}
-  if lower then text = text:lower_unicode() end
-  for word in text:gmatch "[^ \n\t]+" do
-    word = word:strip_in(special)
-    if word ~= "" then words[#words + 1] = word end
-  end
-  return words
-end
+local refined <const> = { between = " \n\t", strip = special, drop = "empty" }
 
 M.words_num = s.heuristic { "juicer_words_num",
   summary  = "Words that are not special characters alone",
   options  = bounds("int", 10, 1000000000000000, "number"),
-  measure  = function(doc) return #refined(doc.text, false) end,
+  measure  = function(doc) return #doc.text:pieces(refined) end,
   drop     = both,
   examples = { { prose, keep = true }, { "one two ... 3 4 5 6 7 8 9 10 ( * )", keep = false } },
 }
@@ -121,15 +107,12 @@ M.word_repetition = s.heuristic { "juicer_word_repetition",
   options  = { n = { "int", 10, min = 1, max = 100, doc = "Words of an n-gram." },
                min = { "float", 0, min = 0, max = 1, doc = "Smallest share." }, max = { "float", 0.5, min = 0, max = 1, doc = "Largest share." } },
   measure  = function(doc, o)
-    local words, counts, repeated = refined(doc.text, true), {}, 0
-    local last = #words - o.n + 1
-    for i = 1, last do
-      local gram = table.concat(words, " ", i, i + o.n - 1)
-      local n = (counts[gram] or 0) + 1
-      counts[gram] = n
-      repeated = repeated + (n == 1 and 0 or n == 2 and 2 or 1)
+    local words, all, repeated = doc.text:lower_unicode():pieces(refined), 0, 0
+    for _, group in ipairs(words:ngrams(o.n)) do
+      all = all + group.times * group.ngrams
+      if group.times > 1 then repeated = all end
     end
-    return last < 1 and 0 or repeated / last
+    return share(repeated, all)
   end,
   drop     = both,
   examples = { { prose, keep = true }, { ("row the boat and "):rep(8), keep = false } },
@@ -140,37 +123,27 @@ M.character_repetition = s.heuristic { "juicer_character_repetition",
   options  = { n = { "int", 10, min = 1, max = 1000, doc = "Characters of an n-gram." },
                min = { "float", 0, min = 0, max = 1, doc = "Smallest share." }, max = { "float", 0.5, min = 0, max = 1, doc = "Largest share." } },
   measure  = function(doc, o)
-    local text, counts, of_count, distinct = doc.text, {}, {}, 0
-    local total = text:chars() - o.n + 1
-    if total < 1 then return 0 end
-    local function see(gram)
-      local n = (counts[gram] or 0) + 1
-      counts[gram] = n
-      of_count[n] = (of_count[n] or 0) + 1
-      if n == 1 then distinct = distinct + 1 else of_count[n - 1] = of_count[n - 1] - 1 end
+    local groups, all, distinct, found = doc.text:char_ngrams(o.n), 0, 0, 0
+    for _, group in ipairs(groups) do
+      all = all + group.times * group.ngrams
+      distinct = distinct + group.ngrams
     end
-    if #text == text:chars() then
-      for i = 1, total do see(text:sub(i, i + o.n - 1)) end
-    else
-      local starts, k = {}, 0 -- of the last n characters, in a ring
-      for at in utf8.codes(text) do
-        if k >= o.n then see(text:sub(starts[k % o.n], at - 1)) end
-        starts[k % o.n] = at
-        k = k + 1
-      end
-      see(text:sub(starts[k % o.n]))
+    local once = #groups > 0 and groups[#groups].times == 1 and groups[#groups].ngrams or 0
+    local left = math.min(math.floor(math.sqrt(distinct)), distinct - once)
+    for _, group in ipairs(groups) do
+      local take = math.min(left, group.ngrams)
+      found, left = found + take * group.times, left - take
     end
-    local left = math.min(math.floor(math.sqrt(distinct)), distinct - of_count[1])
-    local found, n = 0, #of_count
-    while left > 0 do
-      local take = math.min(left, of_count[n])
-      found, left, n = found + take * n, left - take, n - 1
-    end
-    return found / total
+    return share(found, all)
   end,
   drop     = both,
   examples = { { prose, keep = true }, { ("ha"):rep(30), keep = false }, { "short", keep = true } },
 }
+
+local function share_of_words(doc, o)
+  local words = doc.text:lower_unicode():pieces(refined)
+  return share(words:counter():count(o.words), #words)
+end
 
 M.flagged_words = s.heuristic { "juicer_flagged_words",
   summary  = "Share of words that are flagged",
@@ -179,15 +152,7 @@ M.flagged_words = s.heuristic { "juicer_flagged_words",
               doc = "Flagged words, in lower case." },
     min = { "float", 0, min = 0, max = 1, doc = "Smallest share." }, max = { "float", 0.045, min = 0, max = 1, doc = "Largest share." },
   },
-  measure  = function(doc, o)
-    local flagged, found = {}, 0
-    for _, word in ipairs(o.words) do flagged[word] = true end
-    local words = refined(doc.text, true)
-    for _, word in ipairs(words) do
-      if flagged[word] then found = found + 1 end
-    end
-    return share(found, #words)
-  end,
+  measure  = share_of_words,
   drop     = both,
   examples = { { prose, keep = true }, { "Free porn here, xxx!", keep = false } },
 }
@@ -205,15 +170,7 @@ M.stopwords = s.heuristic { "juicer_stopwords",
                         "would", "yet", "you", "your" },
               doc = "Stop words, in lower case." },
   },
-  measure  = function(doc, o)
-    local stop, found = {}, 0
-    for _, word in ipairs(o.words) do stop[word] = true end
-    local words = refined(doc.text, true)
-    for _, word in ipairs(words) do
-      if stop[word] then found = found + 1 end
-    end
-    return share(found, #words)
-  end,
+  measure  = share_of_words,
   drop     = both,
   examples = { { prose, keep = true }, { "Buy shoes online cheap shoes sale", keep = false } },
 }

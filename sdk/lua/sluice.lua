@@ -51,7 +51,8 @@
 ---@class sluice.Counter
 local Counter = {}
 
----@param word string
+---How often a word occurs, or the words of a list together (each once, however often it is listed).
+---@param word string|string[]
 ---@return integer
 function Counter:count(word) end
 
@@ -65,6 +66,71 @@ function Counter:distinct() end
 ---@param n integer
 ---@return table
 function Counter:top(n) end
+
+---How a text is cut into pieces: the name of a rule, or one of by, at and between with what follows.
+---@alias sluice.Cut sluice.Words|"lines"|"sentences"|sluice.CutTable
+
+---@class sluice.CutTable
+---@field by? sluice.Words|"lines"|"sentences" A rule.
+---@field at? string A separator, as Python's split takes it: n of them give n + 1 pieces.
+---@field between? string A set of characters, as count_in takes it: pieces stand between runs of them.
+---@field strip? boolean|string true: white space at both ends goes; a set: its characters do.
+---@field drop? "empty"|"blank" Leaves out pieces without a character, or of white space alone; after strip.
+
+---N-grams that occur equally often: how often, and how many there are.
+---@class sluice.Times
+---@field times integer
+---@field ngrams integer
+
+---A text cut into pieces: p[i], #p, ipairs(p). Nothing changes it; what it gives are strings, numbers and other pieces.
+---@class sluice.Pieces
+---@field [integer] string
+local Pieces = {}
+
+---Those that begin with the string, or with one of a list.
+---@param list string|string[]
+---@return sluice.Pieces
+function Pieces:starting(list) end
+
+---Those that end with one.
+---@param list string|string[]
+---@return sluice.Pieces
+function Pieces:ending(list) end
+
+---Those that have one somewhere.
+---@param list string|string[]
+---@return sluice.Pieces
+function Pieces:containing(list) end
+
+---The first of equal ones, in their order.
+---@return sluice.Pieces
+function Pieces:distinct() end
+
+---Code points of all.
+---@return integer
+function Pieces:chars() end
+
+---Code points of the longest; 0 without pieces.
+---@return integer
+function Pieces:longest() end
+
+---@return sluice.Counter
+function Pieces:counter() end
+
+---How often n neighbours in a row occur, the most frequent first.
+---@param n integer
+---@return sluice.Times[]
+function Pieces:ngrams(n) end
+
+---The most frequent n neighbours (of several the first), a space between them, and how often they occur; nil with fewer than n pieces.
+---@param n integer
+---@return string? ngram, integer? times
+function Pieces:top_ngram(n) end
+
+---Code points in n-grams that occurred before, each once, with one for a space between two pieces of an n-gram.
+---@param n integer
+---@return integer
+function Pieces:dup_ngram_chars(n) end
 
 ---@class sluice.WordStats
 ---@field words integer

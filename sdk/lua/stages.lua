@@ -247,6 +247,27 @@ function s.doc_stats(options) end
 ---@return sluice.Stage
 function s.dolma_attribute(options) end
 
+---@class sluice.options.dolma_fasttext
+---@field [1] string? The same as model.
+---@field model? string fastText classifier that the tagger asks. May be given without its name.
+---@field tagger string Name of Dolma's registry: ft_lang_id_doc_v1, ft_lang_id_1e2, ft_lang_id_paragraph_v1, ft_lang_id_en_doc_v2, ft_lang_id_en_only_v2, ft_lang_id_en_paragraph_v2, ft_lang_id_en_paragraph_with_doc_score_v2, jigsaw_hatespeech_document_v2, jigsaw_nsfw_document_v1, dclm-oh-eli5, dolma17-quality, code_composition; or labels, paragraph_labels: all labels of any model for the document, or for each paragraph.
+---@field experiment? string First part of the attributes' names; none: the tagger's name, as in Dolma.
+---@field over? string Text column; a null counts as an empty text. Default: text.
+---@field as? string Column of the attributes; if the input has one of that name its members stay. Default: attributes.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Dolma's taggers of fastText models, with any model, as attributes.
+---
+---Gives, beside what `dolma_tag` gives, {"experiment__tagger__label": [[start, end, score], ...]} as Dolma 1.2.1's taggers of fastText models do (python/dolma/core/ft_tagger.py, taggers/language.py, jigsaw.py, quality.py, code_composition.py): each with what it does to the text (lower case, line breaks to spaces), its choice of labels and its rounding; the model is an asset of the user's. A paragraph is a line that is not blank. `labels` and `paragraph_labels` are no taggers of Dolma's: all labels of any model, best first.
+---
+---Other than there: where the model gives no label (dclm-oh-eli5, jigsaw_*) or the text is empty (dolma17-quality) there is no span, where Dolma ends. Not here: jigsaw_hatespeech_sentence_v2 and jigsaw_nsfw_sencence_v2, whose sentences are those of the BlingFire library.
+---```lua
+---docs | s.dolma_fasttext { "lid.176.bin", tagger = "ft_lang_id_en_doc_v2" }
+---```
+---@param options sluice.options.dolma_fasttext|string
+---@return sluice.Stage
+function s.dolma_fasttext(options) end
+
 ---@class sluice.options.dolma_mix
 ---@field include? string[]|string Rules of which one must match for a document to stay; none: all stay.
 ---@field exclude? string[]|string Rules of which none may match.
@@ -271,9 +292,10 @@ function s.dolma_mix(options) end
 
 ---@class sluice.options.dolma_tag
 ---@field [1] string[]|string? The same as taggers.
----@field taggers? string[]|string Names of Dolma's registry: gopher_v1, gopher_v2, c4_v1, c4_v2, repetitions_v1, paragraph_repetitions_v1, pii_regex_v1, pii_regex_v2, pii_regex_with_counts_v2, pii_regex_with_counts_fast_v2, bytes_length_v1, doc_count_v1, char_length_v1, char_length_strip_ws_v1, char_length_with_paragraphs_v1, whitespace_tokenizer_v1, whitespace_tokenizer_with_paragraphs_v1, uniseg_length_v1, uniseg_length_paragraphs_v1, uniseg_length_paragraphs_with_empty_v1, uniseg_length_paragraphs_with_doc_length_v1, random_number_v1, code_redpajama_taggers_v1, code_copyright_comments_v1, not_alphanum_paragraph_v1. May be given without its name.
+---@field taggers? string[]|string Names of Dolma's registry: gopher_v1, gopher_v2, c4_v1, c4_v2, repetitions_v1, paragraph_repetitions_v1, pii_regex_v1, pii_regex_v2, pii_regex_with_counts_v2, pii_regex_with_counts_fast_v2, bytes_length_v1, doc_count_v1, char_length_v1, char_length_strip_ws_v1, char_length_with_paragraphs_v1, whitespace_tokenizer_v1, whitespace_tokenizer_with_paragraphs_v1, uniseg_length_v1, uniseg_length_paragraphs_v1, uniseg_length_paragraphs_with_empty_v1, uniseg_length_paragraphs_with_doc_length_v1, random_number_v1, code_redpajama_taggers_v1, code_copyright_comments_v1, not_alphanum_paragraph_v1; with `tokenizer` also tokenizer_repetitions_v1, paragraph_tokenizer_repetitions_v1, tokenizer_repetitions_v2r2, dolma_v1_tokenizer, dolma_v2_tokenizer, tokenizers_EleutherAI_GPT_NeoX_20B, tokenizers_AI2_OLMo_v1. May be given without its name.
 ---@field experiment? string First part of the attributes' names; none: the tagger's name, as in Dolma.
 ---@field bad_words? string File of words and phrases, one a line, for has_naughty_word of the C4 taggers (Dolma's data/naughty_words_en.txt, which is LDNOOBW's English list, CC-BY-4.0).
+---@field tokenizer? string Vocabulary of the taggers that count tokens, such as the tokenizer.json of allenai/dolma2-tokenizer: one for all taggers of a stage.
 ---@field no_bad_words? boolean The C4 taggers go without a list, and never say has_naughty_word. Default: false.
 ---@field over? string Text column; a null counts as an empty text. Default: text.
 ---@field as? string Column of the attributes; if the input has one of that name its members stay. Default: attributes.
@@ -285,7 +307,9 @@ function s.dolma_mix(options) end
 ---
 ---Kept as they are there: gopher counts all copies of a repeated line or n-gram, and n-grams are compared without what joins them; a PII share (doc_frac) counts the whole text in; c4_v2 counts U+0130 as two characters. Other than there: random_number_v1 depends on the document's id and the pipeline's seed, not on the process; pii_regex_v1 and pii_regex_with_counts_v2 give the score -1 for a text without words, at which Dolma ends.
 ---
----Taggers of models (languages, ft_lang_id*, jigsaw_*, quality) are not rules: run `fasttext` and add its score by `dolma_attribute`. URL lists are the stage `url_filter`'s. Not here: tokenizer_*, code_secrets_v1, code_starcoder_taggers_*, cc_re*, olmo_pretokenizer_*.
+---The taggers of tokens take the tokenizer that is given, where Dolma's have theirs from a server; special tokens in a text are those tokens. Where the tokenizer's normalization changes a text that has repetitions, no token has a place and the row is refused; and tokens have their places where tokenizers gives empty ones (single characters behind several Splits).
+---
+---Taggers of fastText models (ft_lang_id*, jigsaw_*, quality, code_composition) are the stage `dolma_fasttext`'s; URL lists `url_filter`'s. Not here: code_secrets_v1 (rules, entropies and filters of the package detect-secrets), code_starcoder_taggers_* (Python's own parser, the lexers of Pygments, BeautifulSoup), cc_re* (rules for HTML beside the text), olmo_pretokenizer_* (pieces that no tokenizer file names), pii_presidio_v1, cld2_*, cld3_*, langdetect_*, lingua_* (other packages' models).
 ---```lua
 ---docs | s.dolma_tag { { "gopher_v2", "pii_regex_with_counts_fast_v2" } }
 ---```
@@ -518,7 +542,7 @@ function s.native(options) end
 
 ---Documents of tokens into rows of a fixed length, by best fit or concatenation.
 ---
----best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split, and with `carry` over what all splits leave: only documents longer than a row are cut. Output: `tokens`, `segments` (tokens of each piece of the row), `padding` (tokens at the row's end that are filling), and what trainers take beside them: `loss_mask` (kept through where the documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on request. No token is lost: the ledger holds tokens in and out equal. Documents without tokens are in no row.
+---best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split, and with `carry` over what all splits leave: only documents longer than a row are cut. Output: `tokens`, `segments` (tokens of each piece of the row), `padding` (tokens at the row's end that are filling), and what trainers take beside them: `loss_mask` (kept through where the documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on request. No token is lost: the ledger holds tokens in and out equal. Documents without tokens are in no row. `sluice trace` tells which tokens of which documents are in a row.
 ---```lua
 ---docs | s.tokenize { "o200k_base.tiktoken", eos = "default" } | s.pack { sequence_length = 4096 }
 ---```
@@ -704,7 +728,7 @@ function s.symbol_lines(options) end
 
 ---@class sluice.options.tokenize
 ---@field [1] string? The same as tokenizer.
----@field tokenizer? string Vocabulary: a .tiktoken file, a tokenizer.json or a SentencePiece .model. May be given without its name.
+---@field tokenizer? string Vocabulary: a .tiktoken file, a tokenizer.json or a SentencePiece .model. The post_processor of a tokenizer.json adds nothing: `bos` and `eos` do. May be given without its name.
 ---@field over? string Column that holds the text. Default: text.
 ---@field pattern? string Regular expression that cuts the text for a .tiktoken file whose vocabulary is not known.
 ---@field eos? string Token behind each document: "none", "default" (the vocabulary's own; also "true"), or a special token's text. Default: none.
@@ -714,6 +738,7 @@ function s.symbol_lines(options) end
 ---@field loss_unit? "characters"|"bytes" What positions in `loss_spans` count: Unicode code points, as Python does, or bytes of UTF-8. Default: characters.
 ---@field loss_rule? "first"|"any"|"all" A token is trained when its first byte is, when any byte is, or when all bytes are. bos never is; eos is where the text's end is. Default: first.
 ---@field offsets? boolean Add the column `offsets` (list<uint32>): the byte of the text where each token begins; a token ends where the next one begins. Default: false.
+---@field head? string Trained head of the vocabulary, which `sluice tokenize --train-head` writes of a sample: what its frequent pieces become, shared by all workers. The tokens are the same with and without, and come faster; a head of another vocabulary or a damaged one is refused.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Token ids of a text, equal to tiktoken's, Hugging Face tokenizers' and SentencePiece's.
@@ -1022,6 +1047,8 @@ function s.write_jsonl(options) end
 ---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
 ---@field fixed? boolean Say the rows' length once in the index instead of in each sample; rows must be padded by pack to one length. Default: false.
+---@field compression? string none, zstd (level 3) or zstd:N: shards as .mds.zstd, which StreamingDataset unpacks when it fetches them. Default: none.
+---@field hashes? string[]|string Hashes of each shard in the index, for StreamingDataset's validate_hash: md5, sha1, sha256, xxh128, xxh3_64, xxh64, in this order. Default: "".
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as MosaicML streaming's MDS shards with index.json.
@@ -1133,8 +1160,8 @@ function string:share(class) end
 function string:count_class(class) end
 
 ---count_in(set): code points in a set like "a-zA-Z0-9_": characters and ranges; a - at either end stands for itself.
----@param set any
----@return number
+---@param set string
+---@return integer
 function string:count_in(set) end
 
 ---words([rule]): array of words; rule whitespace (default), uax29 or spacy-en.
@@ -1168,8 +1195,8 @@ function string:n_sentences() end
 function string:strip() end
 
 ---strip_in(set): without the characters of a set (as in count_in) at both ends.
----@param set any
----@return number
+---@param set string
+---@return string
 function string:strip_in(set) end
 
 ---lower_unicode(): full Unicode lower-casing (Python's lower).
@@ -1220,10 +1247,20 @@ function string:mean_word_length(rule) end
 ---@return sluice.WordStats
 function string:word_stats(rule) end
 
----counter([rule]): how often each word occurs: c:count(word), c:total(), c:distinct(), c:top(n), for word, n in pairs(c).
+---counter([rule]): how often each word occurs: c:count(word or list), c:total(), c:distinct(), c:top(n), for word, n in pairs(c).
 ---@param rule? sluice.Words
 ---@return sluice.Counter
 function string:counter(rule) end
+
+---pieces(how): the text cut: how is whitespace, uax29 or spacy-en (words), lines or sentences; or a table of by = one of them, at = a separator (Python's split) or between = a set (what stands between runs of it), strip = true or a set, drop = "empty" or "blank". p[i], #p; p:starting(list), p:ending(list), p:containing(list), p:distinct(): those pieces; p:chars(), p:longest(); p:counter(), p:ngrams(n), p:top_ngram(n), p:dup_ngram_chars(n).
+---@param how sluice.Cut
+---@return sluice.Pieces
+function string:pieces(how) end
+
+---char_ngrams(n): how often runs of n code points occur: array of { times =, ngrams = }, the most frequent first.
+---@param n integer
+---@return sluice.Times[]
+function string:char_ngrams(n) end
 
 ---gopher_quality([options]): nil, or the reason, value and limit of Gopher's quality rules.
 ---@param options? table<string, number>

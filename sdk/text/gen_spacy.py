@@ -157,6 +157,7 @@ def main():
     prefixes = singles(defaults.prefixes, PREFIXES)
     suffixes = singles(defaults.suffixes, SUFFIXES)
     infixes = singles(defaults.infixes, INFIXES)
+    check(min(infixes) > 127, "an infix of ASCII")
     check(ord(".") not in prefixes | suffixes | infixes, "a full stop is an affix")
     check(ord("…") in prefixes & suffixes & infixes, "… is not an affix")
     check(defaults.prefixes.index("…") < defaults.prefixes.index("……"), "…… comes first")
@@ -250,6 +251,15 @@ def main():
     print("\nconst uint64_t text_spacy_filter[TEXT_SPACY_FILTER / 64] = {")
     rows([f"0x{word:x}" for word in words])
     print("};")
+
+    begins, ends = [0] * 256, [0] * 256
+    for text in strings:
+        data = text.encode()
+        begins[data[0]] |= 1 << len(data)
+        ends[data[-1]] |= 1 << len(data)
+    check(max(begins) < 1 << 32, "a string of 32 bytes")
+    table("uint32_t text_spacy_begins", [f"0x{x:x}" for x in begins])
+    table("uint32_t text_spacy_ends", [f"0x{x:x}" for x in ends])
 
     # Patterns by their first token: the number of ids, the ids, the string they make.
     sequence, firsts = [], [0] * (len(ids) + 2)

@@ -18,9 +18,12 @@
 #include "text/text_gopher.h"
 #include "text/text_lines.h"
 #include "text/text_measure.h"
+#include "text/text_pieces.h"
 #include "text/text_sentences.h"
+#include "text/text_set.h"
 #include "text/text_simplify.h"
 #include "text/text_span.h"
+#include "text/text_tally.h"
 #include "text/text_utf8.h"
 #include "text/text_words.h"
 

@@ -68,25 +68,70 @@ int32_t text_split_newline(const char *text, size_t len, struct text_spans *out,
     return status;
 }
 
+/* The pieces between runs of newlines, which are two of the places where the class of a byte differs
+ * from its predecessor's each: what the bits say is appended to the list seen as plain offsets. */
+static int32_t split_runs(const unsigned char *text, size_t len, struct text_spans *out,
+                          struct sluice_error *err)
+{
+    uint64_t bits[TEXT_SCAN_WORDS], inside = 0;
+    uint32_t *offsets = NULL; /* out->data: begin, end, begin, end … */
+    size_t edges = 1;         /* offsets written, of which the first is 0 */
+    for (size_t at = 0; at == 0 || at < len; at += TEXT_SCAN_CHUNK) {
+        size_t n = len - at < TEXT_SCAN_CHUNK ? len - at : TEXT_SCAN_CHUNK;
+        out->count = edges / 2;
+        int32_t status = text_spans_reserve(out, TEXT_SCAN_CHUNK / 2 + 4, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        text_scan_newlines(text + at, n, bits);
+        offsets = (uint32_t *)(void *)out->data;
+        offsets[0] = 0;
+        uint32_t *edge = offsets + edges;
+        for (size_t word = 0; word * 64 < n; word++) {
+            uint64_t newline = bits[word];
+            size_t here = n - word * 64;
+            uint64_t valid = here < 64 ? ((uint64_t)1 << here) - 1 : ~(uint64_t)0;
+            uint64_t change = (newline ^ (newline << 1 | inside)) & valid;
+            uint32_t base = (uint32_t)(at + word * 64);
+            inside = here < 64 ? newline >> (here - 1) & 1 : newline >> 63;
+            while (change != 0) {
+                *edge++ = base + text_low_bit(change);
+                change &= change - 1;
+            }
+        }
+        edges = (size_t)(edge - offsets);
+    }
+    if (inside != 0) { /* nothing stands behind the last newline */
+        offsets[edges++] = (uint32_t)len;
+    }
+    offsets[edges++] = (uint32_t)len;
+    out->count = edges / 2;
+    return SLUICE_OK;
+}
+
 int32_t text_split_newlines(const char *text, size_t len, size_t min, struct text_spans *out,
                             struct sluice_error *err)
 {
     out->count = 0;
     int32_t status = text_check_len(len, err);
-    const unsigned char *begin = text_bytes(text), *end = begin + len, *start = begin, *p = begin;
-    while (status == SLUICE_OK) {
-        const unsigned char *at = memchr(p, '\n', (size_t)(end - p));
-        if (at == NULL) {
-            return text_spans_push(out, (uint32_t)(start - begin), (uint32_t)len, err);
-        }
-        for (p = at + 1; p < end && *p == '\n'; p++) {
-        }
-        if ((size_t)(p - at) >= min) {
-            status = text_spans_push(out, (uint32_t)(start - begin), (uint32_t)(at - begin), err);
-            start = p;
+    if (status == SLUICE_OK) {
+        status = split_runs(text_bytes(text), len, out, err);
+    }
+    if (status != SLUICE_OK || min < 2) {
+        return status;
+    }
+    struct text_span *spans = out->data;
+    size_t last = 0;
+    for (size_t i = 1; i < out->count; i++) {
+        if (spans[i].begin - spans[last].end >= min) {
+            last++;
+            spans[last] = spans[i];
+        } else { /* too few newlines between them */
+            spans[last].end = spans[i].end;
         }
     }
-    return status;
+    out->count = last + 1;
+    return SLUICE_OK;
 }
 
 struct text_span text_lstrip(const char *text, struct text_span span)

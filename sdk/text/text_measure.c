@@ -92,6 +92,16 @@ static void word_classes(const unsigned char *p, const unsigned char *end, bool 
     }
 }
 
+/* As word_classes of the word that begins with the ASCII character c, when that character tells: it
+ * is the whole word, or a letter, which nearly every other word begins with. */
+static inline bool first_tells(unsigned char c, size_t len, bool *letter, bool *content)
+{
+    uint32_t classes = text_table_ascii[c & 0x7F];
+    *letter = (classes & TEXT_LETTER) != 0;
+    *content = (classes & TEXT_PUNCTUATION_SET) == 0;
+    return (c < 0x80) & ((len == 1) | *letter);
+}
+
 void text_word_counts(const struct text_doc *doc, struct text_word_counts *counts)
 {
     const unsigned char *text = text_bytes(doc->text);
@@ -99,22 +109,20 @@ void text_word_counts(const struct text_doc *doc, struct text_word_counts *count
     for (size_t i = 0; i < doc->n_words; i++) {
         size_t begin = doc->words[i].begin, len = doc->words[i].end - begin, chars = len;
         const unsigned char *p = text + begin;
+        bool letter = false, content = false;
         if (!doc->ascii) {
             chars =
                 doc->len - begin >= TEXT_SHORT ? text_short_count(p, len) : text_scan_count(p, len);
         }
-        sum.chars += chars;
-        if (len > 0 && *p < 0x80 && (text_table_ascii[*p] & TEXT_LETTER) != 0) {
-            sum.alphabetic++; /* nearly every word */
-            sum.content++;
-            sum.content_chars += chars;
-            continue;
+        if (len > 0 && !first_tells(*p, len, &letter, &content)) {
+            letter = false;
+            content = false;
+            word_classes(p, p + len, &letter, &content);
         }
-        bool letter = false, content = false;
-        word_classes(p, p + len, &letter, &content);
+        sum.chars += chars;
         sum.alphabetic += letter;
         sum.content += content;
-        sum.content_chars += content ? chars : 0;
+        sum.content_chars += chars & ((size_t)0 - content);
     }
     *counts = sum;
 }

@@ -52,6 +52,26 @@ void text_scan_breaks_portable(const unsigned char *p, size_t n, uint64_t bits[T
     }
 }
 
+/* Bit i: byte i of the 8 is a newline. */
+static uint64_t newlines_of(uint64_t bytes)
+{
+    uint64_t v = bytes ^ 0x0A0A0A0A0A0A0A0Au;
+    uint64_t zero = ~(((v & ~HIGH_BITS) + ~HIGH_BITS) | v) & HIGH_BITS;
+    return ((zero >> 7) * 0x0102040810204080u) >> 56;
+}
+
+void text_scan_newlines_portable(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS])
+{
+    memset(bits, 0, (n + 63) / 64 * sizeof *bits);
+    size_t i = 0;
+    for (; n - i >= 8; i += 8) {
+        bits[i / 64] |= newlines_of(text_load64(p + i)) << (i % 64);
+    }
+    for (; i < n; i++) {
+        bits[i / 64] |= (uint64_t)(p[i] == '\n') << (i % 64);
+    }
+}
+
 size_t text_scan_ascii_portable(const unsigned char *p, size_t n)
 {
     size_t i = 0;
@@ -119,6 +139,17 @@ void text_scan_breaks(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_
     }
 #endif
     text_scan_breaks_portable(p, n, bits);
+}
+
+void text_scan_newlines(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS])
+{
+#if TEXT_SCAN_AVX2
+    if (has_avx2()) {
+        text_scan_newlines_avx2(p, n, bits);
+        return;
+    }
+#endif
+    text_scan_newlines_portable(p, n, bits);
 }
 
 size_t text_scan_ascii(const unsigned char *p, size_t n)

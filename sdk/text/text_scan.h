@@ -35,6 +35,10 @@ void text_scan_space_portable(const unsigned char *p, size_t n, struct text_scan
 void text_scan_breaks(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
 void text_scan_breaks_portable(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
 
+/* Newlines (0A). n <= TEXT_SCAN_CHUNK. */
+void text_scan_newlines(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
+void text_scan_newlines_portable(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
+
 /* Offset of the first byte >= 0x80; n when there is none. */
 size_t text_scan_ascii(const unsigned char *p, size_t n);
 size_t text_scan_ascii_portable(const unsigned char *p, size_t n);
@@ -59,6 +63,7 @@ bool text_scan_folded_portable(const unsigned char *p, size_t n, const unsigned 
 bool text_scan_folded_avx2(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
                            size_t count);
 void text_scan_space_avx2(const unsigned char *p, size_t n, struct text_scan_bits *bits);
+void text_scan_newlines_avx2(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
 void text_scan_breaks_avx2(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS]);
 size_t text_scan_ascii_avx2(const unsigned char *p, size_t n);
 size_t text_scan_count_avx2(const unsigned char *p, size_t n);

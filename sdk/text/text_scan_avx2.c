@@ -87,6 +87,15 @@ AVX2 void text_scan_breaks_avx2(const unsigned char *p, size_t n, uint64_t bits[
     }
 }
 
+AVX2 void text_scan_newlines_avx2(const unsigned char *p, size_t n, uint64_t bits[TEXT_SCAN_WORDS])
+{
+    unsigned char pad[64];
+    for (size_t word = 0; word * 64 < n; word++) {
+        const unsigned char *q = block(p, n, word, pad);
+        bits[word] = mask64(equal(load(q), '\n'), equal(load(q + 32), '\n'));
+    }
+}
+
 AVX2 size_t text_scan_ascii_avx2(const unsigned char *p, size_t n)
 {
     size_t i = 0;

@@ -18,9 +18,14 @@
 
 #include <stdlib.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #define CACHE_SLOTS 8192
 #define KEY_MOST 16   /* bytes of a chunk that is remembered */
 #define TOKENS_MOST 4 /* its tokens */
+#define PROBES 32     /* chunks looked at in advance */
 
 /* A chunk of up to KEY_MOST bytes as numbers: its first 8 bytes (fewer: zeros follow) and the last 8
  * of more than 8. They and its length tell it from all others. */
@@ -37,14 +42,22 @@ struct remembered {
     bool matches; /* a pair of its tokens may be part of a special case */
 };
 
+/* What is known of a chunk before it is cut. */
+struct probe {
+    struct key key;
+    struct remembered *slot; /* the last one for plain ones */
+    bool known;              /* perhaps in the table */
+    bool plain;              /* one token, in no pattern */
+};
+
 struct text_spacy {
-    struct remembered *cache; /* NULL: none */
+    struct remembered *cache; /* [mask + 2]; the last one is of plain words: one token, no note */
+    size_t mask;
     struct text_spacy_tokens tokens;
     struct text_spans chunks; /* runs of ink */
     struct text_spans words;  /* for sentences, whose output is another list */
     struct text_spans stack;
     struct text_spans pairs; /* begin: index of a token that may match with the next */
-    uint16_t ascii[128];     /* the notes of tokens of one ASCII character */
     uint8_t *seen;           /* of a run being solved */
     size_t seen_capacity;
 };
@@ -52,16 +65,20 @@ struct text_spacy {
 struct text_spacy *text_spacy_create(bool cached, struct sluice_error *err)
 {
     struct text_spacy *spacy = calloc(1, sizeof *spacy);
-    if (spacy != NULL && cached) {
-        spacy->cache = calloc(CACHE_SLOTS, sizeof *spacy->cache);
+    size_t slots = cached ? CACHE_SLOTS : 2, size = (slots + 2) * sizeof *spacy->cache;
+    if (spacy != NULL) {
+        spacy->cache = aligned_alloc(64, size);
     }
-    if (spacy == NULL || (cached && spacy->cache == NULL)) {
+    if (spacy == NULL || spacy->cache == NULL) {
         free(spacy);
         text_error(err, SLUICE_E_NOMEM, "out of memory for the words of a text");
         return NULL;
     }
+    memset(spacy->cache, 0, size);
+    spacy->mask = slots - 1;
+    spacy->cache[slots].count = 1;
     for (unsigned char c = 0; c < 128; c++) {
-        spacy->ascii[c] = text_spacy_note(&c, 1);
+        spacy->tokens.ascii[c] = text_spacy_note(&c, 1);
     }
     return spacy;
 }
@@ -80,13 +97,16 @@ void text_spacy_destroy(struct text_spacy *spacy)
     }
 }
 
-/* Whether the two tokens follow each other in a pattern. */
-static inline bool is_pair(uint16_t a, uint16_t b)
+/* Whether the two tokens follow each other in a pattern; most often the answer is no, and which of
+ * the reasons nobody foretells. */
+static inline bool is_pair(uint32_t a, uint32_t b)
 {
     uint32_t bit = (a & TEXT_SPACY_ID) * text_spacy_pair_width + (b & TEXT_SPACY_ID);
-    return (b & TEXT_SPACY_NOTE_BREAK) == 0 && (text_spacy_pairs[bit / 8] >> (bit % 8) & 1) != 0;
+    uint32_t joined = (b & TEXT_SPACY_NOTE_BREAK) == 0;
+    return (text_spacy_pairs[bit / 8] >> (bit % 8) & joined) != 0;
 }
 
+#if !defined(__SSE2__)
 /* Whether all bytes of `word` with a bit in `valid` (0xFF a byte) are ASCII letters. */
 static inline int is_letters(uint64_t word, uint64_t valid)
 {
@@ -96,6 +116,7 @@ static inline int is_letters(uint64_t word, uint64_t valid)
     uint64_t above = small + (0x80 - 'z' - 1) * ones; /* high bit: > z */
     return ((~at_least | above | word) & high & valid) == 0;
 }
+#endif
 
 /* The low n bytes, 0 < n <= 8. */
 static inline uint64_t low_bytes(size_t n)
@@ -121,8 +142,17 @@ static inline struct key key_of(const unsigned char *p, size_t n, size_t left)
 /* Whether the chunk is ASCII letters alone. */
 static inline bool is_word(const struct key *key, size_t n)
 {
+#if defined(__SSE2__)
+    const __m128i bytes = _mm_set_epi64x((int64_t)key->high, (int64_t)key->low);
+    const __m128i small = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
+    const __m128i place = _mm_sub_epi8(small, _mm_set1_epi8('a'));
+    const __m128i letter = _mm_cmpeq_epi8(place, _mm_min_epu8(place, _mm_set1_epi8('z' - 'a')));
+    unsigned all = n > 8 ? 0xFFFF : (1u << n) - 1;
+    return (unsigned)_mm_movemask_epi8(letter) == all;
+#else
     return is_letters(key->low, low_bytes(n < 8 ? n : 8)) &
            is_letters(key->high, (uint64_t)0 - (uint64_t)(n > 8));
+#endif
 }
 
 /* Remembers how a chunk was cut, unless slot is NULL. */
@@ -144,13 +174,13 @@ static inline void remember(struct remembered *slot, const struct key *key, stru
 }
 
 /* Appends the tokens of a chunk that is not remembered, and remembers them in slot, unless NULL. */
-static int32_t cut_chunk(struct text_spacy *spacy, const unsigned char *text,
+static int32_t cut_chunk(struct text_spacy *spacy, const unsigned char *text, size_t len,
                          struct text_span chunk, const struct key *key, struct remembered *slot,
                          bool *matches, struct sluice_error *err)
 {
     struct text_spacy_tokens *tokens = &spacy->tokens;
     size_t first = tokens->spans->count;
-    int32_t status = text_spacy_chunk(text, chunk.begin, chunk.end, tokens, &spacy->stack, err);
+    int32_t status = text_spacy_chunk(text, len, chunk, tokens, &spacy->stack, err);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -185,13 +215,13 @@ static inline bool cut_marked(const struct text_spacy *spacy, const unsigned cha
         }
         cut = chunk.end - 1;
         notes[0] = 0;
-        notes[1] = spacy->ascii[last];
+        notes[1] = spacy->tokens.ascii[last];
     } else if (first < 128 && (text_spacy_ascii[first] & TEXT_SPACY_PREFIX) != 0 && n > 2) {
         if (!is_plain(p + 1, n - 1, left - 1)) {
             return false;
         }
         cut = chunk.begin + 1;
-        notes[0] = spacy->ascii[first];
+        notes[0] = spacy->tokens.ascii[first];
         notes[1] = 0;
     } else {
         return false;
@@ -201,52 +231,72 @@ static inline bool cut_marked(const struct text_spacy *spacy, const unsigned cha
     return true;
 }
 
-/* Appends the tokens of a chunk. Most are plain words, which need no memory, or remembered: then all
- * that the slot can hold are written, which there is room for, and those that count are counted, so
- * that nothing depends on how many they are. */
-static inline int32_t add_tokens(struct text_spacy *spacy, const unsigned char *text, size_t len,
-                                 struct text_span chunk, bool *matches, struct sluice_error *err)
+/* Looks at chunks without cutting them, and asks for the memory that cutting them will want. No
+ * branch depends on what the chunks are, so that many are looked at at once. */
+static void probe_chunks(struct text_spacy *spacy, const unsigned char *text, size_t len,
+                         const struct text_span *chunks, size_t count, struct probe *probes)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct probe *probe = &probes[i];
+        size_t n = chunks[i].end - chunks[i].begin, most = n < KEY_MOST ? n : KEY_MOST;
+        struct key key = key_of(text + chunks[i].begin, most, len - chunks[i].begin);
+        uint64_t hash = text_spacy_mix(key.low, key.high, n);
+        bool known = text_spacy_maybe(hash) != 0;
+        probe->key = key;
+        bool plain = is_word(&key, most) & !known & (n <= KEY_MOST);
+        size_t slot = (hash ^ hash >> 16) & spacy->mask, none = spacy->mask + 1;
+        slot ^= (slot ^ none) & ((size_t)0 - plain); /* not a branch */
+        probe->slot = &spacy->cache[slot];
+        probe->known = known;
+        probe->plain = plain;
+        __builtin_prefetch(probe->slot);
+    }
+}
+
+/* Appends the tokens of a chunk that is a plain word or remembered: all that the slot can hold are
+ * written, which there is room for, and those that count are counted, so that nothing depends on how
+ * many they are. False when it is neither. */
+static inline bool add_known(struct text_spacy_tokens *tokens, struct text_span chunk,
+                             const struct probe *probe)
+{
+    const struct remembered *slot = probe->slot;
+    const struct key *key = &probe->key;
+    size_t n = chunk.end - chunk.begin, at = tokens->spans->count;
+    bool same = ((slot->key.low ^ key->low) | (slot->key.high ^ key->high) | (slot->len ^ n)) == 0;
+    if (!(probe->plain | same)) {
+        return false;
+    }
+    struct text_span *spans = tokens->spans->data + at;
+    uint32_t end = chunk.begin + slot->ends[0] + ((uint32_t)n & (0u - probe->plain));
+    spans[0] = (struct text_span){ chunk.begin, end };
+    for (size_t i = 1; i < TOKENS_MOST; i++) {
+        uint32_t next = chunk.begin + slot->ends[i];
+        spans[i] = (struct text_span){ end, next };
+        end = next;
+    }
+    memcpy(tokens->notes + at, slot->notes, sizeof slot->notes);
+    tokens->spans->count = at + slot->count;
+    return true;
+}
+
+/* Appends the tokens of another chunk. */
+static int32_t add_new(struct text_spacy *spacy, const unsigned char *text, size_t len,
+                       struct text_span chunk, const struct probe *probe, bool *matches,
+                       struct sluice_error *err)
 {
     struct text_spacy_tokens *tokens = &spacy->tokens;
-    size_t n = chunk.end - chunk.begin;
+    size_t n = chunk.end - chunk.begin, at = tokens->spans->count;
     if (n > KEY_MOST) {
-        return cut_chunk(spacy, text, chunk, NULL, NULL, matches, err);
+        return cut_chunk(spacy, text, len, chunk, NULL, NULL, matches, err);
     }
-    struct key key = key_of(text + chunk.begin, n, len - chunk.begin);
-    uint64_t hash = text_spacy_mix(key.low, key.high, n);
-    struct text_span *spans = tokens->spans->data + tokens->spans->count;
-    uint16_t *notes = tokens->notes + tokens->spans->count;
-    struct remembered *slot = NULL;
-    bool known = text_spacy_maybe(hash) != 0;
-    *matches = false;
-    if (is_word(&key, n) && !known) {
-        *spans = chunk;
-        *notes = 0;
-        tokens->spans->count++;
-        return SLUICE_OK;
-    }
-    if (!known && n > 1 &&
-        cut_marked(spacy, text + chunk.begin, len - chunk.begin, chunk, spans, notes)) {
+    if (!probe->known && n > 1 &&
+        cut_marked(spacy, text + chunk.begin, len - chunk.begin, chunk, tokens->spans->data + at,
+                   tokens->notes + at)) {
         tokens->spans->count += 2;
+        *matches = false;
         return SLUICE_OK;
     }
-    if (spacy->cache != NULL) {
-        slot = &spacy->cache[(hash ^ hash >> 16) % CACHE_SLOTS];
-        if (((slot->key.low ^ key.low) | (slot->key.high ^ key.high) | (slot->len ^ n)) == 0) {
-            uint32_t from = chunk.begin;
-            for (size_t i = 0; i < TOKENS_MOST; i++) {
-                uint32_t to = chunk.begin + slot->ends[i];
-                spans[i].begin = from;
-                spans[i].end = to;
-                from = to;
-            }
-            memcpy(notes, slot->notes, sizeof slot->notes);
-            tokens->spans->count += slot->count;
-            *matches = slot->matches;
-            return SLUICE_OK;
-        }
-    }
-    return cut_chunk(spacy, text, chunk, &key, slot, matches, err);
+    return cut_chunk(spacy, text, len, chunk, &probe->key, probe->slot, matches, err);
 }
 
 /* Remembers the pairs of tokens from `first` on, and the one of the chunk with the one before. */
@@ -280,15 +330,20 @@ static int32_t collect(struct text_spacy *spacy, const unsigned char *text, size
     uint32_t id = 0;                            /* of the token before */
     tokens->spans->count = 0;
     spacy->pairs.count = 0;
+    struct probe probes[PROBES];
     for (size_t i = 0; i < n; i++) {
         struct text_span chunk = chunks[i];
+        const struct probe *probe = &probes[i % PROBES];
         size_t first = tokens->spans->count;
-        bool matches;
+        if (i % PROBES == 0) {
+            probe_chunks(spacy, text, len, chunks + i, n - i < PROBES ? n - i : PROBES, probes);
+        }
         if (!text_spacy_has_room(tokens, TOKENS_MOST)) {
             status = text_spacy_reserve(tokens, n - i + TOKENS_MOST, err);
         }
-        if (status == SLUICE_OK) {
-            status = add_tokens(spacy, text, len, chunk, &matches, err);
+        bool matches = probe->slot->matches;
+        if (status == SLUICE_OK && !add_known(tokens, chunk, probe)) {
+            status = add_new(spacy, text, len, chunk, probe, &matches, err);
         }
         if (status != SLUICE_OK) {
             return status;
@@ -298,7 +353,7 @@ static int32_t collect(struct text_spacy *spacy, const unsigned char *text, size
         uint32_t note = tokens->notes[first];
         end = chunk.end;
         tokens->notes[first] = (uint16_t)(note | (space ? TEXT_SPACY_NOTE_BREAK : 0));
-        if (matches | ((note & TEXT_SPACY_ID) != 0 && id != 0)) {
+        if (matches | is_pair(id, tokens->notes[first])) {
             status = add_pairs(spacy, first, matches, err);
             if (status != SLUICE_OK) {
                 return status;

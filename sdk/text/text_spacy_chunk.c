@@ -13,6 +13,10 @@
 
 #include <stdlib.h>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #define ELLIPSIS 0x2026u
 
 static bool is_ascii_digit(uint32_t cp)
@@ -20,14 +24,20 @@ static bool is_ascii_digit(uint32_t cp)
     return cp - '0' < 10;
 }
 
-static const struct text_spacy_string *find(const unsigned char *p, const unsigned char *end)
+static const struct text_spacy_string *find_hashed(const unsigned char *p, size_t n)
 {
-    size_t n = (size_t)(end - p);
-    return n == 0 || n > text_spacy_longest ? NULL : text_spacy_find(p, n, text_spacy_hash(p, n));
+    return text_spacy_find(p, n, text_spacy_hash(p, n));
 }
 
-static const struct text_spacy_string *find_special(const unsigned char *p,
-                                                    const unsigned char *end)
+/* Most strings do not even fit. */
+static inline const struct text_spacy_string *find(const unsigned char *p, const unsigned char *end)
+{
+    size_t n = (size_t)(end - p);
+    return n == 0 || !text_spacy_fits(p, n) ? NULL : find_hashed(p, n);
+}
+
+static inline const struct text_spacy_string *find_special(const unsigned char *p,
+                                                           const unsigned char *end)
 {
     const struct text_spacy_string *string = find(p, end);
     return string != NULL && string->parts > 0 ? string : NULL;
@@ -154,6 +164,9 @@ uint16_t text_spacy_note(const unsigned char *p, size_t n)
     const unsigned char *q = p, *end = p + n;
     const struct text_spacy_string *string = find(p, end);
     uint32_t note = string == NULL ? 0 : string->id, cp;
+    if (*p < 128 && (text_table_ascii[*p] & TEXT_PUNCT) == 0) {
+        return (uint16_t)note; /* no mark either: all of ASCII are punctuation */
+    }
     size_t first = text_decode(p, end, &cp);
     if (first == n && (text_spacy_class(cp) & TEXT_SPACY_MARK) != 0) {
         note |= TEXT_SPACY_NOTE_MARK;
@@ -167,14 +180,26 @@ uint16_t text_spacy_note(const unsigned char *p, size_t n)
     return (uint16_t)(note | TEXT_SPACY_NOTE_PUNCT);
 }
 
+/* As text_spacy_note; most tokens are one mark, or a word that is in no pattern. */
+static inline uint16_t note_of(const struct text_spacy_tokens *tokens, const unsigned char *p,
+                               size_t n)
+{
+    if (n == 1 && *p < 128) {
+        return tokens->ascii[*p];
+    }
+    bool plain = *p < 128 && (text_table_ascii[*p] & TEXT_PUNCT) == 0 && !text_spacy_fits(p, n);
+    return plain ? 0 : text_spacy_note(p, n);
+}
+
 /* A chunk on its way to its tokens. */
 struct cutter {
-    const unsigned char *text;
+    const unsigned char *text, *limit; /* all of it */
     struct text_spacy_tokens *tokens;
     struct sluice_error *err;
 };
 
-static int32_t push(struct cutter *cutter, const unsigned char *begin, const unsigned char *end)
+static inline int32_t push(struct cutter *cutter, const unsigned char *begin,
+                           const unsigned char *end)
 {
     struct text_spacy_tokens *tokens = cutter->tokens;
     if (!text_spacy_has_room(tokens, 1)) {
@@ -186,7 +211,7 @@ static int32_t push(struct cutter *cutter, const unsigned char *begin, const uns
     size_t at = tokens->spans->count++;
     tokens->spans->data[at].begin = (uint32_t)(begin - cutter->text);
     tokens->spans->data[at].end = (uint32_t)(end - cutter->text);
-    tokens->notes[at] = text_spacy_note(begin, (size_t)(end - begin));
+    tokens->notes[at] = note_of(tokens, begin, (size_t)(end - begin));
     return SLUICE_OK;
 }
 
@@ -229,6 +254,9 @@ static size_t infix_len(const unsigned char *p, const unsigned char *end, uint32
                         uint32_t before)
 {
     uint32_t class_before = text_spacy_class(before), after = 0, class_after = 0;
+    if (cp != '.' && (class_before & TEXT_SPACY_ALPHA) == 0 && !is_ascii_digit(before)) {
+        return 0; /* all others want one of these before them */
+    }
     if (p + n < end) {
         text_decode(p + n, end, &after);
         class_after = text_spacy_class(after);
@@ -271,28 +299,91 @@ static size_t infix_len(const unsigned char *p, const unsigned char *end, uint32
     }
 }
 
-/* Whether infix_len may give something for cp. */
-static bool may_be_infix(uint32_t cp)
+/* Whether infix_len may give something for a code point of ASCII: * + , - . / : < = > ^ ~ */
+static const bool may_be_infix[128] = {
+    ['*'] = true, ['+'] = true, [','] = true, ['-'] = true, ['.'] = true, ['/'] = true,
+    [':'] = true, ['<'] = true, ['='] = true, ['>'] = true, ['^'] = true, ['~'] = true,
+};
+
+/* Bytes of the infix at p, 0 when there is none; of ASCII none stands alone. */
+static size_t infix_at(const unsigned char *p, const unsigned char *end, uint32_t cp, size_t n,
+                       uint32_t before)
 {
-    /* * + , - . / : < = > ^ ~ */
-    static const uint64_t low = (uint64_t)0x3F << 42 | (uint64_t)1 << 58 | (uint64_t)7 << 60;
-    static const uint64_t high = (uint64_t)1 << ('^' - 64) | (uint64_t)1 << ('~' - 64);
-    return cp < 128 ? ((cp < 64 ? low : high) >> (cp & 63) & 1) != 0 : cp - 0x2013 < 2;
+    if (cp < 128 || cp - 0x2013 < 2) {
+        return infix_len(p, end, cp, n, before);
+    }
+    return (text_spacy_class(cp) & TEXT_SPACY_INFIX) != 0 ? n : 0;
+}
+
+/* Where infixes may be in n bytes. */
+struct places {
+    uint64_t marks; /* bit i: byte i may begin one; exact enough for infix_len to decide */
+    bool sure;      /* all is ASCII and at most 64 bytes; else marks says nothing */
+};
+
+/* Looks at p[0 .. n), of which more may be read up to limit. */
+static struct places find_places(const unsigned char *p, size_t n, const unsigned char *limit)
+{
+    struct places places = { 0, false };
+    uint64_t wide = 0;
+    if (n > 64) {
+        return places;
+    }
+#if defined(__SSE2__)
+    size_t i = 0;
+    for (; i < n && (size_t)(limit - p) >= i + 16; i += 16) {
+        const __m128i bytes = _mm_loadu_si128((const __m128i *)(const void *)(p + i));
+        const __m128i low = _mm_sub_epi8(bytes, _mm_set1_epi8('*'));  /* * + , - . / */
+        const __m128i high = _mm_sub_epi8(bytes, _mm_set1_epi8(':')); /* : ; < = > */
+        __m128i found = _mm_cmpeq_epi8(low, _mm_min_epu8(low, _mm_set1_epi8(5)));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(high, _mm_min_epu8(high, _mm_set1_epi8(4))));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('^')));
+        found = _mm_or_si128(found, _mm_cmpeq_epi8(bytes, _mm_set1_epi8('~')));
+        places.marks |= (uint64_t)(unsigned)_mm_movemask_epi8(found) << i;
+        wide |= (uint64_t)(unsigned)_mm_movemask_epi8(bytes) << i;
+    }
+#else
+    size_t i = 0;
+    (void)limit;
+#endif
+    for (; i < n; i++) {
+        places.marks |= (uint64_t)(p[i] < 128 && may_be_infix[p[i]]) << i;
+        wide |= (uint64_t)(p[i] >> 7) << i;
+    }
+    uint64_t valid = n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
+    places.marks &= valid;
+    places.sure = (wide & valid) == 0;
+    return places;
+}
+
+/* Where the next infix may be at or behind p, and the code point before it. */
+static const unsigned char *next_place(const unsigned char *p, const unsigned char *begin,
+                                       const unsigned char *end, const struct places *places,
+                                       uint32_t *before)
+{
+    const unsigned char *from = p;
+    if (places->sure) {
+        uint64_t left = p < end ? places->marks >> (p - begin) : 0;
+        p = left == 0 ? end : p + text_low_bit(left);
+    } else {
+        while (p < end && *p < 128 && !may_be_infix[*p]) {
+            p++;
+        }
+    }
+    *before = p > from ? p[-1] : *before;
+    return p;
 }
 
 /* Cuts [begin, end) at its infixes; one at the very begin stays with what follows. */
 static int32_t push_infixes(struct cutter *cutter, const unsigned char *begin,
-                            const unsigned char *end)
+                            const unsigned char *end, const struct places *places)
 {
     const unsigned char *p = begin, *start = begin;
     uint32_t before = 0xFFFFFFFF;
     int32_t status = SLUICE_OK;
-    while (p < end && status == SLUICE_OK) {
+    while (status == SLUICE_OK && (p = next_place(p, begin, end, places, &before)) < end) {
         uint32_t cp;
-        size_t n = text_decode(p, end, &cp);
-        size_t len = may_be_infix(cp) ? infix_len(p, end, cp, n, before)
-                     : (text_spacy_class(cp) & TEXT_SPACY_INFIX) != 0 ? n
-                                                                      : 0;
+        size_t n = text_decode(p, end, &cp), len = infix_at(p, end, cp, n, before);
         before = cp; /* a longer infix repeats one mark */
         if (len == 0) {
             p += n;
@@ -312,12 +403,27 @@ static int32_t push_infixes(struct cutter *cutter, const unsigned char *begin,
     return status == SLUICE_OK && start < end ? push(cutter, start, end) : status;
 }
 
-int32_t text_spacy_chunk(const unsigned char *text, uint32_t begin, uint32_t end,
+/* Cuts what is left between prefixes and suffixes: most often one word. */
+static int32_t push_rest(struct cutter *cutter, const unsigned char *p, const unsigned char *q)
+{
+    const struct text_spacy_string *special = find_special(p, q);
+    if (special != NULL) {
+        return push_special(cutter, p, special);
+    }
+    struct places places = find_places(p, (size_t)(q - p), cutter->limit);
+    if (places.sure && places.marks == 0) { /* a URL has a full stop */
+        return push(cutter, p, q);
+    }
+    return text_spacy_url(p, (size_t)(q - p)) ? push(cutter, p, q)
+                                              : push_infixes(cutter, p, q, &places);
+}
+
+int32_t text_spacy_chunk(const unsigned char *text, size_t len, struct text_span chunk,
                          struct text_spacy_tokens *tokens, struct text_spans *stack,
                          struct sluice_error *err)
 {
-    struct cutter cutter = { text, tokens, err };
-    const unsigned char *p = text + begin, *q = text + end;
+    struct cutter cutter = { text, text + len, tokens, err };
+    const unsigned char *p = text + chunk.begin, *q = text + chunk.end;
     const struct text_spacy_string *special = NULL;
     int32_t status = SLUICE_OK;
     stack->count = 0; /* suffixes, the last one first */
@@ -326,7 +432,8 @@ int32_t text_spacy_chunk(const unsigned char *text, uint32_t begin, uint32_t end
         if (special != NULL) {
             break;
         }
-        size_t prefix = prefix_len(p, q);
+        bool mark = *p < 128 && (text_spacy_ascii[*p] & TEXT_SPACY_PREFIX) != 0;
+        size_t prefix = mark ? 1 : prefix_len(p, q);
         if (prefix > 0) {
             status = push(&cutter, p, p + prefix);
             special = find_special(p + prefix, q);
@@ -353,10 +460,7 @@ int32_t text_spacy_chunk(const unsigned char *text, uint32_t begin, uint32_t end
         }
     }
     if (status == SLUICE_OK && p < q) {
-        special = find_special(p, q);
-        status = special != NULL                      ? push_special(&cutter, p, special)
-                 : text_spacy_url(p, (size_t)(q - p)) ? push(&cutter, p, q)
-                                                      : push_infixes(&cutter, p, q);
+        status = push_rest(&cutter, p, q);
     }
     while (stack->count > 0 && status == SLUICE_OK) {
         struct text_span suffix = stack->data[--stack->count];

@@ -18,8 +18,9 @@
 /* Tokens in order. spans is the caller's; notes belongs to the owner of this struct. */
 struct text_spacy_tokens {
     struct text_spans *spans;
-    uint16_t *notes; /* one a span */
-    size_t capacity; /* of notes */
+    uint16_t *notes;     /* one a span */
+    size_t capacity;     /* of notes */
+    uint16_t ascii[128]; /* the notes of tokens of one ASCII character */
 };
 
 /* Whether both lists have room for `more` tokens: spans changes from call to call. */
@@ -37,11 +38,11 @@ TEXT_MUST_CHECK int32_t text_spacy_reserve(struct text_spacy_tokens *tokens, siz
 /* The note of the token p[0 .. n), without TEXT_SPACY_NOTE_BREAK. */
 uint16_t text_spacy_note(const unsigned char *p, size_t n);
 
-/* Appends the tokens of text[begin .. end), which holds no white space and at least a byte, before
- * special cases that show only among the tokens. stack is scratch memory. */
-TEXT_MUST_CHECK int32_t text_spacy_chunk(const unsigned char *text, uint32_t begin, uint32_t end,
-                                         struct text_spacy_tokens *tokens, struct text_spans *stack,
-                                         struct sluice_error *err);
+/* Appends the tokens of a chunk of text[0 .. len), which holds no white space and at least a byte,
+ * before special cases that show only among the tokens. stack is scratch memory. */
+TEXT_MUST_CHECK int32_t text_spacy_chunk(const unsigned char *text, size_t len,
+                                         struct text_span chunk, struct text_spacy_tokens *tokens,
+                                         struct text_spans *stack, struct sluice_error *err);
 
 /* Whether p[0 .. n) is a URL to the rules. */
 bool text_spacy_url(const unsigned char *p, size_t n);

@@ -53,7 +53,9 @@ extern const struct text_spacy_string text_spacy_strings[]; /* from 1 */
 extern const uint16_t text_spacy_slots[TEXT_SPACY_SLOTS];   /* index of a string, or 0 */
 /* Bit hash >> 13 % TEXT_SPACY_FILTER is set for the hash of each string, and for few others. */
 extern const uint64_t text_spacy_filter[TEXT_SPACY_FILTER / 64];
-extern const uint32_t text_spacy_longest, text_spacy_longest_unit; /* bytes */
+/* Bit n is set when a string of n bytes begins, ends with that byte: cheaper than a hash. */
+extern const uint32_t text_spacy_begins[256], text_spacy_ends[256];
+extern const uint32_t text_spacy_longest, text_spacy_longest_unit; /* bytes, less than 32 */
 
 /* Patterns: special cases as sequences of tokens. text_spacy_patterns[text_spacy_first[id] ..
  * text_spacy_first[id + 1]) holds those that begin with the token id, the shorter ones first: the
@@ -115,6 +117,12 @@ static inline int text_spacy_maybe(uint64_t hash)
 {
     uint64_t bit = hash >> 13 & (TEXT_SPACY_FILTER - 1);
     return (int)(text_spacy_filter[bit / 64] >> (bit % 64) & 1);
+}
+
+/* Whether p[0 .. n), n > 0, may be in the table, by its length and its ends. */
+static inline int text_spacy_fits(const unsigned char *p, size_t n)
+{
+    return n < 32 && ((text_spacy_begins[p[0]] & text_spacy_ends[p[n - 1]]) >> n & 1) != 0;
 }
 
 /* The string p[0 .. n), whose hash is given; NULL when the table has none. */

@@ -84,6 +84,43 @@ static void test_words(void **state)
     text_spans_deinit(&words);
 }
 
+/* Words that the first character tells about, and others, against a plain loop. */
+static void test_word_classes(void **state)
+{
+    (void)state;
+    static const char *const parts[] = { "a",           "Z",        "7",        "-",
+                                         "_",           "+",        "$",        "(",
+                                         ".",           "\xC3\xA9", "\xC2\xB0", "\xE3\x80\x82",
+                                         "\xE2\x82\xAC" };
+    uint64_t seed = 5;
+    for (int round = 0; round < 5000; round++) {
+        char text[64];
+        size_t len = 0, n = kit_random(&seed) % 5;
+        size_t kinds = round % 2 == 0 ? 9 : sizeof parts / sizeof parts[0];
+        for (size_t i = 0; i < n; i++) {
+            const char *part = parts[kit_random(&seed) % kinds];
+            memcpy(text + len, part, strlen(part));
+            len += strlen(part);
+        }
+        struct text_span word = { 0, (uint32_t)len };
+        struct text_doc doc;
+        struct text_word_counts counts;
+        bool letter = false, content = false;
+        for (size_t at = 0; at < len;) {
+            uint32_t cp;
+            at += text_utf8_decode(text, len, at, &cp);
+            letter |= (text_classes(cp) & TEXT_LETTER) != 0;
+            content |= (text_classes(cp) & TEXT_PUNCTUATION_SET) == 0;
+        }
+        assert_int_equal(text_doc_init(&doc, text, len, &word, 1, NULL), SLUICE_OK);
+        text_word_counts(&doc, &counts);
+        assert_int_equal(counts.alphabetic, letter);
+        assert_int_equal(counts.content, content);
+        assert_int_equal(counts.chars, text_utf8_count(text, len));
+        assert_int_equal(counts.content_chars, content ? counts.chars : 0);
+    }
+}
+
 static void test_bad_words(void **state)
 {
     (void)state;
@@ -331,9 +368,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_strings),   cmocka_unit_test(test_classes),
-        cmocka_unit_test(test_words),     cmocka_unit_test(test_bad_words),
-        cmocka_unit_test(test_units),     cmocka_unit_test(test_ngrams),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_words),     cmocka_unit_test(test_word_classes),
+        cmocka_unit_test(test_bad_words), cmocka_unit_test(test_units),
+        cmocka_unit_test(test_ngrams),    cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

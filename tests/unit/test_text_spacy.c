@@ -155,6 +155,38 @@ static void test_forgets(void **state)
     free(text);
 }
 
+/* A chunk is cut alike whether the text ends with it or goes on: the loops differ there. */
+static void test_ends(void **state)
+{
+    (void)state;
+    static const char *const parts[] = { "a",   "bC", "Q",   "7",           "-",  "--",       "/",
+                                         ":",   "=",  "<",   ">",           "^",  "~",        "*",
+                                         "+",   ",",  ".",   "..",          "(",  ")",        "\"",
+                                         "'s",  ";",  "[",   "#",           "km", "\xC3\xA9", "@",
+                                         "://", "_",  "e.g", "\xE2\x80\x94" };
+    static const char tail[] =
+        " qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";
+    struct text_span alone[400];
+    uint64_t seed = 3;
+    for (int round = 0; round < 1000; round++) {
+        char text[600];
+        size_t len = 0, n = 1 + kit_random(&seed) % (round % 10 == 0 ? 60 : 14);
+        for (size_t i = 0; i < n; i++) {
+            const char *part = parts[kit_random(&seed) % (sizeof parts / sizeof parts[0])];
+            memcpy(text + len, part, strlen(part));
+            len += strlen(part);
+        }
+        cut(text, len);
+        size_t count = spans.count;
+        assert_true(count <= 400);
+        memcpy(alone, spans.data, count * sizeof *alone);
+        memcpy(text + len, tail, sizeof tail - 1);
+        cut(text, len + sizeof tail - 1);
+        assert_int_equal(spans.count, count + 1);
+        assert_memory_equal(spans.data, alone, count * sizeof *alone);
+    }
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -213,8 +245,8 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_peer),  cmocka_unit_test(test_long),   cmocka_unit_test(test_forgets),
-        cmocka_unit_test(test_names), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_peer), cmocka_unit_test(test_long),  cmocka_unit_test(test_forgets),
+        cmocka_unit_test(test_ends), cmocka_unit_test(test_names), cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }

@@ -197,6 +197,12 @@ static void test_scans(void **state)
         text_scan_breaks(exact, n, breaks_a);
         text_scan_breaks_portable(exact, n, breaks_b);
         assert_memory_equal(breaks_a, breaks_b, words * 8);
+        text_scan_newlines(exact, n, breaks_a);
+        text_scan_newlines_portable(exact, n, breaks_b);
+        assert_memory_equal(breaks_a, breaks_b, words * 8);
+        for (size_t i = 0; i < words * 64; i++) {
+            assert_int_equal(breaks_a[i / 64] >> (i % 64) & 1, i < n && exact[i] == '\n');
+        }
         for (size_t i = 0; i < n; i++) {
             bool space =
                 (exact[i] >= 9 && exact[i] <= 13) || (exact[i] >= 0x1C && exact[i] <= 0x20);

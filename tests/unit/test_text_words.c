@@ -268,6 +268,42 @@ static void test_lines(void **state)
     text_spans_deinit(&spans);
 }
 
+/* Runs of newlines of every length, also across the borders of blocks, against a plain loop. */
+static void test_newline_runs(void **state)
+{
+    (void)state;
+    struct text_spans spans = { 0 };
+    uint64_t seed = 7;
+    for (int round = 0; round < 600; round++) {
+        size_t n = kit_random(&seed) % (round % 20 == 0 ? 9000 : 150), min = 1 + (size_t)round % 3;
+        uint64_t rare = 1 + kit_random(&seed) % 70;
+        char *text = malloc(n + 1);
+        assert_non_null(text);
+        for (size_t i = 0; i < n; i++) {
+            text[i] = kit_random(&seed) % rare == 0 ? '\n' : 'a';
+        }
+        assert_int_equal(text_split_newlines(text, n, min, &spans, NULL), SLUICE_OK);
+        size_t start = 0, found = 0;
+        for (size_t i = 0; i <= n;) {
+            size_t stop = i;
+            while (stop < n && text[stop] == '\n') {
+                stop++;
+            }
+            if (i == n || stop - i >= min) {
+                assert_true(found < spans.count);
+                assert_int_equal(spans.data[found].begin, start);
+                assert_int_equal(spans.data[found].end, i);
+                start = stop;
+                found++;
+            }
+            i = stop + (i == n || stop == i); /* the run at the very end leaves "" behind it */
+        }
+        assert_int_equal(spans.count, found);
+        free(text);
+    }
+    text_spans_deinit(&spans);
+}
+
 static void test_strip(void **state)
 {
     (void)state;
@@ -375,8 +411,8 @@ int main(void)
         cmocka_unit_test(test_whitespace),      cmocka_unit_test(test_whitespace_blocks),
         cmocka_unit_test(test_uax29),           cmocka_unit_test(test_uax29_bytes),
         cmocka_unit_test(test_word_break_test), cmocka_unit_test(test_lines),
-        cmocka_unit_test(test_strip),           cmocka_unit_test(test_sentences),
-        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_newline_runs),    cmocka_unit_test(test_strip),
+        cmocka_unit_test(test_sentences),       cmocka_unit_test(test_errors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

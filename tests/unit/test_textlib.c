@@ -273,6 +273,114 @@ static void test_counter(void **state)
     fails(*state, "local c = ('a'):counter() c.x = 1", "attempt to index a counter value");
 }
 
+/* Words of a list together: each counts once, however often it is listed. */
+static void test_counter_lists(void **state)
+{
+    prints(*state,
+           "local c = ('b a b c a b'):counter() print(c:count { 'a', 'b', 'a', 'zz' }, c:count {}) "
+           "for w in pairs(c) do c:count { 'c' } io = w end print(c:count { 'c', '' })",
+           "5\t0\n1\n");
+    fails(*state, "local c = ('a'):counter() c:count { {} }", "string expected");
+    fails(*state, "local c = ('a'):counter() c:count(nil)", "string expected");
+}
+
+static void test_cut_pieces(void **state)
+{
+    struct scene *scene = *state;
+
+    prints(
+        scene,
+        "local function all(text, how) local t = {} for i, p in ipairs(text:pieces(how)) do t[i] "
+        "= '[' .. p .. ']' end print(#text:pieces(how), table.concat(t)) end\n"
+        "all(' one  two\\n', 'whitespace') all('a-b', { by = 'uax29' }) all('a\\r\\nb\\n', "
+        "'lines') all('One. Two.', 'sentences')\n"
+        "all('a\\n\\n\\nb\\n\\n', { at = '\\n\\n' }) all('', { at = 'x' }) all('', { between = "
+        "'x' }) all('--a-b--c', { between = '-' }) all('a\\u{2014}b c', { between = ' \\u{2014}' "
+        "})\n"
+        "all(' a \\n \\n\\u{2003}b', { at = '\\n', strip = true }) all(' a \\n \\n\\nb', { at = "
+        "'\\n', drop = 'empty' }) all(' a \\n \\n\\nb', { at = '\\n', drop = 'blank' })\n"
+        "all('(a) ... b.', { by = 'whitespace', strip = '().', drop = 'empty' }) all(' a', { at = "
+        "'x', strip = false })",
+        "2\t[one][two]\n2\t[a][b]\n2\t[a][b]\n2\t[One.][Two.]\n"
+        "3\t[a][\nb][]\n1\t[]\n0\t\n3\t[a][b][c]\n3\t[a][b][c]\n"
+        "3\t[a][][b]\n3\t[ a ][ ][b]\n2\t[ a ][b]\n2\t[a][b]\n1\t[ a]\n");
+    fails(scene, "('a'):pieces()", "table expected");
+    fails(scene, "('a'):pieces 'word'", "unknown word rule 'word'");
+    fails(scene, "('a'):pieces {}", "expected one of them, found 0");
+    fails(scene, "('a'):pieces { at = 'a', between = 'b' }", "expected one of them, found 2");
+    fails(scene, "('a'):pieces { at = '' }", "an empty separator cuts nowhere");
+    fails(scene, "('a'):pieces { zeta = 1, at = 'a', betwen = 'b' }", "unknown field 'betwen'");
+    fails(scene, "('a'):pieces { at = 'a', drop = 'all' }", "invalid option 'all'");
+    fails(scene, "('a'):pieces { between = 'z-a' }",
+          "ends before it begins: from U+007A to U+0061");
+    fails(scene,
+          "('a'):count_in((function() local t = {} for i = 1, 1025 do t[i] = utf8.char(1000 + "
+          "2 * i) end return table.concat(t) end)())",
+          "more than 1024 ranges");
+}
+
+static void test_ask_pieces(void **state)
+{
+    struct scene *scene = *state;
+
+    prints(
+        scene,
+        "local p = ('xa xb ya \\u{e9}a xa'):pieces 'whitespace'\n"
+        "print(#p, p[1], p[5], p[6], p[0], p:chars(), p:longest(), (''):pieces 'lines':longest())\n"
+        "print(#p:starting 'x', #p:starting { 'x', 'xa' }, #p:ending 'a', #p:containing { "
+        "'\\u{e9}', 'b' }, #p:starting {}, #p:containing '')\n"
+        "local d = p:distinct() print(#d, d[1], d[4], d:chars(), d:starting 'x':ending 'b'[1])\n"
+        "local c = p:starting 'x':counter() print(c:total(), c:distinct(), c:count 'xa')",
+        "5\txa\txa\tnil\tnil\t10\t2\t0\n3\t3\t4\t2\t0\t5\n4\txa\t\u00e9a\t8\txb\n3\t2\t2\n");
+    fails(scene, "('a'):pieces('lines'):first()", "pieces have no method 'first'");
+    fails(scene, "('a'):pieces('lines'):starting(1)", "table expected");
+    fails(scene, "('a'):pieces('lines'):starting { 1 }", "a string or a list of strings");
+    fails(scene, "('a'):pieces('lines').chars('a')", "pieces expected");
+    fails(scene, "('a'):pieces('lines')[1] = 'b'", "attempt to index a pieces value");
+}
+
+/* Against the same in Lua, by strings in tables. */
+static void test_ngrams(void **state)
+{
+    struct scene *scene = *state;
+
+    prints(scene,
+           "local function show(t) local s = {} for i, e in ipairs(t) do s[i] = e.times .. 'x' .. "
+           "e.ngrams end print(table.concat(s, ' ')) end\n"
+           "show(('abababc'):char_ngrams(2)) show(('ab'):char_ngrams(3)) show((''):char_ngrams(1)) "
+           "show(('\\u{e9}\\u{e9}\\u{e9}a'):char_ngrams(1))\n"
+           "local p = ('a b a b c'):pieces 'whitespace' show(p:ngrams(2)) show(p:ngrams(6)) "
+           "print(p:top_ngram(2)) print(p:top_ngram(6)) print(p:dup_ngram_chars(2), "
+           "p:dup_ngram_chars(1), p:dup_ngram_chars(6))",
+           "3x1 2x1 1x1\n\n\n3x1 1x1\n2x1 1x2\n\na b\t2\nnil\n3\t2\t0\n");
+    prints(
+        scene,
+        "for seed = 1, 120 do math.randomseed(seed) local words, n = {}, math.random(1, 6) for i = "
+        "1, math.random(0, 400) do words[i] = ({ 'a', 'bb', '\\u{e9}', 'dddd' })[math.random(1, "
+        "4)] "
+        "end\n"
+        "local text = table.concat(words, ' ') local seen, order, best = {}, {}, nil local chars, "
+        "covered, last = 0, {}, 0\n"
+        "for i = 1, #words - n + 1 do local g = table.concat(words, ' ', i, i + n - 1) if seen[g] "
+        "then for k = math.max(i, last + 1), i + n - 1 do chars = chars + words[k]:chars() + ((k > "
+        "i) and 1 or 0) end last = i + n - 1 else order[#order + 1] = g end seen[g] = (seen[g] or "
+        "0) "
+        "+ 1 end\n"
+        "for _, g in ipairs(order) do if not best or seen[g] > seen[best] then best = g end end\n"
+        "local p = text:pieces 'whitespace' local top, times = p:top_ngram(n) assert(top == best "
+        "and "
+        "(not best or times == seen[best])) assert(p:dup_ngram_chars(n) == chars)\n"
+        "local total, distinct, before = 0, 0, math.huge for _, e in ipairs(p:ngrams(n)) do "
+        "assert(e.times < before) before = e.times total = total + e.times * e.ngrams distinct = "
+        "distinct + e.ngrams end assert(total == math.max(0, #words - n + 1) and distinct == "
+        "#order) "
+        "end print 'ok'",
+        "ok\n");
+    fails(scene, "('a'):char_ngrams(0)", "1 to 1000");
+    fails(scene, "('a'):pieces('lines'):ngrams(1001)", "1 to 1000");
+    fails(scene, "local s = ('x'):rep(20 << 20) s:char_ngrams(3)", "is too long");
+}
+
 static void test_filters(void **state)
 {
     struct scene *scene = *state;
@@ -325,7 +433,12 @@ static void test_any_bytes(void **state)
         "s:dup_para_share()\n"
         "s:top_ngram_share(2) s:dup_ngram_share(5) s:top_ngram_share(2, 0.2) s:dup_ngram_share(5, "
         "0.1) s:counter():top(3) s:mean_word_length() s:word_stats() s:gopher_quality() "
-        "s:gopher_repetition() s:fineweb_quality() s:contains 'a' s:count 'a' end print 'ok'",
+        "s:gopher_repetition() s:fineweb_quality() s:contains 'a' s:count 'a' s:char_ngrams(3) "
+        "s:count_in '\\u{80}-\\u{fff}' s:strip_in 'a-z\\u{fffd}'\n"
+        "for _, how in ipairs { 'whitespace', 'lines', { at = ' ' }, { between = 'a-z', strip = "
+        "'\\u{fffd}', drop = 'blank' } } do local p = s:pieces(how) p:distinct():chars() "
+        "p:ngrams(2) "
+        "p:top_ngram(2) p:dup_ngram_chars(1) p:containing { 'a', '' } end end print 'ok'",
         "ok\n");
 }
 
@@ -355,6 +468,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test_setup_teardown(test_word_statistics, setup, teardown),
         cmocka_unit_test_setup_teardown(test_counter, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_counter_lists, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_cut_pieces, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ask_pieces, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_ngrams, setup, teardown),
         cmocka_unit_test_setup_teardown(test_filters, setup, teardown),
         cmocka_unit_test_setup_teardown(test_kept_analysis, setup, teardown),
         cmocka_unit_test_setup_teardown(test_any_bytes, setup, teardown),
