@@ -1,8 +1,8 @@
 /* sluice_tokenizer.h - the tokenizer of Sluice as a C library: libsluice-tokenizer.so.
  *
  * Text in, token ids out, equal to tiktoken, Hugging Face tokenizers and SentencePiece, for .tiktoken
- * files, tokenizer.json files (BPE over bytes or characters, Unigram, WordPiece) and SentencePiece .model
- * files. What a file asks for and the engine does not do is refused when it is loaded, by name.
+ * files, tokenizer.json files (BPE over bytes or characters, Unigram, WordPiece, WordLevel) and
+ * SentencePiece .model files. What a file asks for and the engine does not do is refused when it is loaded, by name.
  *
  *     struct sluice_error err = { .size = sizeof err };
  *     struct sluice_tokenizer *tokenizer;
@@ -59,6 +59,30 @@ SLUICE_TOKENIZER_API int32_t sluice_tokenizer_load(const void *data, size_t size
                                                    struct sluice_error *err);
 /* NULL is fine; no encoder of it may be left. */
 SLUICE_TOKENIZER_API void sluice_tokenizer_destroy(struct sluice_tokenizer *tokenizer);
+
+/* Makes the tokenizer look for pieces in the trained head at `path` first: a file with what the frequent
+ * pieces of a sample become, mapped and shared by all encoders of all processes; `sluice tokenize
+ * --train-head` and the functions below write it, by replacing, and nothing may write into it. Before any
+ * encoder is created. Ids are the same with and without. SLUICE_E_CONFIG for a file that is no head, or one
+ * of another tokenizer or version, truncated or damaged; then the tokenizer is as it was. */
+SLUICE_TOKENIZER_API int32_t sluice_tokenizer_head_open(struct sluice_tokenizer *tokenizer,
+                                                        const char *path, struct sluice_error *err);
+
+/* Training: gives *out, for one thread, which the tokenizer must outlive; takes a sample, text by text; then
+ * writes the head of it, of which the larger table has at most `most` bytes (0 = 2 MiB), to `path` at once.
+ * SLUICE_E_DATA for a sample that has no piece of text twice. */
+struct sluice_tokenizer_training;
+SLUICE_TOKENIZER_API int32_t
+sluice_tokenizer_training_create(const struct sluice_tokenizer *tokenizer,
+                                 struct sluice_tokenizer_training **out, struct sluice_error *err);
+SLUICE_TOKENIZER_API void
+sluice_tokenizer_training_destroy(struct sluice_tokenizer_training *training);
+SLUICE_TOKENIZER_API int32_t
+sluice_tokenizer_training_add(struct sluice_tokenizer_training *training, const char *text,
+                              size_t length, struct sluice_error *err);
+SLUICE_TOKENIZER_API int32_t
+sluice_tokenizer_training_write(struct sluice_tokenizer_training *training, size_t most,
+                                const char *path, struct sluice_error *err);
 
 /* The highest id + 1, special tokens included. */
 SLUICE_TOKENIZER_API uint32_t sluice_tokenizer_vocab_size(const struct sluice_tokenizer *tokenizer);

@@ -32,6 +32,10 @@ static const struct arg_spec specs[] = {
       "what <|endoftext|> and the like in the text are: ordinary text (default), allow: those "
       "tokens, refuse: an error" },
     { "--cache", "SIZE", "at most this much memory for pieces it met (default 32MiB)" },
+    { "--head", "FILE",
+      "look for pieces in this trained head first; the ids are the same, and come faster" },
+    { "--train-head", "FILE",
+      "write a trained head of the input instead of ids: what its frequent pieces become" },
 };
 #define N_SPECS (sizeof specs / sizeof specs[0])
 
@@ -42,6 +46,7 @@ struct job {
     struct tokenizer_library lib;
     struct sluice_tokenizer *tokenizer;
     struct sluice_encoder *encoder;
+    struct sluice_tokenizer_training *training; /* of --train-head; NULL else */
     uint32_t *ids;
     uint64_t *offsets;
     size_t capacity;
@@ -178,7 +183,13 @@ static sluice_status encode_text(struct job *job, const char *text, size_t lengt
 {
     const size_t bound = job->lib.tokenizer_bound(job->tokenizer, length);
     size_t done = 0;
-    sluice_status status = need_ids(job, bound < SOME_IDS ? bound + 1 : SOME_IDS, err);
+    sluice_status status;
+
+    if (job->training != NULL) {
+        job->bytes += length;
+        return job->lib.tokenizer_training_add(job->training, text, length, err);
+    }
+    status = need_ids(job, bound < SOME_IDS ? bound + 1 : SOME_IDS, err);
 
     while (status == SLUICE_OK && done < length) {
         size_t n;
@@ -216,7 +227,7 @@ static sluice_status encode_file(struct job *job, const char *path, struct buf *
     if (status == SLUICE_OK && job->count) {
         buf_printf(&job->out, "%llu %s\n", (unsigned long long)(job->tokens - before),
                    strcmp(path, "-") == 0 ? "-" : path);
-    } else if (status == SLUICE_OK && job->raw == 0) {
+    } else if (status == SLUICE_OK && job->raw == 0 && job->training == NULL) {
         buf_putc(&job->out, '\n');
     }
     return status == SLUICE_OK ? flush_out(job, 1, err) : status;
@@ -257,6 +268,11 @@ static sluice_status encode_line(struct job *job, const char *line, size_t lengt
                          text == NULL ? "none" : "another type of value");
     }
     length = json_string_length(text);
+    if (job->training != NULL) {
+        status = encode_text(job, json_string_value(text), length, err);
+        json_decref(record);
+        return status;
+    }
     status = need_ids(job, job->lib.tokenizer_bound(job->tokenizer, length) + 1, err);
     if (status == SLUICE_OK) {
         status = job->with_offsets
@@ -302,18 +318,22 @@ static sluice_status encode_lines(struct job *job, const char *path, struct slui
     struct input *input = NULL;
     struct buf text = BUF_INIT;
     size_t begin = 0;
+    size_t seen = 0; /* what is known to hold no end of the line: a long one is looked at once */
     uint64_t number = 0;
     bool ended = false;
     sluice_status status = standard ? SLUICE_OK : input_open(path, &input, err);
 
     while (status == SLUICE_OK && !(ended && begin == text.size)) {
         char *line = text.size > begin ? text.data + begin : NULL;
-        char *end = line == NULL ? NULL : memchr(line, '\n', text.size - begin);
+        char *end = line == NULL ? NULL : memchr(line + seen, '\n', text.size - begin - seen);
         size_t got = 0;
         if (end == NULL && !ended) {
-            memmove(text.data, line == NULL ? text.data : line, text.size - begin);
-            text.size -= begin;
-            begin = 0;
+            seen = text.size - begin;
+            if (begin > 0) {
+                memmove(text.data, text.data + begin, seen);
+                text.size = seen;
+                begin = 0;
+            }
             if (!buf_reserve(&text, text.size + (1 << 16))) {
                 status = error_nomem(err, "a line");
             } else if (standard) {
@@ -334,6 +354,7 @@ static sluice_status encode_lines(struct job *job, const char *path, struct slui
             end = text.data + text.size;
         }
         number++;
+        seen = 0;
         if (end > line) {
             status = encode_line(job, line, (size_t)(end - line), name, number, err);
         }
@@ -354,6 +375,7 @@ static sluice_status decode_file(struct job *job, const char *path, struct buf *
     const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     sluice_status status = read_input(path, text, err);
     const char *p = status == SLUICE_OK ? buf_str(text) : "";
+    const char *last = p + (status == SLUICE_OK ? text->size : 0);
 
     while (status == SLUICE_OK) {
         const char *bytes;
@@ -361,7 +383,7 @@ static sluice_status decode_file(struct job *job, const char *path, struct buf *
         char *end;
         unsigned long long id;
         p += strspn(p, " \t\r\n,[]");
-        if (*p == '\0') {
+        if (p == last) {
             break;
         }
         id = strtoull(p, &end, 10);
@@ -373,8 +395,8 @@ static sluice_status decode_file(struct job *job, const char *path, struct buf *
         if (id > UINT32_MAX ||
             job->lib.tokenizer_token(job->tokenizer, (uint32_t)id, &bytes, &length) != SLUICE_OK) {
             return error_set(err, SLUICE_E_DATA,
-                             "%s: no token has the id %llu; the vocabulary has ids below %u", name,
-                             id, job->lib.tokenizer_vocab_size(job->tokenizer));
+                             "%s: no token has the id %.*s; the vocabulary has ids below %u", name,
+                             (int)(end - p), p, job->lib.tokenizer_vocab_size(job->tokenizer));
         }
         buf_append(&job->out, bytes, length);
         status = flush_out(job, 1 << 20, err);
@@ -401,13 +423,14 @@ static sluice_status bench_file(struct job *job, const char *path, struct buf *t
     double start;
     double took = 0;
     unsigned passes = 0;
+    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
     sluice_status status = read_input(path, text, err);
 
     if (status == SLUICE_OK) {
-        status = check_text(text->data, text->size, path, err);
+        status = check_text(text->data, text->size, name, err);
     }
     if (status == SLUICE_OK && text->size == 0) {
-        status = error_set(err, SLUICE_E_DATA, "%s is empty: there is nothing to measure", path);
+        status = error_set(err, SLUICE_E_DATA, "%s is empty: there is nothing to measure", name);
     }
     job->count = true;
     job->tokens = 0;
@@ -426,7 +449,7 @@ static sluice_status bench_file(struct job *job, const char *path, struct buf *t
                "%.1f million tokens/s of processor time\n"
                "pieces: %.1f%% in the vocabulary's table, %.1f%% in the cache, %.1f%% merged; "
                "cache %.1f of at most %.1f MiB\n",
-               path, 1e-6 * (double)text->size,
+               name, 1e-6 * (double)text->size,
                (double)text->size * passes / (double)(job->tokens > 0 ? job->tokens : 1),
                1e-6 * (double)text->size / first, passes, 1e-6 * (double)text->size * passes / took,
                1e-6 * (double)job->tokens / took,
@@ -478,6 +501,12 @@ static sluice_status parse_options(struct job *job, struct sluice_tokenizer_opti
         return error_set(err, SLUICE_E_CONFIG, "found --cache %s, expected a size such as 64MiB",
                          size);
     }
+    if (is_given(job, "--train-head") && (job->count || job->decode || job->bench || job->raw > 0 ||
+                                          job->with_offsets || is_given(job, "--head"))) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--train-head writes a head of the input and no ids: it goes with files "
+                         "or --jsonl FILE alone");
+    }
     if (job->count + job->decode + job->bench + (job->raw > 0) > 1) {
         return error_set(err, SLUICE_E_CONFIG,
                          "give one of --count, --decode, --bench and --raw, not several");
@@ -526,9 +555,33 @@ static sluice_status load(struct job *job, struct sluice_error *err)
             "the vocabulary has ids up to %u, which do not fit 16 bits; give --raw u32",
             job->lib.tokenizer_vocab_size(job->tokenizer) - 1);
     }
+    if (status == SLUICE_OK && is_given(job, "--head")) {
+        path = args_get(&job->args, "--head");
+        status = job->lib.tokenizer_head_open(job->tokenizer, path, err);
+        if (status == SLUICE_E_CONFIG && err != NULL) {
+            char cause[sizeof err->message];
+            memcpy(cause, err->message, sizeof cause);
+            return error_set(err, status, "%s: %.800s", path, cause);
+        }
+    }
+    if (status == SLUICE_OK && is_given(job, "--train-head")) {
+        return job->lib.tokenizer_training_create(job->tokenizer, &job->training, err);
+    }
     return status == SLUICE_OK
                ? job->lib.encoder_create(job->tokenizer, (size_t)cache, &job->encoder, err)
                : status;
+}
+
+static sluice_status write_head(struct job *job, struct sluice_error *err)
+{
+    const char *path = args_get(&job->args, "--train-head");
+    sluice_status status = job->lib.tokenizer_training_write(job->training, 0, path, err);
+
+    if (status == SLUICE_OK) {
+        buf_printf(&job->out, "%s: a head of %.1f MB of text\n", path, 1e-6 * (double)job->bytes);
+        status = flush_out(job, 1, err);
+    }
+    return status;
 }
 
 static sluice_status go(struct job *job, struct sluice_error *err)
@@ -537,7 +590,8 @@ static sluice_status go(struct job *job, struct sluice_error *err)
     sluice_status status = SLUICE_OK;
 
     if (job->jsonl) {
-        return encode_lines(job, args_get(&job->args, "--jsonl"), err);
+        status = encode_lines(job, args_get(&job->args, "--jsonl"), err);
+        return status == SLUICE_OK && job->training != NULL ? write_head(job, err) : status;
     }
     for (size_t i = 0; status == SLUICE_OK && (i < job->args.n_words || i == 0); i++) {
         const char *path = job->args.n_words > 0 ? job->args.words[i] : "-";
@@ -550,7 +604,7 @@ static sluice_status go(struct job *job, struct sluice_error *err)
         status = flush_out(job, 1, err);
     }
     buf_deinit(&text);
-    return status;
+    return status == SLUICE_OK && job->training != NULL ? write_head(job, err) : status;
 }
 
 int cmd_tokenize(int argc, char **argv)
@@ -570,7 +624,8 @@ int cmd_tokenize(int argc, char **argv)
             "  echo 'Hello world' | sluice tokenize --tokenizer cl100k_base.tiktoken\n"
             "  sluice tokenize --tokenizer tokenizer.json --count *.txt\n"
             "  sluice tokenize --tokenizer tokenizer.json --jsonl docs.jsonl.zst > ids.jsonl\n"
-            "  echo 9906 1917 | sluice tokenize --tokenizer cl100k_base.tiktoken --decode\n",
+            "  echo 9906 1917 | sluice tokenize --tokenizer cl100k_base.tiktoken --decode\n"
+            "  sluice tokenize --tokenizer tokenizer.json --train-head my.head sample/*.txt\n",
             specs, N_SPECS);
         return 0;
     }
@@ -582,6 +637,9 @@ int cmd_tokenize(int argc, char **argv)
     }
     if (job.encoder != NULL) {
         job.lib.encoder_destroy(job.encoder);
+    }
+    if (job.training != NULL) {
+        job.lib.tokenizer_training_destroy(job.training);
     }
     if (job.tokenizer != NULL) {
         job.lib.tokenizer_destroy(job.tokenizer);

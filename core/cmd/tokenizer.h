@@ -10,7 +10,9 @@
 #define TOKENIZER_FUNCTIONS(each)                                                                 \
     each(tokenizer_load) each(tokenizer_destroy) each(tokenizer_vocab_size) each(tokenizer_token) \
         each(tokenizer_bound) each(encoder_create) each(encoder_destroy) each(encode)             \
-            each(encode_offsets) each(encode_some) each(encoder_count)
+            each(encode_offsets) each(encode_some) each(encoder_count) each(tokenizer_head_open)  \
+                each(tokenizer_training_create) each(tokenizer_training_destroy)                  \
+                    each(tokenizer_training_add) each(tokenizer_training_write)
 
 #define TOKENIZER_MEMBER(name) __typeof__(&sluice_##name) name;
 struct tokenizer_library {

@@ -4,13 +4,14 @@
 #include <sluice_arrays.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "model/bpe.h"
 #include "loss_spans.h"
 
 struct config {
-    const char *tokenizer, *over, *pattern, *eos, *bos;
+    const char *tokenizer, *over, *pattern, *eos, *bos, *head;
     int32_t specials;
     const char *loss_spans;
     int32_t loss_unit, loss_rule;
@@ -19,7 +20,8 @@ struct config {
 
 static const struct sluice_option options[] = {
     { .name = "tokenizer",
-      .doc = "Vocabulary: a .tiktoken file, a tokenizer.json or a SentencePiece .model.",
+      .doc = "Vocabulary: a .tiktoken file, a tokenizer.json or a SentencePiece .model. The "
+             "post_processor of a tokenizer.json adds nothing: `bos` and `eos` do.",
       .type = SLUICE_OPT_PATH,
       .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
       .offset = offsetof(struct config, tokenizer) },
@@ -79,6 +81,13 @@ static const struct sluice_option options[] = {
       .def = "false",
       .type = SLUICE_OPT_BOOL,
       .offset = offsetof(struct config, offsets) },
+    { .name = "head",
+      .doc = "Trained head of the vocabulary, which `sluice tokenize --train-head` writes of a "
+             "sample: what its frequent pieces become, shared by all workers. The tokens are the "
+             "same with and without, and come faster; a head of another vocabulary or a damaged "
+             "one is refused.",
+      .type = SLUICE_OPT_PATH,
+      .offset = offsetof(struct config, head) },
 };
 
 /* Forms of the column loss_spans. */
@@ -193,6 +202,28 @@ static void tokenize_close(void *shared)
     free(stage);
 }
 
+/* Maps the trained head; where the stage may not open files itself, the host gives its bytes. */
+static sluice_status open_head(struct stage *stage, const struct sluice_host_api *api,
+                               struct sluice_host *host, struct sluice_error *err)
+{
+    const void *data;
+    uint64_t size;
+    sluice_status status;
+
+    if (access(stage->config.head, R_OK) == 0) {
+        status = bpe_head_open(stage->bpe, stage->config.head, err);
+    } else {
+        status = api->read_file(host, stage->config.head, &data, &size, err);
+        if (status == SLUICE_OK) {
+            status = bpe_head_use(stage->bpe, data, (size_t)size, err);
+        }
+    }
+    if (status != SLUICE_OK && err != NULL) {
+        snprintf(err->field, sizeof err->field, "head");
+    }
+    return status;
+}
+
 static sluice_status tokenize_open(const struct sluice_host_api *api, struct sluice_host *host,
                                    const void *config, void **shared, struct sluice_error *err)
 {
@@ -221,6 +252,9 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
         snprintf(stage->hash, sizeof stage->hash, "%016llx%016llx", (unsigned long long)hash.high64,
                  (unsigned long long)hash.low64);
         status = bpe_load(data, (size_t)size, &how, &stage->bpe, err);
+    }
+    if (status == SLUICE_OK && stage->config.head != NULL && stage->config.head[0] != '\0') {
+        status = open_head(stage, api, host, err);
     }
     if (status == SLUICE_OK) {
         status = choose_edge(stage->bpe, "eos", stage->config.eos, bpe_eos, &stage->eos, err);

@@ -1,5 +1,5 @@
 /* tokenizer_library.c — the functions of sdk/sluice_tokenizer.h over bpe.h. Owns nothing: a
- * sluice_tokenizer is a struct bpe, a sluice_encoder a struct bpe_worker. */
+ * sluice_tokenizer is a struct bpe, a sluice_encoder a struct bpe_worker, a training a struct bpe_training. */
 #include "sluice_tokenizer.h"
 
 #include <errno.h>
@@ -89,6 +89,39 @@ int32_t sluice_tokenizer_open(const char *path, const struct sluice_tokenizer_op
 void sluice_tokenizer_destroy(struct sluice_tokenizer *tokenizer)
 {
     bpe_destroy((struct bpe *)(void *)tokenizer);
+}
+
+int32_t sluice_tokenizer_head_open(struct sluice_tokenizer *tokenizer, const char *path,
+                                   struct sluice_error *err)
+{
+    return bpe_head_open((struct bpe *)(void *)tokenizer, path, err);
+}
+
+int32_t sluice_tokenizer_training_create(const struct sluice_tokenizer *tokenizer,
+                                         struct sluice_tokenizer_training **out,
+                                         struct sluice_error *err)
+{
+    struct bpe_training *training = NULL;
+    int32_t status = bpe_training_create(bpe_of(tokenizer), &training, err);
+    *out = (struct sluice_tokenizer_training *)(void *)training;
+    return status;
+}
+
+void sluice_tokenizer_training_destroy(struct sluice_tokenizer_training *training)
+{
+    bpe_training_destroy((struct bpe_training *)(void *)training);
+}
+
+int32_t sluice_tokenizer_training_add(struct sluice_tokenizer_training *training, const char *text,
+                                      size_t length, struct sluice_error *err)
+{
+    return bpe_training_add((struct bpe_training *)(void *)training, text, length, err);
+}
+
+int32_t sluice_tokenizer_training_write(struct sluice_tokenizer_training *training, size_t most,
+                                        const char *path, struct sluice_error *err)
+{
+    return bpe_training_write((struct bpe_training *)(void *)training, most, path, err);
 }
 
 uint32_t sluice_tokenizer_vocab_size(const struct sluice_tokenizer *tokenizer)

@@ -74,6 +74,11 @@ for vocabulary in "$first" "$SLUICE_ASSETS/o200k_base.tiktoken" \
                 against tokenizers "$vocabulary" "$file" $kind 1 1 ahead
             fi
         done
+        half=$(($(stat -c %s "$file") / 2))
+        head -c $half "$file" >"$TMP/sample"
+        tail -c $half "$file" >"$TMP/rest"
+        ours "$vocabulary" "$TMP/sample" train "$TMP/head"
+        echo "a head trained on the text's first half, for the second: cold $(ours --head "$TMP/head" "$vocabulary" "$TMP/rest" cold 1 | cut -d' ' -f1) MB/s, without it $(ours "$vocabulary" "$TMP/rest" cold 1 | cut -d' ' -f1); stream $(ours --head "$TMP/head" "$vocabulary" "$TMP/rest" stream "$MEGABYTES" 1 | cut -d' ' -f1), without $(ours "$vocabulary" "$TMP/rest" stream "$MEGABYTES" 1 | cut -d' ' -f1)"
         echo "fresh: $(ours "$vocabulary" "$file" fresh 1 | cut -d' ' -f1) MB/s; profile: $(ours "$vocabulary" "$file" profile)"
     done
     echo "worst texts, 1 MiB each (goal: <= 10): $(ours "$vocabulary" "$first" worst 5)"

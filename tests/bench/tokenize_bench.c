@@ -8,6 +8,8 @@
  *                                                             that share the vocabulary; wall time
  *     tokenize_bench VOCABULARY FILE worst RUNS               texts that make tokenizers slow
  *     tokenize_bench VOCABULARY FILE profile                  share of the engine's steps
+ *     tokenize_bench VOCABULARY FILE train HEAD               a trained head of the file
+ *     tokenize_bench --head HEAD VOCABULARY FILE ...          the same with a trained head
  *
  * The profile: pre-tokenization alone, then with ids of constant length written (emit), then with pieces looked up that
  * are all in the caches, then everything, with what is not in them merged (miss); shares are the differences.
@@ -359,24 +361,48 @@ static void profile(struct bench *b, const char *text, size_t len)
     bpe_worker_destroy(b->worker);
     emit = emit > classify ? emit - classify : 0;
     hits = hits > classify + emit ? hits - classify - emit : 0;
-    printf("%.2f ns/B: classify %.0f%%, probe %.0f%%, emit %.0f%%, miss %.0f%%\n",
+    printf("%.2f ns/B: classify %.0f%%, probe %.0f%%, emit %.0f%%, miss %.0f%%; ",
            1e9 * all / (double)sample / PASSES, 100 * classify / all, 100 * hits / all,
            100 * emit / all, 100 * (all - classify - emit - hits) / all);
+    all = classify + emit + hits;
+    printf("of 1 MiB again and again %.2f ns/B: classify %.0f%%, probe %.0f%%, emit %.0f%%\n",
+           1e9 * all / (double)sample / PASSES, 100 * classify / all, 100 * hits / all,
+           100 * emit / all);
     pretoken_worker_destroy(pretoken);
+}
+
+static void train(struct bench *b, const char *text, size_t len, const char *head)
+{
+    struct bpe_training *training = NULL;
+
+    if (bpe_training_create(b->bpe, &training, &b->err) != SLUICE_OK ||
+        bpe_training_add(training, text, len, &b->err) != SLUICE_OK ||
+        bpe_training_write(training, 0, head, &b->err) != SLUICE_OK) {
+        fprintf(stderr, "%s\n", b->err.message);
+        exit(2);
+    }
+    bpe_training_destroy(training);
 }
 
 int main(int argc, char **argv)
 {
     struct bench b = { .err = { .size = sizeof b.err } };
+    const char *head = NULL;
     size_t size;
     size_t len;
     char *vocabulary;
     char *text;
 
+    if (argc > 2 && strcmp(argv[1], "--head") == 0) {
+        head = argv[2];
+        argc -= 2;
+        argv += 2;
+    }
     if (argc < 4) {
-        fprintf(stderr, "usage: tokenize_bench VOCABULARY FILE stream MEGABYTES RUNS | warm "
-                        "MEGABYTES RUNS | cold RUNS | "
-                        "fresh RUNS | two MEGABYTES RUNS | worst RUNS | profile\n");
+        fprintf(stderr,
+                "usage: tokenize_bench [--head HEAD] VOCABULARY FILE stream MEGABYTES RUNS | warm "
+                "MEGABYTES RUNS | cold RUNS | "
+                "fresh RUNS | two MEGABYTES RUNS | worst RUNS | profile | train HEAD\n");
         return 2;
     }
     vocabulary = slurp(argv[1], &size);
@@ -386,6 +412,10 @@ int main(int argc, char **argv)
         return 2;
     }
     free(vocabulary);
+    if (head != NULL && bpe_head_open(b.bpe, head, &b.err) != SLUICE_OK) {
+        fprintf(stderr, "%s\n", b.err.message);
+        return 2;
+    }
     b.cap = bpe_encode_bound(b.bpe, (1 << 20) + 4);
     b.ids = malloc(b.cap * sizeof *b.ids);
     if (b.ids == NULL) {
@@ -406,6 +436,8 @@ int main(int argc, char **argv)
         worst(&b, atoi(argv[4]));
     } else if (strcmp(argv[3], "profile") == 0) {
         profile(&b, text, len);
+    } else if (strcmp(argv[3], "train") == 0 && argc == 5) {
+        train(&b, text, len, argv[4]);
     } else {
         fprintf(stderr, "tokenize_bench: unknown command '%s' or wrong number of arguments\n",
                 argv[3]);

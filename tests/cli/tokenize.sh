@@ -41,6 +41,7 @@ echo '{"txt":1}' | "$SLUICE" tokenize --tokenizer "$T" --jsonl - 2>&1
 echo '{"text":1}' | "$SLUICE" tokenize --tokenizer "$T" --jsonl - 2>&1
 echo '1 x' | "$SLUICE" tokenize --tokenizer "$T" --decode 2>&1
 echo '99999999' | "$SLUICE" tokenize --tokenizer "$T" --decode 2>&1 | sed 's/below [0-9]*/below N/'
+printf '1 \0 2' | "$SLUICE" tokenize --tokenizer "$T" --decode 2>&1 >/dev/null
 printf '\377' | "$SLUICE" tokenize --tokenizer "$T" 2>&1
 "$SLUICE" tokenize --tokenizer "$T" --count --bench 2>&1
 "$SLUICE" tokenize --tokenizer "$T" --offsets a.txt 2>&1

@@ -25,6 +25,7 @@ try:
     import tiktoken
     import tiktoken_ext.openai_public as openai
     from tokenizers import Tokenizer
+    import parity_trained
 except ImportError as error:
     print("skipped: %s" % error)
     sys.exit(77)
@@ -235,6 +236,27 @@ def compare_models(dump, texts, packed, training, scratch, only):
     return wrong, seen
 
 
+def compare_trained(dump, texts, packed, training, scratch, only):
+    """The same with Hugging Face's trainers."""
+    lines = [line[:2000] for text in training for line in text.split("\n") if line.strip()][:1500]
+    some = texts[::3]
+    pack(some, packed)
+    wrong = seen = 0
+    for name in parity_trained.NAMES:
+        label = "trained " + name
+        if only not in label:
+            continue
+        path = os.path.join(scratch, "trained.json")
+        peer = parity_trained.train(name, lines)
+        peer.save(path)
+        theirs = [e.ids for e in peer.encode_batch(some, add_special_tokens=False)]
+        differ = compare(label, some, unpack(run_dump(dump, path, packed, ["--allow"])), theirs)
+        print("%-24s %d texts, %d differ" % (label, len(some), differ))
+        wrong += differ
+        seen += 1
+    return wrong, seen
+
+
 # llama.cpp's pairs of inputs and ids are of these vocabularies (lenml's llama2 is none of them: it holds Mistral's).
 PAIRS = {"tokenizer-gpt2": "gpt-2", "tokenizer-llama3_1": "llama-bpe", "tokenizer-qwen2_5": "qwen2"}
 
@@ -281,6 +303,9 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         packed = os.path.join(scratch, "texts")
         packed_strings = os.path.join(scratch, "strings")
+        packed_long = os.path.join(scratch, "long")
+        long_texts = parity_trained.long_texts()
+        pack(long_texts, packed_long)
         pack(strings, packed_strings)
         for path in find(options.directory):
             found = reference(path) if options.only in path else None
@@ -296,6 +321,8 @@ def main():
             if options.share == 1 or os.path.getsize(path) < 12000000:  # the large take seconds to load
                 wrong += compare(name + " with a small cache", strings,
                                  unpack(run_dump(options.dump, path, packed_strings, ["--cache", "65536"])), theirs)
+            if any(kind in path for kind in ("llama2", "gemma")):
+                wrong += compare(name + ", long", long_texts, unpack(run_dump(options.dump, path, packed_long)), ordinary(long_texts))
             compared, tokens = len(strings), sum(map(len, theirs))
             for portion, some in portions(scratch, options.more, texts, share):
                 theirs = ordinary(some)
@@ -321,6 +348,9 @@ def main():
             few = [t.replace("\0", "") for t in few]  # its Python binding ends a text there
             pack(few, packed)
             wrong, models = compare_models(options.dump, few, packed, texts[:400], scratch, options.only)
+            failed += wrong
+            seen += models
+            wrong, models = compare_trained(options.dump, few, packed, texts[:100], scratch, options.only)
             failed += wrong
             seen += models
     if not seen:

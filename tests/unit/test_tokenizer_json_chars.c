@@ -338,6 +338,40 @@ static void a_long_piece(void **state)
     json_decref(top);
 }
 
+/* What stands for the place in a word is not text. */
+static void tokens_without_affixes(void **state)
+{
+    static const struct {
+        const char *name, *text, *decoded;
+    } cases[] = { { "suffix, unknown None, fused False", "ab cab", "abcab" },
+                  { "prefix and suffix", "abab", "abab" },
+                  { "bytes, suffix", "ab\xC3\xA9 b",
+                    "ab\xC3\xA9"
+                    "b" } };
+    json_t *top = fixture();
+    size_t k, i;
+    (void)state;
+    for (k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        struct bpe *bpe = load(named(top, cases[k].name), BPE_SPECIALS_ORDINARY);
+        struct bpe_worker *worker = worker_of(bpe, 0);
+        char decoded[256] = { 0 };
+        uint32_t ids[IDS_MOST];
+        size_t at = 0;
+        const size_t n = encode(bpe, worker, cases[k].text, strlen(cases[k].text), ids);
+        for (i = 0; i < n; i++) {
+            const char *bytes;
+            size_t m;
+            assert_int_equal(bpe_decode_token(bpe, ids[i], &bytes, &m), SLUICE_OK);
+            memcpy(decoded + at, bytes, m);
+            at += m;
+        }
+        assert_string_equal(decoded, cases[k].decoded);
+        bpe_worker_destroy(worker);
+        bpe_destroy(bpe);
+    }
+    json_decref(top);
+}
+
 static void special_tokens(void **state)
 {
     json_t *top = fixture();
@@ -384,8 +418,10 @@ static void refused_by_name(void **state)
         { "model.unk_token", "3", "unk_token" },
         { "model.dropout", "0.1", "'dropout'" },
         { "model.byte_fallback", "\"yes\"", "wrong type" },
-        { "model.end_of_word_suffix", "\"</w>\"", "'end_of_word_suffix'" },
-        { "model.continuing_subword_prefix", "\"##\"", "'continuing_subword_prefix'" },
+        { "model.end_of_word_suffix", "\"</w>\"", "'byte_fallback'" },
+        { "model.continuing_subword_prefix", "3", "continuing_subword_prefix" },
+        { "truncation", "{\"max_length\":512}", "'truncation'" },
+        { "padding", "{\"strategy\":\"BatchLongest\"}", "'padding'" },
         { "decoder.type", "\"CTC\"", "decoder 'CTC'" },
         { "pre_tokenizer",
           "{\"type\":\"Metaspace\",\"replacement\":\"_\",\"prepend_scheme\":\"x\"}", "" },
@@ -419,6 +455,24 @@ static void refused_by_name(void **state)
         free(data);
         json_decref(one);
     }
+    json_decref(top);
+}
+
+/* An added token that the normalizer makes nothing of would be found everywhere. */
+static void empty_once_normalized(void **state)
+{
+    json_t *top = fixture(),
+           *one = json_deep_copy(json_object_get(named(top, "added"), "tokenizer"));
+    char *data;
+    (void)state;
+    assert_int_equal(json_object_set_new(one, "normalizer",
+                                         json_pack("{s:s,s:{s:s},s:s}", "type", "Replace",
+                                                   "pattern", "String", "<n>", "content", "")),
+                     0);
+    data = json_dumps(one, JSON_COMPACT);
+    must_refuse(data, strlen(data), "leaves nothing of the added token '<n>'");
+    free(data);
+    json_decref(one);
     json_decref(top);
 }
 
@@ -561,10 +615,16 @@ static void without_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ids_of_the_peers), cmocka_unit_test(tokens_decode_to_the_text),
-        cmocka_unit_test(offsets),          cmocka_unit_test(in_parts),
-        cmocka_unit_test(a_long_piece),     cmocka_unit_test(special_tokens),
-        cmocka_unit_test(refused_by_name),  cmocka_unit_test(models_are_refused),
+        cmocka_unit_test(ids_of_the_peers),
+        cmocka_unit_test(tokens_decode_to_the_text),
+        cmocka_unit_test(offsets),
+        cmocka_unit_test(in_parts),
+        cmocka_unit_test(a_long_piece),
+        cmocka_unit_test(special_tokens),
+        cmocka_unit_test(refused_by_name),
+        cmocka_unit_test(models_are_refused),
+        cmocka_unit_test(tokens_without_affixes),
+        cmocka_unit_test(empty_once_normalized),
         cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

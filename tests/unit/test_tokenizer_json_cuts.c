@@ -318,11 +318,49 @@ static void any_bytes(void **state)
     vocab_deinit(&v);
 }
 
+/* Windows of a long part give what merging it at once does. */
+static void windows_are_exact(void **state)
+{
+    static uint64_t scratch[CHARBPE_LONG_SCRATCH(TEXT_MOST) / 8 + 1];
+    unsigned round, joined = 0;
+    (void)state;
+    for (round = 0; round < 256; round++) {
+        struct sluice_error err = { .size = sizeof(err) };
+        struct vocab v;
+        struct charbpe c;
+        int i;
+        make_vocab(&v, round, 4 + random_below(50));
+        assert_int_equal(charbpe_init(&c, &v, &err), SLUICE_OK);
+        for (i = 0; i < 20; i++) {
+            uint8_t text[TEXT_MOST];
+            uint32_t once[TEXT_MOST], many[TEXT_MOST];
+            const uint32_t window = CHARBPE_WINDOW_LEAST << random_below(4);
+            size_t len, n, m;
+            do {
+                len = random_text(text, TEXT_MOST);
+            } while (len < 100);
+            n = charbpe_merge(&c, text, len, once, scratch);
+            m = charbpe_merge_long(&c, text, len, many, window, scratch);
+            if (m == CHARBPE_UNJOINED) {
+                continue;
+            }
+            joined++;
+            if (n != m || memcmp(once, many, n * sizeof(*once)) != 0) {
+                fail_msg("kind %u, window %u: '%.*s' differs", round, window, (int)len, text);
+            }
+        }
+        charbpe_deinit(&c);
+        vocab_deinit(&v);
+    }
+    assert_true(joined > 2000); /* else nothing was tested */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cuts_and_merges_are_exact),
         cmocka_unit_test(any_bytes),
+        cmocka_unit_test(windows_are_exact),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <xxhash.h>
 
 #include "bpe_error.h"
 #include "model/bpe_head.h"
@@ -74,10 +75,14 @@ int32_t bpe_load(const void *data, size_t size, const struct bpe_options *option
     static const struct bpe_options none;
     struct bpe *bpe = calloc(1, sizeof(*bpe));
     int32_t status;
+    XXH128_hash_t hash;
     *out = NULL;
     if (!bpe) {
         return bpe_fail_memory(err, "a vocabulary");
     }
+    hash = XXH3_128bits(data, size);
+    bpe->hash[0] = hash.low64;
+    bpe->hash[1] = hash.high64;
     status = load(bpe, data, size, options ? options : &none, err);
     if (status != SLUICE_OK) {
         bpe_destroy(bpe);
@@ -90,6 +95,7 @@ int32_t bpe_load(const void *data, size_t size, const struct bpe_options *option
 void bpe_destroy(struct bpe *bpe)
 {
     if (bpe) {
+        trained_head_deinit(&bpe->trained);
         added_deinit(&bpe->added);
         nfc_deinit(&bpe->nfc);
         merges_deinit(&bpe->merges);

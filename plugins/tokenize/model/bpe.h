@@ -1,5 +1,5 @@
 /* bpe.h — text in, token ids out, equal to tiktoken, Hugging Face tokenizers and SentencePiece: byte
- * pairs over bytes and over characters, Unigram, WordPiece.
+ * pairs over bytes and over characters, Unigram, WordPiece, WordLevel.
  *
  * Owns: `struct bpe` (an immutable vocabulary with its merge tables, pre-tokenizer, normalizer and
  * special tokens) and `struct bpe_worker` (scratch and a piece cache of one thread).
@@ -57,8 +57,8 @@ struct bpe_options {
 };
 
 /* Loads a vocabulary from `size` bytes at `data` (borrowed for the call). The kind is known by
- * content: a `.tiktoken` file ("base64 rank" lines), a Hugging Face tokenizer.json (models BPE, Unigram
- * and WordPiece; not truncation, padding, dropout) or a SentencePiece .model (Unigram, BPE, char).
+ * content: a `.tiktoken` file ("base64 rank" lines), a Hugging Face tokenizer.json (models BPE, Unigram,
+ * WordPiece and WordLevel; not truncation, padding, dropout; post_processor tells bpe_bos and bpe_eos alone) or a SentencePiece .model (Unigram, BPE, char).
  * Gives *out, to be destroyed by bpe_destroy; thread-safe to share once loaded.
  * Errors: SLUICE_E_CONFIG (not one of these kinds, a feature this engine lacks, an unknown
  * .tiktoken without a pattern), SLUICE_E_NOMEM. */
@@ -90,11 +90,38 @@ int32_t bpe_eos(const struct bpe *bpe, uint32_t *id, const char **content);
 int32_t bpe_bos(const struct bpe *bpe, uint32_t *id, const char **content);
 
 /* The bytes that token `id` stands for (a special token: its content; a visible space U+2581 is a
- * space, `<0x0A>` a newline, WordPiece's `##ing` is `ing`). *bytes lives as long as `bpe`, is not
+ * space, `<0x0A>` a newline, WordPiece's `##ing` is `ing`, CLIP's `dog</w>` is `dog`). *bytes lives as long as `bpe`, is not
  * terminated, and is not UTF-8 by itself where a token ends inside a character. The bytes of all the
  * ids of a text make the text as the file normalizes it, with the space that it puts in front.
  * SLUICE_E_DATA for an id with no token; no message. */
 int32_t bpe_decode_token(const struct bpe *bpe, uint32_t id, const char **bytes, size_t *len);
+
+/* ---- the trained head: what the frequent pieces of a sample become, shared by all workers ---- */
+
+/* Makes `bpe` look for pieces in the head at `path` first, which is mapped, or in that at `data`, borrowed
+ * as long as `bpe` lives (copied when it does not begin at a cache line). Before any worker is created;
+ * takes the place of one given before. Ids are the same with and without. SLUICE_E_CONFIG (no head, one of
+ * another tokenizer or version, a truncated or damaged one, one with wrong ids), SLUICE_E_IO,
+ * SLUICE_E_NOMEM; then `bpe` is as it was. */
+int32_t bpe_head_open(struct bpe *bpe, const char *path, struct sluice_error *err);
+int32_t bpe_head_use(struct bpe *bpe, const void *data, size_t size, struct sluice_error *err);
+
+/* Counts the pieces of a sample, given part by part, and makes a head of the most frequent that came
+ * twice or more. `bpe` must outlive it. `most` bounds the larger of the head's two tables in bytes (0:
+ * BPE_HEAD_BYTES); the same tokenizer, sample and bound give the same bytes. SLUICE_E_DATA for a sample
+ * without such pieces. _make gives memory for free(); _write replaces the file at `path` at once. After
+ * either another sample may begin. */
+#define BPE_HEAD_BYTES ((size_t)2 << 20)
+struct bpe_training;
+int32_t bpe_training_create(const struct bpe *bpe, struct bpe_training **out,
+                            struct sluice_error *err);
+void bpe_training_destroy(struct bpe_training *training);
+int32_t bpe_training_add(struct bpe_training *training, const char *text, size_t len,
+                         struct sluice_error *err);
+int32_t bpe_training_make(struct bpe_training *training, size_t most, void **out, size_t *size,
+                          struct sluice_error *err);
+int32_t bpe_training_write(struct bpe_training *training, size_t most, const char *path,
+                           struct sluice_error *err);
 
 /* The bytes of memory `bpe` holds. */
 size_t bpe_memory(const struct bpe *bpe);

@@ -6,31 +6,50 @@
 
 #include "bpe_error.h"
 
+/* Gives a copy of what the normalizer makes of a token's content. */
+static int32_t copy_normalized(const struct vocab_added *token, const struct vocab *vocab,
+                               added_normalize *normalize, void *context, uint8_t **copy,
+                               size_t *len, struct sluice_error *err)
+{
+    const uint8_t *content = vocab->bytes + token->at;
+    int32_t status = normalize(context, content, token->len, &content, len, err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    if (*len == 0) {
+        return bpe_fail(
+            err, SLUICE_E_CONFIG,
+            "the normalizer leaves nothing of the added token '%s', which would then be "
+            "everywhere; give it \"normalized\": false",
+            (const char *)vocab->bytes + token->at);
+    }
+    *copy = malloc(*len);
+    if (!*copy) {
+        return bpe_fail_memory(err, "the added tokens");
+    }
+    memcpy(*copy, content, *len);
+    return SLUICE_OK;
+}
+
 int32_t added_init(struct added *added, const struct vocab *vocab, int keep_special,
                    added_normalize *normalize, void *context, struct sluice_error *err)
 {
     struct trie_string *strings = malloc((vocab->n_added + 1) * sizeof(*strings));
+    uint8_t **copies = calloc(vocab->n_added + 1, sizeof(*copies)); /* normalized contents */
     int32_t status = SLUICE_OK;
+    size_t at;
     int k;
     memset(added, 0, sizeof(*added));
-    if (!strings) {
+    if (!strings || !copies) {
+        free(strings);
+        free(copies);
         return bpe_fail_memory(err, "the added tokens");
     }
     for (k = 0; k < 2 && status == SLUICE_OK; k++) {
         struct added_pass *pass = &added->pass[k];
-        uint8_t *copies = NULL; /* normalized contents */
-        size_t n = 0, i, bytes = 0, at = 0;
+        size_t n = 0, i;
         int firsts = 0;
-        if (k == 1 && normalize) {
-            for (i = 0; i < vocab->n_added; i++) {
-                bytes += vocab->added[i].len * 3u;
-            }
-            copies = malloc(bytes + 1);
-            if (!copies) {
-                status = bpe_fail_memory(err, "the added tokens");
-                break;
-            }
-        }
+        pass->visible = k == 1 && vocab->meta == VOCAB_META_NORMALIZER;
         for (i = 0; i < vocab->n_added && status == SLUICE_OK; i++) {
             const struct vocab_added *token = &vocab->added[i];
             const uint8_t *content = vocab->bytes + token->at;
@@ -38,14 +57,12 @@ int32_t added_init(struct added *added, const struct vocab *vocab, int keep_spec
             if (token->normalized != k) {
                 continue;
             }
-            if (copies && !token->as_is) {
-                status = normalize(context, content, len, &content, &len, err);
+            if (k == 1 && normalize && !token->as_is) {
+                status = copy_normalized(token, vocab, normalize, context, &copies[i], &len, err);
                 if (status != SLUICE_OK) {
                     break;
                 }
-                memcpy(copies + at, content, len);
-                content = copies + at;
-                at += len;
+                content = copies[i];
             }
             strings[n].bytes = content;
             strings[n].len = (uint32_t)len;
@@ -61,8 +78,11 @@ int32_t added_init(struct added *added, const struct vocab *vocab, int keep_spec
         if (firsts != 1) {
             pass->only_first = -1;
         }
-        free(copies);
     }
+    for (at = 0; at < vocab->n_added; at++) {
+        free(copies[at]);
+    }
+    free(copies);
     free(strings);
     if (status != SLUICE_OK) {
         added_deinit(added);
@@ -107,6 +127,12 @@ static int inside_word(const struct unicode_table *unicode, const uint8_t *text,
     return 0;
 }
 
+/* What lstrip and rstrip swallow. */
+static int is_white(const struct added_pass *pass, const struct unicode_table *unicode, uint32_t cp)
+{
+    return (unicode_value(unicode, cp) & UNICODE_SPACE) && !(cp == ' ' && pass->visible);
+}
+
 int added_next(const struct added_pass *pass, const struct vocab *vocab,
                const struct unicode_table *unicode, int keep_special, const uint8_t *text,
                size_t len, size_t *from, size_t floor, struct added_match *match)
@@ -145,7 +171,7 @@ int added_next(const struct added_pass *pass, const struct vocab *vocab,
         if (token->lstrip) {
             while (match->begin > floor) {
                 uint32_t cp = char_before(text, match->begin, &n);
-                if (!(unicode_value(unicode, cp) & UNICODE_SPACE) || match->begin - floor < n) {
+                if (!is_white(pass, unicode, cp) || match->begin - floor < n) {
                     break;
                 }
                 match->begin -= n;
@@ -154,7 +180,7 @@ int added_next(const struct added_pass *pass, const struct vocab *vocab,
         while (token->rstrip && match->end < len) {
             uint32_t cp;
             n = utf8_decode(text + match->end, text + len, &cp);
-            if (!(unicode_value(unicode, cp) & UNICODE_SPACE)) {
+            if (!is_white(pass, unicode, cp)) {
                 break;
             }
             match->end += n;

@@ -18,6 +18,7 @@ struct added_pass {
     struct trie trie;   /* contents to index in vocab.added */
     uint8_t first[256]; /* 1 for a byte that some content begins with */
     int only_first;     /* the one such byte, or -1 */
+    int visible;        /* a space of the text stands for U+2581, which is no white space */
     int active;         /* 0: no match could change anything */
 };
 

@@ -1,5 +1,6 @@
 /* bpe_cache.h — what pieces became: a head that all threads share and never changes (the
- * vocabulary's own strings with what merging gives for them), and one thread's own tail of the
+ * vocabulary's own strings with what merging gives for them; in front of it one trained on a sample, see
+ * bpe_trained.h), and one thread's own tail of the
  * pieces it met.
  *
  * Owns: `struct piece_entry`, `struct cache`. Depends on: nothing but libc.

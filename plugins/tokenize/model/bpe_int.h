@@ -5,6 +5,7 @@
 #include "model/bpe.h"
 #include "model/bpe_added.h"
 #include "model/bpe_merge.h"
+#include "model/bpe_trained.h"
 #include "normalize/bpe_nfc.h"
 #include "model/charbpe.h"
 #include "split/pretoken.h"
@@ -18,7 +19,9 @@ struct bpe {
     struct nfc nfc;       /* touch is NULL unless vocab.nfc */
     struct added added;
     enum bpe_specials specials;
-    uint32_t size; /* highest id + 1 */
+    uint32_t size;    /* highest id + 1 */
+    uint64_t hash[2]; /* XXH3-128 of the file, low half first */
+    struct trained_head trained;
 };
 
 #endif

@@ -15,10 +15,9 @@ void model_scratch_deinit(struct model_scratch *s)
     memset(s, 0, sizeof(*s));
 }
 
-static int32_t encode_chars(const struct bpe *bpe, struct model_scratch *s, const uint8_t *p,
-                            size_t len, uint32_t *out, size_t *n, struct sluice_error *err)
+static int32_t need_words(struct model_scratch *s, size_t bytes, struct sluice_error *err)
 {
-    const size_t words = CHARBPE_SCRATCH(len) / sizeof(*s->words) + 1;
+    const size_t words = bytes / sizeof(*s->words) + 1;
     if (s->n_words < words) {
         free(s->words);
         s->n_words = words + words / 2;
@@ -28,8 +27,28 @@ static int32_t encode_chars(const struct bpe *bpe, struct model_scratch *s, cons
             return bpe_fail_memory(err, "a long piece of text");
         }
     }
-    *n = charbpe_merge(&bpe->chars, p, len, out, s->words);
     return SLUICE_OK;
+}
+
+static int32_t encode_chars(const struct bpe *bpe, struct model_scratch *s, const uint8_t *p,
+                            size_t len, uint32_t *out, size_t *n, struct sluice_error *err)
+{
+    int32_t status;
+    if (len > CHARBPE_WINDOW) {
+        status = need_words(s, CHARBPE_LONG_SCRATCH(CHARBPE_WINDOW), err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        *n = charbpe_merge_long(&bpe->chars, p, len, out, CHARBPE_WINDOW, s->words);
+        if (*n != CHARBPE_UNJOINED) {
+            return SLUICE_OK;
+        }
+    }
+    status = need_words(s, CHARBPE_SCRATCH(len), err);
+    if (status == SLUICE_OK) {
+        *n = charbpe_merge(&bpe->chars, p, len, out, s->words);
+    }
+    return status;
 }
 
 int32_t model_encode(const struct bpe *bpe, struct model_scratch *s, const uint8_t *p, size_t len,

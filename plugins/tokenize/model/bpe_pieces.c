@@ -234,7 +234,11 @@ static int32_t encode_parts(struct bpe_worker *w, const uint8_t *p, size_t len,
         } else if (m->unreached) {
             status = encode_whole(w, p, part, 0, err);
         } else if (part <= PIECE_SHORT) {
-            status = encode_short(w, key_of(p, part, (size_t)(end - p)), p, part, err);
+            const struct piece_key key = key_of(p, part, (size_t)(end - p));
+            if (w->counting) {
+                piece_count(w->counting, key);
+            }
+            status = encode_short(w, key, p, part, err);
         } else {
             status = encode_whole(w, p, part, 1, err);
         }
@@ -323,11 +327,17 @@ static int32_t encode_short(struct bpe_worker *w, struct piece_key key, const ui
                             size_t len, struct sluice_error *err)
 {
     const uint64_t hash = piece_hash(key);
-    const struct piece_entry *set =
-        &w->bpe->merges.head[2 * (size_t)(hash >> w->bpe->merges.head_shift)];
-    if (piece_is(set, key) || piece_is(set + 1, key)) {
+    const struct head_table head = { w->bpe->merges.head, w->bpe->merges.head_shift };
+    const struct trained_head *trained = &w->bpe->trained;
+    const struct piece_entry *set = NULL;
+    if (trained->first.entries) {
+        set = head_find(&trained->first, key, hash);
+        set = set ? set : head_find(&trained->rest, key, hash);
+    }
+    set = set ? set : head_find(&head, key, hash);
+    if (set) {
         w->head_hits++;
-        return put_entry(w, set + !piece_is(set, key), err);
+        return put_entry(w, set, err);
     }
     set = cache_find(&w->cache, key, hash);
     if (set && set->ids[0] >> PIECE_COUNT_SHIFT) {
@@ -359,20 +369,18 @@ struct pass {
     uint8_t job_of[MERGE_JOBS];
 };
 
-/* Keys, and what the head gives. Gives the number of the others. */
-static size_t look_in_head(const struct bpe_worker *w, struct pass *pass, const uint8_t *text,
-                           size_t start, const size_t *ends, size_t n, const uint8_t *end)
+/* Keys and hashes; asks for the memory of the table they are looked for in first. */
+static void make_keys(struct pass *pass, const struct head_table *table, const uint8_t *text,
+                      size_t start, const size_t *ends, size_t n, const uint8_t *end)
 {
-    const struct piece_entry *head = w->bpe->merges.head;
-    const unsigned shift = w->bpe->merges.head_shift;
-    size_t missed = 0, from = start, i = 0, far = n;
+    size_t from = start, i = 0, far = n;
     while (far > 0 && (size_t)(end - text) - (far > 1 ? ends[far - 2] : start) < 16) {
         far--;
     }
     for (; i < far; i++) {
         const struct piece_key key = key_of_16(text + from, ends[i] - from);
         const uint64_t hash = piece_hash(key);
-        __builtin_prefetch(&head[2 * (size_t)(hash >> shift)]);
+        __builtin_prefetch(head_set(table, hash));
         pass->keys[i] = key;
         pass->hashes[i] = hash;
         from = ends[i];
@@ -382,15 +390,57 @@ static size_t look_in_head(const struct bpe_worker *w, struct pass *pass, const 
         pass->hashes[i] = piece_hash(pass->keys[i]);
         from = ends[i];
     }
-    for (i = 0; i < n; i++) {
+}
+
+/* What a table gives for all pieces; notes the others, and gives their number. */
+static size_t look_for_all(struct pass *pass, const struct head_table *table, size_t n)
+{
+    size_t missed = 0;
+    for (size_t i = 0; i < n; i++) {
         const struct piece_key key = pass->keys[i];
-        const struct piece_entry *set = &head[2 * (size_t)(pass->hashes[i] >> shift)];
+        const struct piece_entry *set = head_set(table, pass->hashes[i]);
         const unsigned second = piece_is(set + 1, key);
         memcpy(pass->ids[i], set[second].ids, sizeof(pass->ids[i]));
         pass->missed[missed] = (uint8_t)i;
         missed += (piece_is(set, key) | second) ^ 1u;
     }
     return missed;
+}
+
+/* The same for those that were missed. */
+static size_t look_for_missed(struct pass *pass, const struct head_table *table, size_t n)
+{
+    size_t missed = 0;
+    for (size_t k = 0; k < n; k++) {
+        __builtin_prefetch(head_set(table, pass->hashes[pass->missed[k]]));
+    }
+    for (size_t k = 0; k < n; k++) {
+        const uint8_t i = pass->missed[k];
+        const struct piece_key key = pass->keys[i];
+        const struct piece_entry *set = head_set(table, pass->hashes[i]);
+        const unsigned second = piece_is(set + 1, key);
+        memcpy(pass->ids[i], set[second].ids, sizeof(pass->ids[i]));
+        pass->missed[missed] = i;
+        missed += (piece_is(set, key) | second) ^ 1u;
+    }
+    return missed;
+}
+
+/* Keys, and what the heads give. Gives the number of the others. */
+static size_t look_in_head(const struct bpe_worker *w, struct pass *pass, const uint8_t *text,
+                           size_t start, const size_t *ends, size_t n, const uint8_t *end)
+{
+    const struct head_table head = { w->bpe->merges.head, w->bpe->merges.head_shift };
+    const struct trained_head *trained = &w->bpe->trained;
+    size_t missed;
+    if (!trained->first.entries) {
+        make_keys(pass, &head, text, start, ends, n, end);
+        return look_for_all(pass, &head, n);
+    }
+    make_keys(pass, &trained->first, text, start, ends, n, end);
+    missed = look_for_all(pass, &trained->first, n);
+    missed = look_for_missed(pass, &trained->rest, missed);
+    return look_for_missed(pass, &head, missed);
 }
 
 /* Merges what the jobs hold and remembers it. Places whose ids do not fit go to pass->missed, behind
@@ -519,12 +569,44 @@ static int32_t encode_pass(struct bpe_worker *w, struct pass *pass, const uint8_
     return SLUICE_OK;
 }
 
+static void count_pieces(const struct bpe_worker *w, const uint8_t *text, size_t start,
+                         const size_t *ends, size_t n, const uint8_t *end)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (ends[i] - start <= PIECE_SHORT) {
+            const uint8_t *p = text + start;
+            piece_count(w->counting, key_of(p, ends[i] - start, (size_t)(end - p)));
+        }
+        start = ends[i];
+    }
+}
+
+int32_t bpe_encode_key(struct bpe_worker *w, struct piece_key key, uint32_t *ids, size_t *n,
+                       struct sluice_error *err)
+{
+    uint8_t bytes[16];
+    int32_t status;
+    memcpy(bytes, &key, sizeof(bytes));
+    w->out = ids;
+    w->out16 = NULL;
+    w->offsets = NULL;
+    w->may_stop = 0;
+    w->cap = PIECE_SHORT;
+    w->n = 0;
+    status = encode_short(w, key, bytes, (size_t)(key.high >> 56), err);
+    *n = status == SLUICE_OK ? w->n : 0;
+    return status;
+}
+
 int32_t encode_pieces(void *context, const uint8_t *text, size_t start, const size_t *ends,
                       size_t n, struct sluice_error *err)
 {
     struct pieces_context *c = context;
     struct bpe_worker *w = c->worker;
     struct pass pass;
+    if (w->counting) {
+        count_pieces(w, text, start, ends, n, c->end);
+    }
     while (n > 0) {
         size_t some = n < PASS ? n : PASS, i;
         int32_t status;

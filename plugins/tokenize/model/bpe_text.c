@@ -100,7 +100,7 @@ size_t text_memory(const struct vocab *v)
 static size_t bound_of_part(const struct vocab *v, size_t len)
 {
     const size_t n = v->normalizer ? normalizer_bound(v->normalizer, len) : len;
-    if (v->model == VOCAB_MODEL_BYTES) {
+    if (v->model == VOCAB_MODEL_BYTES || v->alphabet) {
         return v->prefix_space && n < SIZE_MAX ? n + 1 : n;
     }
     return v->splitter && n < SIZE_MAX ? splitter_bound(v->splitter, n) : n;
@@ -341,6 +341,18 @@ static int32_t encode_split(struct bpe_worker *w, const uint8_t *text, size_t le
                                         : status;
 }
 
+/* The byte-level pre-tokenizer in front of byte pairs that know where a piece ends. */
+static int32_t encode_alphabet(struct bpe_worker *w, const uint8_t *text, size_t len,
+                               struct sluice_error *err)
+{
+    struct pieces_context context = { w, NULL };
+    int32_t status = hide_spaces(&w->of_text.prefixed, w->bpe->vocab.prefix_space && text[0] != ' ',
+                                 0, &text, &len, err);
+    context.end = text + len;
+    return status == SLUICE_OK ? pretoken_run(w->pretoken, text, len, encode_pieces, &context, err)
+                               : status;
+}
+
 int32_t text_encode_chars(struct bpe_worker *w, const uint8_t *text, size_t len,
                           struct sluice_error *err)
 {
@@ -352,7 +364,7 @@ int32_t text_encode_chars(struct bpe_worker *w, const uint8_t *text, size_t len,
     size_t from = 0;
     int32_t status = w->offsets ? check_places(w, text, len, err) : SLUICE_OK;
     if (status == SLUICE_OK && text_is_general(v)) {
-        return encode_split(w, text, len, err);
+        return v->alphabet ? encode_alphabet(w, text, len, err) : encode_split(w, text, len, err);
     }
     if (status == SLUICE_OK && v->whole_piece) { /* pieces are looked up as they are written */
         status =

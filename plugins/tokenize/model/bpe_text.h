@@ -35,7 +35,7 @@ void text_scratch_deinit(struct text_scratch *scratch);
 /* Whether text goes through normalizer.h, splitter.h or another model than byte pairs. */
 static inline int text_is_general(const struct vocab *v)
 {
-    return v->normalizer || v->splitter || v->unigram || v->wordpiece;
+    return v->normalizer || v->splitter || v->unigram || v->wordpiece || v->lone;
 }
 
 /* Whether the normalizer may change anything. */

@@ -26,6 +26,7 @@ struct bpe_worker {
     uint64_t least;      /* and the lowest place there is */
     int may_stop;        /* stop between pieces when the output is full: */
     size_t stopped_at;   /* there, SIZE_MAX while not */
+    struct piece_counts *counting;         /* while a head is trained; NULL else */
     uint64_t pieces, head_hits, tail_hits; /* since it was created */
 };
 

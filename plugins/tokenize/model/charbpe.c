@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "model/charbpe_hash.h"
+#include "model/charbpe_int.h"
 #include "split/pretoken_unicode.h"
 
 /* Up to this many symbols the pairs are searched in order, above in a heap. */
@@ -151,18 +152,55 @@ size_t charbpe_cut(const struct charbpe *c, const uint8_t *text, size_t len, siz
 
 /* ---- symbols ---- */
 
-/* The symbols of a piece to out; gives their number. */
-static size_t symbols_of(const struct charbpe *c, const uint8_t *p, size_t len, uint32_t *out)
+static uint32_t find_lone(const struct charbpe *c, uint32_t place, uint32_t cp)
 {
-    const uint8_t *end = p + len;
+    const uint64_t key = (uint64_t)place << 32 | cp;
+    size_t at = (size_t)charbpe_hash(place, cp) & c->lone_mask;
+    while (c->lone[at].key != key) {
+        if (c->lone[at].key == UINT64_MAX) {
+            return CHARBPE_NONE;
+        }
+        at = (at + 1) & c->lone_mask;
+    }
+    return c->lone[at].id;
+}
+
+/* Under a prefix or suffix: 0 to 2 symbols; byte_fallback does not come with those. */
+static size_t next_at_place(const struct charbpe *c, struct charbpe_reader *r, uint32_t *out)
+{
+    uint32_t cp = *r->p, place = r->p > r->begin ? VOCAB_INSIDE : 0, id;
+    const size_t size = c->alphabet ? 1 : utf8_decode(r->p, r->end, &cp);
+    size_t n = 0;
+    r->p += size;
+    place |= r->p == r->end ? VOCAB_LAST : 0;
+    id = find_lone(c, place, cp);
+    if (r->unknown && (id != CHARBPE_NONE || !c->fuse_unk)) {
+        out[n++] = c->unk;
+        r->unknown = 0;
+    }
+    if (id != CHARBPE_NONE) {
+        out[n++] = id;
+    } else {
+        r->unknown = c->unk != CHARBPE_NONE;
+    }
+    return n;
+}
+
+size_t charbpe_read(const struct charbpe *c, struct charbpe_reader *r, uint32_t *out, size_t cap)
+{
     size_t n = 0, k;
-    int unknown = 0; /* an unknown token waits */
-    while (p < end) {
-        const struct character ch = character_at(c, p, end);
+    while (r->p < r->end && cap - n >= CHARBPE_READ_MOST) {
+        const uint8_t *p = r->p;
+        struct character ch;
+        if (c->lone) {
+            n += next_at_place(c, r, out + n);
+            continue;
+        }
+        ch = character_at(c, p, r->end);
         if (ch.symbol != CHARBPE_NONE) {
-            if (unknown) {
+            if (r->unknown) {
                 out[n++] = c->unk;
-                unknown = 0;
+                r->unknown = 0;
             }
             out[n++] = ch.symbol;
         } else if (c->late) {
@@ -172,32 +210,35 @@ static size_t symbols_of(const struct charbpe *c, const uint8_t *p, size_t len, 
                 out[n++] = c->fallback[p[k]]; /* the waiting one stays behind these */
             }
         } else if (c->unk != CHARBPE_NONE) {
-            if (unknown && !c->fuse_unk) {
+            if (r->unknown && !c->fuse_unk) {
                 out[n++] = c->unk;
             }
-            unknown = 1;
+            r->unknown = 1;
         }
-        p += ch.len;
+        r->p += ch.len;
     }
-    if (unknown) {
+    if (r->p == r->end && r->unknown && n < cap) {
         out[n++] = c->unk;
+        r->unknown = 0;
     }
     return n;
 }
 
-/* SentencePiece: characters that are left become bytes or the unknown token, n symbols to out. */
-static size_t resolve_late(const struct charbpe *c, const uint32_t *symbols, size_t n,
-                           uint32_t *out)
+size_t charbpe_resolve(const struct charbpe *c, const uint32_t *symbols, size_t n, int *unknown,
+                       uint32_t *out)
 {
     size_t count = 0, i, k;
-    int unknown = 0;
+    if (!c->late) {
+        memcpy(out, symbols, n * sizeof(*out));
+        return n;
+    }
     for (i = 0; i < n; i++) {
         uint8_t bytes[4];
         size_t len = 1;
         const uint32_t s = symbols[i], cp = s - CHARBPE_RAW;
         if (s < CHARBPE_RAW) {
             out[count++] = s;
-            unknown = 0;
+            *unknown = 0;
             continue;
         }
         if (s >= CHARBPE_RAW_BYTE) {
@@ -215,12 +256,12 @@ static size_t resolve_late(const struct charbpe *c, const uint32_t *symbols, siz
             for (k = 0; k < len; k++) {
                 out[count++] = c->fallback[bytes[k]];
             }
-            unknown = 0;
+            *unknown = 0;
         } else {
-            if (!unknown) {
+            if (!*unknown) {
                 out[count++] = c->unk;
             }
-            unknown = c->fuse_unk;
+            *unknown = c->fuse_unk;
         }
     }
     return count;
@@ -318,7 +359,8 @@ static void look(struct list *l, uint32_t at, uint32_t right)
     }
 }
 
-static size_t merge_many(const struct charbpe *c, uint32_t *s, size_t n, void *scratch)
+size_t charbpe_merge_symbols(const struct charbpe *c, uint32_t *s, size_t n, uint32_t *places,
+                             void *scratch)
 {
     struct list l = { .chars = c, .symbol = s };
     size_t i, count = 0;
@@ -356,6 +398,9 @@ static size_t merge_many(const struct charbpe *c, uint32_t *s, size_t n, void *s
         }
     }
     for (i = 0; i < n; i = l.next[i]) {
+        if (places) {
+            places[count] = (uint32_t)i;
+        }
         s[count++] = s[i];
     }
     return count;
@@ -364,23 +409,19 @@ static size_t merge_many(const struct charbpe *c, uint32_t *s, size_t n, void *s
 size_t charbpe_merge(const struct charbpe *c, const uint8_t *p, size_t n, uint32_t *out,
                      void *scratch)
 {
-    uint32_t *s = scratch;
+    struct charbpe_reader r = { p, p, p + n, 0 };
+    uint32_t few[FEW + CHARBPE_READ_MOST], *s = scratch;
     size_t count;
+    int unknown = 0;
     if (n <= FEW) {
-        uint32_t few[FEW];
-        count = symbols_of(c, p, n, few);
+        count = charbpe_read(c, &r, few, FEW + CHARBPE_READ_MOST);
         count = merge_few(c, few, count);
-        if (c->late) {
-            return resolve_late(c, few, count, out);
-        }
-        memcpy(out, few, count * sizeof(*out));
-        return count;
+        return charbpe_resolve(c, few, count, &unknown, out);
     }
-    s = out;
-    if (c->late) { /* bytes may need more room than what they stand for */
-        s = (uint32_t *)(void *)((uint64_t *)scratch + 2 * n) + 3 * n;
-    }
-    count = symbols_of(c, p, n, s);
-    count = count <= FEW ? merge_few(c, s, count) : merge_many(c, s, count, scratch);
-    return c->late ? resolve_late(c, s, count, out) : count;
+    /* behind what merging needs: bytes may need more room than what they stand for */
+    s = (uint32_t *)(void *)((uint64_t *)scratch + 2 * n) + 3 * n;
+    count = charbpe_read(c, &r, s, n + CHARBPE_READ_MOST);
+    count =
+        count <= FEW ? merge_few(c, s, count) : charbpe_merge_symbols(c, s, count, NULL, scratch);
+    return charbpe_resolve(c, s, count, &unknown, out);
 }

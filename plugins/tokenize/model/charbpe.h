@@ -5,7 +5,9 @@
  *
  * A piece of text becomes symbols: a character is its token; without one, the tokens of its bytes
  * (`<0xE4>`), all of them or none; without those the unknown token, of which neighbours may be one;
- * without that, nothing, so that its neighbours become neighbours. SentencePiece merges first and asks
+ * without that, nothing, so that its neighbours become neighbours. Under a continuing_subword_prefix or
+ * an end_of_word_suffix, what a character's token is depends on whether the piece begins or ends there,
+ * and pieces are not cut. SentencePiece merges first and asks
  * for bytes and the unknown token afterwards (`late`). Then pairs merge, the lowest rank first, of
  * equal ranks the leftmost.
  *
@@ -19,7 +21,9 @@
  *   a character's symbols depend on neighbours (unknown, dropped), there is no cut beside it.
  * P is kept as a Bloom filter: a false "may join" only makes a part longer.
  *
- * Promises: immutable once built; linear memory; O(n log n) for a piece of n bytes. */
+ * A part without such places, a run of one letter, is merged in windows that overlap (charbpe_long.c).
+ *
+ * Promises: immutable once built; O(n log n) for a piece of n bytes. */
 #ifndef TOKENIZE_CHARBPE_H
 #define TOKENIZE_CHARBPE_H
 
@@ -36,6 +40,12 @@
 struct charbpe_pair {
     uint64_t key; /* a << 32 | b; UINT64_MAX is empty */
     uint32_t rank, id;
+};
+
+/* vocab_lone, by place << 32 | code point; UINT64_MAX is empty */
+struct charbpe_lone {
+    uint64_t key;
+    uint32_t id;
 };
 
 struct charbpe {
@@ -56,6 +66,9 @@ struct charbpe {
     unsigned filter_shift;
     uint64_t *joins; /* the Bloom filter of P, a bit of each pair's hash */
     unsigned join_shift;
+    struct charbpe_lone *lone; /* NULL: a character is the same at all places */
+    size_t lone_mask;
+    int alphabet;        /* a character is a byte */
     uint64_t ascii[256]; /* P for two bytes below 0x80: bit x << 7 | y */
     size_t bytes;        /* memory held */
 };
@@ -74,5 +87,15 @@ size_t charbpe_cut(const struct charbpe *chars, const uint8_t *text, size_t len,
 #define CHARBPE_SCRATCH(n) ((size_t)(n) * (2 * sizeof(uint64_t) + 4 * sizeof(uint32_t)) + 64)
 size_t charbpe_merge(const struct charbpe *chars, const uint8_t *p, size_t n, uint32_t *out,
                      void *scratch);
+
+/* The same for a part of any length, in windows of `window` symbols, at least CHARBPE_WINDOW_LEAST:
+ * `scratch` has CHARBPE_LONG_SCRATCH(window) bytes, whatever n is. CHARBPE_UNJOINED when two windows have no
+ * token in common: then charbpe_merge is the way. */
+#define CHARBPE_WINDOW 8192u
+#define CHARBPE_WINDOW_LEAST 32u
+#define CHARBPE_LONG_SCRATCH(window) (CHARBPE_SCRATCH(window) + (size_t)(window)*16 + 64)
+#define CHARBPE_UNJOINED SIZE_MAX
+size_t charbpe_merge_long(const struct charbpe *chars, const uint8_t *p, size_t n, uint32_t *out,
+                          size_t window, void *scratch);
 
 #endif

@@ -130,6 +130,29 @@ static int32_t index_pairs(struct charbpe *c, const struct vocab *v, struct slui
     return SLUICE_OK;
 }
 
+static int32_t index_lone(struct charbpe *c, const struct vocab *v, struct sluice_error *err)
+{
+    const size_t cap = (size_t)1 << log_for(2 * v->n_lone, 4);
+    size_t i;
+    if (!v->lone) {
+        return SLUICE_OK;
+    }
+    c->lone = table(c, cap, sizeof(*c->lone), 0xFF);
+    c->lone_mask = cap - 1;
+    if (!c->lone) {
+        return bpe_fail_memory(err, "a vocabulary's tables");
+    }
+    for (i = 0; i < v->n_lone; i++) {
+        const struct vocab_lone *lone = &v->lone[i];
+        size_t at = (size_t)charbpe_hash(lone->place, lone->cp) & c->lone_mask;
+        while (c->lone[at].key != UINT64_MAX) {
+            at = (at + 1) & c->lone_mask;
+        }
+        c->lone[at] = (struct charbpe_lone){ (uint64_t)lone->place << 32 | lone->cp, lone->id };
+    }
+    return SLUICE_OK;
+}
+
 /* ---- where merges may join ---- */
 
 struct ends {
@@ -246,12 +269,16 @@ int32_t charbpe_init(struct charbpe *c, const struct vocab *v, struct sluice_err
     c->byte_fallback = v->byte_fallback;
     c->fuse_unk = v->fuse_unk;
     c->late = v->late_fallback;
-    c->whole = v->whole_piece;
+    c->whole = v->whole_piece || v->lone;
+    c->alphabet = v->alphabet;
     c->cut_space = v->meta_cut;
     c->meta = v->meta != VOCAB_META_NONE;
     status = index_characters(c, v, err);
     if (status == SLUICE_OK) {
         status = index_pairs(c, v, err);
+    }
+    if (status == SLUICE_OK) {
+        status = index_lone(c, v, err);
     }
     if (status == SLUICE_OK) {
         c->total = !has_unknown(c);
@@ -267,5 +294,6 @@ void charbpe_deinit(struct charbpe *c)
     free(c->pairs);
     free(c->pair_filter);
     free(c->joins);
+    free(c->lone);
     memset(c, 0, sizeof(*c));
 }

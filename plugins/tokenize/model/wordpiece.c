@@ -1,5 +1,6 @@
 /* wordpiece.c — see the header. Source: huggingface/tokenizers (0.23), src/models/wordpiece/mod.rs,
- * which tries ever shorter strings; the longest is the same, as tokens and text are UTF-8. */
+ * which tries ever shorter strings; the longest is the same, as tokens and text are UTF-8; and
+ * src/models/wordlevel/mod.rs. */
 #include "model/wordpiece.h"
 
 #include <stdlib.h>
@@ -25,6 +26,7 @@ struct wordpiece {
     size_t n_prefix;
     uint32_t inside; /* the trie's node behind the prefix; UNIGRAM_TRIE_NONE: no token has it */
     size_t chars_most;
+    int whole; /* WordLevel: a word is a token or unknown */
 };
 
 static int32_t malformed(struct sluice_error *err, const char *what)
@@ -35,22 +37,25 @@ static int32_t malformed(struct sluice_error *err, const char *what)
                     what);
 }
 
-static int32_t check_members(json_t *model, struct sluice_error *err)
+static int32_t check_members(json_t *model, int whole, struct sluice_error *err)
 {
     static const char *const names[] = { "type", "unk_token", "continuing_subword_prefix",
                                          "max_input_chars_per_word", "vocab" };
+    static const char *const level[] = { "type", "unk_token", "vocab" };
+    const char *const *known = whole ? level : names;
+    const size_t n = whole ? sizeof(level) / sizeof(level[0]) : sizeof(names) / sizeof(names[0]);
     const char *key;
     json_t *value;
     json_object_foreach(model, key, value)
     {
         size_t i;
-        for (i = 0; i < sizeof(names) / sizeof(names[0]) && strcmp(names[i], key) != 0; i++) {
+        for (i = 0; i < n && strcmp(known[i], key) != 0; i++) {
         }
-        if (i == sizeof(names) / sizeof(names[0])) {
+        if (i == n) {
             return bpe_fail(err, SLUICE_E_CONFIG,
-                            "tokenizer.json has in the model WordPiece the member '%s', which this "
+                            "tokenizer.json has in the model %s the member '%s', which this "
                             "engine does not honour; remove it if it is of no consequence",
-                            key);
+                            whole ? "WordLevel" : "WordPiece", key);
         }
     }
     return SLUICE_OK;
@@ -124,33 +129,38 @@ static int32_t fill(struct wordpiece *w, json_t *model, struct sluice_error *err
            *prefix = json_object_get(model, "continuing_subword_prefix"),
            *most = json_object_get(model, "max_input_chars_per_word"),
            *vocab = json_object_get(model, "vocab");
+    const char *type = json_string_value(json_object_get(model, "type"));
     size_t i;
-    int32_t status = check_members(model, err);
+    int32_t status;
+    w->whole = type && strcmp(type, "WordLevel") == 0;
+    status = check_members(model, w->whole, err);
     if (status != SLUICE_OK) {
         return status;
     }
-    if (!json_is_string(unk) || !json_is_string(prefix) || !json_is_integer(most) ||
-        json_integer_value(most) < 0 || !json_is_object(vocab)) {
-        return malformed(err, "model.unk_token, continuing_subword_prefix, "
-                              "max_input_chars_per_word or vocab");
+    if (!json_is_string(unk) || !json_is_object(vocab)) {
+        return malformed(err, "model.unk_token or vocab");
+    }
+    if (!w->whole &&
+        (!json_is_string(prefix) || !json_is_integer(most) || json_integer_value(most) < 0)) {
+        return malformed(err, "model.continuing_subword_prefix or max_input_chars_per_word");
     }
     status = read_vocabulary(w, vocab, err);
     if (status != SLUICE_OK) {
         return status;
     }
-    w->chars_most = (size_t)json_integer_value(most);
+    w->chars_most = w->whole ? SIZE_MAX : (size_t)json_integer_value(most);
     w->unk = unigram_trie_find(&w->trie, json_string_value(unk), json_string_length(unk));
-    if (w->unk == UNIGRAM_TRIE_NONE) {
+    if (w->unk == UNIGRAM_TRIE_NONE && !w->whole) {
         return bpe_fail(err, SLUICE_E_CONFIG,
                         "tokenizer.json: the unk_token '%s' is not in model.vocab; add it there",
                         json_string_value(unk));
     }
-    w->n_prefix = json_string_length(prefix);
+    w->n_prefix = w->whole ? 0 : json_string_length(prefix);
     w->prefix = malloc(w->n_prefix + 1);
     if (!w->prefix) {
         return bpe_fail_memory(err, "a vocabulary");
     }
-    memcpy(w->prefix, json_string_value(prefix), w->n_prefix + 1);
+    memcpy(w->prefix, w->whole ? "" : json_string_value(prefix), w->n_prefix + 1);
     for (i = 0; i < w->n_prefix && w->inside != UNIGRAM_TRIE_NONE; i++) {
         if (!unigram_trie_go(&w->trie, &w->inside, (uint8_t)w->prefix[i])) {
             w->inside = UNIGRAM_TRIE_NONE;
@@ -223,11 +233,34 @@ static int is_too_long(const struct wordpiece *w, const uint8_t *p, size_t len)
     return chars > w->chars_most;
 }
 
+static int32_t encode_level(const struct wordpiece *w, const char *word, size_t len, uint32_t *ids,
+                            size_t cap, size_t *n, struct sluice_error *err)
+{
+    uint32_t id = unigram_trie_find(&w->trie, word, len);
+    *n = 0;
+    if (cap == 0) {
+        return bpe_fail(err, SLUICE_E_CONFIG, "room for 0 ids is too little for the text");
+    }
+    id = id == UNIGRAM_TRIE_NONE ? w->unk : id;
+    if (id == UNIGRAM_TRIE_NONE) {
+        return bpe_fail(
+            err, SLUICE_E_DATA,
+            "the word '%.*s' is not in the vocabulary, and the unk_token is not either; "
+            "add that to model.vocab",
+            (int)(len < 80 ? len : 80), word);
+    }
+    ids[(*n)++] = id;
+    return SLUICE_OK;
+}
+
 int32_t wordpiece_encode(const struct wordpiece *w, const char *word, size_t len, uint32_t *ids,
                          size_t cap, size_t *n, struct sluice_error *err)
 {
     const uint8_t *begin = (const uint8_t *)word, *p = begin, *end = begin + len;
     int bad = is_too_long(w, begin, len);
+    if (w->whole && len > 0) {
+        return encode_level(w, word, len, ids, cap, n, err);
+    }
     *n = 0;
     while (p < end && !bad) {
         const uint8_t *q = p, *found = p;

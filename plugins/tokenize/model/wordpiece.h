@@ -1,9 +1,10 @@
-/* wordpiece.h — the WordPiece model of BERT: longest match from the left.
+/* wordpiece.h — the WordPiece model of BERT: longest match from the left; and WordLevel: whole words.
  *
  * Owns: `struct wordpiece`, an immutable vocabulary. Depends on: unigram_trie.h, bpe_error.h,
  * libjansson.
  * Promises: the ids of Hugging Face tokenizers (0.23, WordPiece): a word that cannot be covered, or
- * of more characters than max_input_chars_per_word, is one unk. Time O(length * longest token). */
+ * of more characters than max_input_chars_per_word, is one unk; under WordLevel a word that is no token,
+ * or an error where there is no unk. Time O(length * longest token). */
 #ifndef TOKENIZE_WORDPIECE_H
 #define TOKENIZE_WORDPIECE_H
 
@@ -15,9 +16,9 @@
 
 struct wordpiece;
 
-/* Reads the member `model` of tokenizer.json of type WordPiece (borrowed for the call). Gives *out
+/* Reads the member `model` of tokenizer.json of type WordPiece or WordLevel (borrowed for the call). Gives *out
  * for wordpiece_destroy; thread-safe to share, no scratch needed. SLUICE_E_CONFIG (a member of the
- * wrong type or unknown, an unk_token that is not in the vocabulary), SLUICE_E_NOMEM. */
+ * wrong type or unknown, an unk_token that is not in the vocabulary of a WordPiece), SLUICE_E_NOMEM. */
 int32_t wordpiece_read(const json_t *model, struct wordpiece **out, struct sluice_error *err);
 void wordpiece_destroy(struct wordpiece *wordpiece);
 
@@ -34,7 +35,7 @@ const char *wordpiece_prefix(const struct wordpiece *wordpiece, size_t *len);
 size_t wordpiece_memory(const struct wordpiece *wordpiece);
 
 /* Encodes a word of valid UTF-8 into ids[0 .. *n); cap >= len always is enough. SLUICE_E_CONFIG
- * (cap is too small). */
+ * (cap is too small), SLUICE_E_DATA (WordLevel: an unknown word without an unk). */
 int32_t wordpiece_encode(const struct wordpiece *wordpiece, const char *word, size_t len,
                          uint32_t *ids, size_t cap, size_t *n, struct sluice_error *err);
 

@@ -32,6 +32,20 @@ void pretoken_deinit(struct pretoken *pretoken)
     memset(pretoken, 0, sizeof(*pretoken));
 }
 
+/* Puts one step in the place of the last three where a scanner does all they do. */
+static void join_steps(struct pretoken *pretoken)
+{
+    struct pretoken_step *last = pretoken->steps + pretoken->n_steps;
+    if (pretoken->n_steps >= 3 && last[-3].fill && last[-2].fill && last[-1].fill) {
+        pretoken_fill *const fills[3] = { last[-3].fill, last[-2].fill, last[-1].fill };
+        pretoken_fill *fill = pretoken_scanner_three(fills);
+        if (fill) {
+            pretoken->n_steps -= 2;
+            last[-3].fill = fill;
+        }
+    }
+}
+
 int32_t pretoken_add(struct pretoken *pretoken, const char *pattern, enum regex_dialect dialect,
                      enum pretoken_behavior behavior, int invert, int force_regex,
                      struct sluice_error *err)
@@ -63,6 +77,7 @@ int32_t pretoken_add(struct pretoken *pretoken, const char *pattern, enum regex_
         }
     }
     pretoken->n_steps++;
+    join_steps(pretoken);
     return SLUICE_OK;
 }
 

@@ -25,6 +25,8 @@ enum pretoken_program {
     PROGRAM_QWEN35,
     PROGRAM_O200K,
     PROGRAM_TEKKEN,
+    PROGRAM_KIMI,
+    PROGRAM_DEEPSEEK, /* its three splits at once */
     PROGRAMS
 };
 
@@ -44,6 +46,9 @@ pretoken_fill *pretoken_mask_fill(enum pretoken_program program, enum pretoken_k
 
 /* pretoken_scanner with the kind chosen; NULL where there is none of this kind. */
 pretoken_fill *pretoken_scanner_of(const char *pattern, enum pretoken_kind kind, int *total);
+
+/* pretoken_scanner_three with the kind chosen. */
+pretoken_fill *pretoken_scanner_three_of(pretoken_fill *const fills[3], enum pretoken_kind kind);
 
 /* The tables of the kinds, by program; NULL members where the build has none. */
 extern pretoken_fill *const pretoken_mask_scalar[PROGRAMS];

@@ -10,6 +10,7 @@
 
 #include "split/pretoken_mask.h"
 #include "split/pretoken_next.h"
+#include "split/pretoken_next_deepseek.h"
 
 const char pretoken_gpt2[] =
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
@@ -57,6 +58,7 @@ FILL(kimi_fill, kimi_next(t, p, end))
 FILL(deepseek_digits_fill, deepseek_digits_next(t, p, end))
 FILL(deepseek_cjk_fill, deepseek_cjk_next(t, p, end))
 FILL(deepseek_main_fill, deepseek_main_next(t, p, end))
+FILL(deepseek_fill, deepseek_next(t, p, end))
 
 static const struct {
     const char *pattern;
@@ -84,7 +86,7 @@ static const struct {
       "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|"
       "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
       tekken_fill, 1, PROGRAM_TEKKEN },
-    { pretoken_kimi, kimi_fill, 1, PROGRAMS },
+    { pretoken_kimi, kimi_fill, 1, PROGRAM_KIMI },
     { "\\p{N}{1,3}", deepseek_digits_fill, 0, PROGRAMS },
     { "[一-龥぀-ゟ゠-ヿ]+", deepseek_cjk_fill, 0, PROGRAMS },
     { "[!\"#$%&'()*+,\\-./"
@@ -117,4 +119,19 @@ pretoken_fill *pretoken_scanner(const char *pattern, int *total)
 {
     pretoken_fill *fill = pretoken_scanner_of(pattern, pretoken_kind_best(), total);
     return fill ? fill : pretoken_scanner_of(pattern, KIND_SCANNER, total);
+}
+
+pretoken_fill *pretoken_scanner_three_of(pretoken_fill *const fills[3], enum pretoken_kind kind)
+{
+    if (fills[0] != deepseek_digits_fill || fills[1] != deepseek_cjk_fill ||
+        fills[2] != deepseek_main_fill) {
+        return NULL;
+    }
+    return kind == KIND_SCANNER ? deepseek_fill : pretoken_mask_fill(PROGRAM_DEEPSEEK, kind);
+}
+
+pretoken_fill *pretoken_scanner_three(pretoken_fill *const fills[3])
+{
+    pretoken_fill *fill = pretoken_scanner_three_of(fills, pretoken_kind_best());
+    return fill ? fill : pretoken_scanner_three_of(fills, KIND_SCANNER);
 }

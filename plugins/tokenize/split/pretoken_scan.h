@@ -25,6 +25,10 @@ typedef size_t pretoken_fill(const struct unicode_table *table, const uint8_t *t
  * (may be NULL) is 1 when the pattern matches every text from end to end. */
 pretoken_fill *pretoken_scanner(const char *pattern, int *total);
 
+/* One scanner that cuts like three run one after the other, each on the pieces of the one before:
+ * DeepSeek V3's. NULL for any other three. */
+pretoken_fill *pretoken_scanner_three(pretoken_fill *const fills[3]);
+
 /* Patterns that callers name. */
 extern const char pretoken_gpt2[];   /* ByteLevel's own, as Hugging Face writes it */
 extern const char pretoken_r50k[];   /* as tiktoken writes it: r50k_base, p50k_base */

@@ -287,9 +287,10 @@ int32_t vocab_load(struct vocab *v, struct pretoken *pretoken, const void *data,
     return status == SLUICE_OK ? vocab_check(v, err) : status;
 }
 
-int32_t vocab_decode_spaces(struct vocab *v, int spaces, const char *prefix, size_t prefix_len,
+int32_t vocab_decode_spaces(struct vocab *v, int spaces, const char *prefix, const char *suffix,
                             struct sluice_error *err)
 {
+    const size_t n_prefix = strlen(prefix), n_suffix = strlen(suffix);
     uint32_t id;
     v->decoded = calloc((size_t)v->n_tokens + 1, sizeof(*v->decoded));
     if (!v->decoded) {
@@ -304,9 +305,13 @@ int32_t vocab_decode_spaces(struct vocab *v, int spaces, const char *prefix, siz
         if (v->tokens[id].kind != VOCAB_BYTES) {
             continue;
         }
-        if (prefix_len > 0 && (size_t)(end - p) > prefix_len &&
-            memcmp(p, prefix, prefix_len) == 0) {
-            p += prefix_len;
+        if (n_prefix > 0 && (size_t)(end - p) > n_prefix && memcmp(p, prefix, n_prefix) == 0) {
+            p += n_prefix;
+            decoded->changed = 1;
+        }
+        if (n_suffix > 0 && (size_t)(end - p) >= n_suffix &&
+            memcmp(end - n_suffix, suffix, n_suffix) == 0) {
+            end -= n_suffix;
             decoded->changed = 1;
         }
         while (p < end) {
@@ -336,6 +341,7 @@ void vocab_deinit(struct vocab *v)
     unigram_destroy(v->unigram);
     wordpiece_destroy(v->wordpiece);
     free(v->decoded);
+    free(v->lone);
     free(v->bytes);
     free(v->tokens);
     free(v->merges);

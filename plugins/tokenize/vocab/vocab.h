@@ -56,6 +56,14 @@ struct vocab_decoded {
     uint32_t len, changed;
 };
 
+/* The token of a character at a place of its piece: `place` is VOCAB_INSIDE for any but the first, and
+ * VOCAB_LAST for the last. */
+#define VOCAB_INSIDE 1u
+#define VOCAB_LAST 2u
+struct vocab_lone {
+    uint32_t cp, place, id;
+};
+
 struct vocab_merge {
     uint32_t a, b, id; /* ids; of VOCAB_MODEL_CHARS also CHARBPE_RAW + code point */
     uint32_t rank;     /* the index in the array, but for SentencePiece's equal scores */
@@ -80,6 +88,11 @@ struct vocab {
     uint32_t unk, fallback[256];
     int byte_fallback, fuse_unk;
     int late_fallback; /* merging comes before byte_fallback and unk */
+    /* Files with a continuing_subword_prefix or an end_of_word_suffix: the tokens of characters; else
+     * NULL. `alphabet`: a character is a byte, the pre-tokenizer is in `pretoken`. */
+    struct vocab_lone *lone;
+    size_t n_lone;
+    int alphabet;
     enum vocab_meta meta;
     int meta_front; /* VOCAB_META_NORMALIZER: a space in front of each part, whatever it begins with */
     enum vocab_prepend meta_prepend; /* VOCAB_META_SPLIT */
@@ -127,9 +140,8 @@ int vocab_is_byte(const char *text, size_t len, unsigned *b);
 int32_t vocab_put(struct vocab *vocab, uint32_t id, const void *bytes, size_t len,
                   enum vocab_kind kind, struct sluice_error *err);
 
-/* Makes tokens with U+2581, or that begin with `prefix` (len bytes, may be 0), decode to spaces, or to
- * what comes behind it. */
-int32_t vocab_decode_spaces(struct vocab *vocab, int spaces, const char *prefix, size_t len,
+/* Makes tokens decode without `prefix` in front, `suffix` behind ("": none), U+2581 where `spaces`. */
+int32_t vocab_decode_spaces(struct vocab *vocab, int spaces, const char *prefix, const char *suffix,
                             struct sluice_error *err);
 
 /* Adds a special or added token; `like` holds its flags and id. */

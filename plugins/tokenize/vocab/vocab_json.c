@@ -7,11 +7,13 @@
 
 int32_t json_refuse(struct json_reader *r, const char *where, const char *what)
 {
-    return bpe_fail(r->err, SLUICE_E_CONFIG,
-                    "tokenizer.json has %s '%s', which this engine does not honour; it reads BPE "
-                    "files over bytes (GPT-2, Llama 3, Qwen, DeepSeek, Tekken kinds) and over "
-                    "characters (Llama 2, Mistral, Gemma kinds)",
-                    where, what);
+    return bpe_fail(
+        r->err, SLUICE_E_CONFIG,
+        "tokenizer.json has %s '%s', which this engine does not honour; it reads BPE "
+        "files over bytes (GPT-2, Llama 3, Qwen, DeepSeek, Tekken, CLIP kinds) and over "
+        "characters (Llama 2, Mistral, Gemma, GPT-1 kinds), Unigram, WordPiece and "
+        "WordLevel",
+        where, what);
 }
 
 int32_t json_malformed(struct json_reader *r, const char *where)
@@ -59,6 +61,12 @@ const char *json_kind(json_t *object)
     return type ? type : "";
 }
 
+const char *json_affix(json_t *model, const char *name)
+{
+    json_t *value = json_object_get(model, name);
+    return !value || json_is_null(value) ? "" : json_string_value(value);
+}
+
 int json_is_nothing(json_t *value)
 {
     return !value || json_is_null(value) ||
@@ -71,15 +79,21 @@ static int32_t read_top(struct json_reader *r, json_t *top)
         "version",       "truncation", "padding",        "added_tokens", "normalizer",
         "pre_tokenizer", "model",      "post_processor", "decoder",      NULL
     };
+    static const char *const shaping[] = { "truncation", "padding" };
+    size_t i;
     int32_t status = json_only(r, top, "the file", names);
     if (status != SLUICE_OK) {
         return status;
     }
-    if (!json_is_nothing(json_object_get(top, "truncation"))) {
-        return json_refuse(r, "the member", "truncation");
-    }
-    if (!json_is_nothing(json_object_get(top, "padding"))) {
-        return json_refuse(r, "the member", "padding");
+    for (i = 0; i < sizeof(shaping) / sizeof(shaping[0]); i++) {
+        if (!json_is_nothing(json_object_get(top, shaping[i]))) {
+            return bpe_fail(
+                r->err, SLUICE_E_CONFIG,
+                "tokenizer.json asks for '%s', which drops or adds ids for a model's input; "
+                "whole documents are encoded here: set it to null (packing and writing cut "
+                "and fill)",
+                shaping[i]);
+        }
     }
     r->ids = json_object_get(json_object_get(top, "model"), "vocab");
     status = json_read_text(r, top);
@@ -102,6 +116,7 @@ int32_t vocab_read_json(struct vocab *v, struct pretoken *pretoken, const char *
     json_t *top;
     int32_t status;
     memset(&r, 0, sizeof(r));
+    r.prefix = r.suffix = "";
     r.vocab = v;
     r.pretoken = pretoken;
     r.err = err;

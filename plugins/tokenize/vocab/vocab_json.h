@@ -15,9 +15,10 @@ struct json_reader {
     struct vocab *vocab;
     struct pretoken *pretoken;
     struct sluice_error *err;
-    json_t *ids;   /* model.vocab where it is an object: string to id */
-    int spaces;    /* the decoder makes U+2581 a space */
-    int metaspace; /* the pre-tokenizer Metaspace was read */
+    json_t *ids;                 /* model.vocab where it is an object: string to id */
+    const char *prefix, *suffix; /* of the model BPE's characters, "" for none */
+    int spaces;                  /* the decoder makes U+2581 a space */
+    int metaspace;               /* the pre-tokenizer Metaspace was read */
 };
 
 /* SLUICE_E_CONFIG with "tokenizer.json has <where> '<what>', which this engine does not honour". */
@@ -31,6 +32,8 @@ int32_t json_only(struct json_reader *r, json_t *object, const char *where,
 int json_flag(json_t *object, const char *name, int otherwise, int *bad);
 /* The member "type", "" without one. */
 const char *json_kind(json_t *object);
+/* A string of the model that may be absent or null, "" then; NULL for another type. */
+const char *json_affix(json_t *model, const char *name);
 /* 1 for null, or an empty string, which means the same here. */
 int json_is_nothing(json_t *value);
 

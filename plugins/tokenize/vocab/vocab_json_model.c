@@ -50,7 +50,7 @@ static enum vocab_kind bytes_of(struct json_reader *r, const struct alphabet *al
     const struct vocab *v = r->vocab;
     unsigned b;
     size_t i;
-    if (v->model == VOCAB_MODEL_BYTES) {
+    if (v->model == VOCAB_MODEL_BYTES || v->alphabet) {
         long count = alphabet_decode(alphabet, text, len, out);
         *n = (size_t)count;
         return count < 0 ? VOCAB_OPAQUE : VOCAB_BYTES;
@@ -111,6 +111,77 @@ static int32_t read_vocabulary(struct json_reader *r)
     return SLUICE_OK;
 }
 
+/* ---- prefix and suffix ---- */
+
+/* Notes at which places of a piece an entry of the vocabulary is the token of a character. */
+static void note_lone(struct json_reader *r, const struct alphabet *alphabet, const char *key,
+                      size_t len, uint32_t id)
+{
+    struct vocab *v = r->vocab;
+    uint32_t place, cp;
+    for (place = 0; place < 4; place++) {
+        const size_t front = (place & VOCAB_INSIDE) ? strlen(r->prefix) : 0,
+                     back = (place & VOCAB_LAST) ? strlen(r->suffix) : 0;
+        const size_t n = len - front - back;
+        const char *text = key + front;
+        int is_one;
+        if (len <= front + back || n > 4 || memcmp(key, r->prefix, front) != 0 ||
+            memcmp(key + len - back, r->suffix, back) != 0) {
+            continue;
+        }
+        if (v->alphabet) {
+            uint8_t bytes[4];
+            is_one = alphabet_decode(alphabet, text, n, bytes) == 1;
+            cp = bytes[0];
+        } else {
+            is_one = utf8_decode((const uint8_t *)text, (const uint8_t *)text + n, &cp) == n;
+        }
+        if (is_one) {
+            v->lone[v->n_lone++] = (struct vocab_lone){ cp, place, id };
+        }
+    }
+}
+
+/* What tokenizers looks up for a character is the prefix (unless the piece begins with it), the
+ * character, the suffix (if the piece ends with it). */
+static int32_t read_lone(struct json_reader *r)
+{
+    struct alphabet alphabet;
+    struct vocab *v = r->vocab;
+    const char *key;
+    size_t len;
+    json_t *value;
+    uint8_t bytes[VOCAB_TOKEN_MOST];
+    if (!r->prefix[0] && !r->suffix[0]) {
+        return SLUICE_OK;
+    }
+    alphabet_init(&alphabet);
+    if (v->byte_fallback) {
+        return json_refuse(
+            r, "beside continuing_subword_prefix or end_of_word_suffix the model option",
+            "byte_fallback");
+    }
+    if (strlen(r->prefix) + strlen(r->suffix) > VOCAB_TOKEN_MOST / 2) {
+        return json_malformed(r, "model.continuing_subword_prefix or end_of_word_suffix");
+    }
+    if (v->alphabet && (alphabet_decode(&alphabet, r->prefix, strlen(r->prefix), bytes) < 0 ||
+                        alphabet_decode(&alphabet, r->suffix, strlen(r->suffix), bytes) < 0)) {
+        return json_refuse(r,
+                           "outside the byte alphabet the continuing_subword_prefix or "
+                           "end_of_word_suffix",
+                           r->prefix[0] ? r->prefix : r->suffix);
+    }
+    v->lone = malloc((4 * json_object_size(r->ids) + 1) * sizeof(*v->lone));
+    if (!v->lone) {
+        return bpe_fail_memory(r->err, "a vocabulary");
+    }
+    json_object_keylen_foreach(r->ids, key, len, value)
+    {
+        note_lone(r, &alphabet, key, len, (uint32_t)json_integer_value(value));
+    }
+    return vocab_decode_spaces(v, r->spaces, r->prefix, r->suffix, r->err);
+}
+
 int json_id_of(struct json_reader *r, const char *text, size_t len, uint32_t *id)
 {
     json_t *value;
@@ -137,6 +208,7 @@ static int32_t read_merge(struct json_reader *r, json_t *node, size_t rank)
     size_t n = 0, m = 0;
     char both[VOCAB_TOKEN_MOST * 4];
     struct vocab_merge *merge = &r->vocab->merges[r->vocab->n_merges];
+    const size_t front = strlen(r->prefix); /* of the second part, not in what they give */
     if (json_is_string(node)) {
         const char *space;
         a = json_string_value(node);
@@ -154,16 +226,16 @@ static int32_t read_merge(struct json_reader *r, json_t *node, size_t rank)
         b = json_string_value(y);
         m = json_string_length(y);
     }
-    if (!a || !b || n == 0 || m == 0 || n + m > sizeof(both) ||
+    if (!a || !b || n == 0 || m == 0 || m < front || n + m > sizeof(both) ||
         (json_is_string(node) && memchr(b, ' ', m))) {
         return bpe_fail(r->err, SLUICE_E_CONFIG,
                         "tokenizer.json: merge %zu is not a pair of tokens; the file is damaged",
                         rank);
     }
     memcpy(both, a, n);
-    memcpy(both + n, b, m);
+    memcpy(both + n, b + front, m - front);
     if (!json_id_of(r, a, n, &merge->a) || !json_id_of(r, b, m, &merge->b) ||
-        !json_id_of(r, both, n + m, &merge->id)) {
+        !json_id_of(r, both, n + m - front, &merge->id)) {
         return bpe_fail(
             r->err, SLUICE_E_CONFIG,
             "tokenizer.json: merge %zu, '%.*s' + '%.*s', has a part or result that is not in the "
@@ -209,8 +281,8 @@ static int32_t read_fallback(struct json_reader *r)
             v->fallback[v->bytes[v->tokens[id].at]] = id;
         }
     }
-    if (v->meta == VOCAB_META_NONE && r->spaces) {
-        return vocab_decode_spaces(v, 1, "", 0, r->err);
+    if (v->meta == VOCAB_META_NONE && r->spaces && !v->lone) {
+        return vocab_decode_spaces(v, 1, "", "", r->err);
     }
     return SLUICE_OK;
 }
@@ -279,7 +351,7 @@ static int32_t read_unigram(struct json_reader *r, json_t *model)
             status = vocab_put(v, id, text, len, VOCAB_BYTES, r->err);
         }
     }
-    return status == SLUICE_OK ? vocab_decode_spaces(v, r->spaces, "", 0, r->err) : status;
+    return status == SLUICE_OK ? vocab_decode_spaces(v, r->spaces, "", "", r->err) : status;
 }
 
 static int32_t read_wordpiece(struct json_reader *r, json_t *model)
@@ -298,7 +370,7 @@ static int32_t read_wordpiece(struct json_reader *r, json_t *model)
         return status;
     }
     prefix = wordpiece_prefix(v->wordpiece, &len);
-    return vocab_decode_spaces(v, r->spaces, prefix, len, r->err);
+    return vocab_decode_spaces(v, r->spaces, prefix, "", r->err);
 }
 
 int32_t json_read_model(struct json_reader *r, json_t *model)
@@ -329,6 +401,11 @@ int32_t json_read_model(struct json_reader *r, json_t *model)
     if (r->vocab->model == VOCAB_MODEL_WORDPIECE) {
         return read_wordpiece(r, model);
     }
+    r->prefix = json_affix(model, "continuing_subword_prefix");
+    r->suffix = json_affix(model, "end_of_word_suffix");
+    if (!r->prefix || !r->suffix) {
+        return json_malformed(r, "model.continuing_subword_prefix or end_of_word_suffix");
+    }
     if (strcmp(type, "BPE") != 0 && (type[0] || !merges)) { /* old files have no type */
         return json_refuse(r, "the model", type);
     }
@@ -338,13 +415,10 @@ int32_t json_read_model(struct json_reader *r, json_t *model)
     }
     if (dropout && !json_is_null(dropout) &&
         !(json_is_number(dropout) && !(json_number_value(dropout) > 0.0))) {
-        return json_refuse(r, "the model option", "dropout");
-    }
-    if (!json_is_nothing(json_object_get(model, "continuing_subword_prefix"))) {
-        return json_refuse(r, "the model option", "continuing_subword_prefix");
-    }
-    if (!json_is_nothing(json_object_get(model, "end_of_word_suffix"))) {
-        return json_refuse(r, "the model option", "end_of_word_suffix");
+        return bpe_fail(
+            r->err, SLUICE_E_CONFIG,
+            "tokenizer.json has the model option 'dropout', under which the ids of a text "
+            "are drawn by lot; set it to null for the ids that it has without");
     }
     r->vocab->byte_fallback = json_flag(model, "byte_fallback", 0, &bad);
     r->vocab->whole_piece = json_flag(model, "ignore_merges", 0, &bad);
@@ -359,6 +433,9 @@ int32_t json_read_model(struct json_reader *r, json_t *model)
     status = read_unknown(r, json_object_get(model, "unk_token"));
     if (status == SLUICE_OK) {
         status = read_vocabulary(r);
+    }
+    if (status == SLUICE_OK) {
+        status = read_lone(r);
     }
     if (status == SLUICE_OK) {
         status = read_fallback(r);

@@ -297,7 +297,8 @@ static int32_t read_decoder(struct json_reader *r, json_t *node, int depth)
     static const char *const chars[] = { "ByteFallback", "Fuse",       "Metaspace", "Replace",
                                          "Strip",        "BPEDecoder", "WordPiece", NULL };
     const char *type = json_kind(node);
-    const char *const *known = r->vocab->model == VOCAB_MODEL_BYTES ? bytes : chars;
+    const char *const *known =
+        r->vocab->model == VOCAB_MODEL_BYTES || r->vocab->alphabet ? bytes : chars;
     size_t i;
     if (!node || json_is_null(node)) {
         return SLUICE_OK;
@@ -385,21 +386,27 @@ int32_t json_read_text(struct json_reader *r, json_t *top)
     json_t *normalizer = json_object_get(top, "normalizer");
     const char *model = json_kind(json_object_get(top, "model"));
     struct vocab *v = r->vocab;
+    json_t *bpe = json_object_get(top, "model");
+    const int affixed = !json_is_nothing(json_object_get(bpe, "continuing_subword_prefix")) ||
+                        !json_is_nothing(json_object_get(bpe, "end_of_word_suffix"));
     int closed = 0;
     int32_t status;
-    v->model = strcmp(model, "Unigram") == 0     ? VOCAB_MODEL_UNIGRAM
-               : strcmp(model, "WordPiece") == 0 ? VOCAB_MODEL_WORDPIECE
-               : has_byte_level(pre, 0)          ? VOCAB_MODEL_BYTES
-                                                 : VOCAB_MODEL_CHARS;
+    v->model = strcmp(model, "Unigram") == 0        ? VOCAB_MODEL_UNIGRAM
+               : strcmp(model, "WordPiece") == 0    ? VOCAB_MODEL_WORDPIECE
+               : strcmp(model, "WordLevel") == 0    ? VOCAB_MODEL_WORDPIECE
+               : !affixed && has_byte_level(pre, 0) ? VOCAB_MODEL_BYTES
+                                                    : VOCAB_MODEL_CHARS;
+    v->alphabet = v->model == VOCAB_MODEL_CHARS && affixed && has_byte_level(pre, 0);
     r->spaces = decodes_spaces(decoder, 0);
     status = read_decoder(r, decoder, 0);
     if (status != SLUICE_OK ||
-        (v->model == VOCAB_MODEL_CHARS && read_only_spaces(r, normalizer, pre))) {
+        (v->model == VOCAB_MODEL_CHARS && !affixed && read_only_spaces(r, normalizer, pre))) {
         return status;
     }
-    if (v->model == VOCAB_MODEL_BYTES) {
-        status = is_nfc(normalizer, 0) ? read_nfc(r, normalizer, 0)
-                                       : normalizer_read(normalizer, &v->normalizer, r->err);
+    if (v->model == VOCAB_MODEL_BYTES || v->alphabet) {
+        status = !v->alphabet && is_nfc(normalizer, 0)
+                     ? read_nfc(r, normalizer, 0)
+                     : normalizer_read(normalizer, &v->normalizer, r->err);
         return status == SLUICE_OK ? read_byte_level(r, pre, 0, &closed) : status;
     }
     status = normalizer_read(normalizer, &v->normalizer, r->err);

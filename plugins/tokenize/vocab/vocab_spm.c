@@ -472,7 +472,7 @@ static int32_t build(struct spm *m)
         status = make_merges(m);
     }
     if (status == SLUICE_OK && v->meta == VOCAB_META_NONE) {
-        status = vocab_decode_spaces(v, 1, "", 0, m->err);
+        status = vocab_decode_spaces(v, 1, "", "", m->err);
     }
     note_edge(m, m->bos_id, v->bos_name);
     note_edge(m, m->eos_id, v->eos_name);

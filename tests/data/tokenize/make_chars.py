@@ -12,7 +12,7 @@ import json
 import random
 
 import sentencepiece
-from tokenizers import Tokenizer
+from tokenizers import Tokenizer, pre_tokenizers
 
 SPACE = "\u2581"
 TEXTS = ["", " ", "  ", "a", " a", "a ", "ab", "ba", "aab", "abab", "a b", "a  b", "  ab  ba ", "aaaa", "aaaaaaa", "x", "xx", "axb", "axxb", "ax", "xa", "a x b", "é", "aéb",
@@ -95,6 +95,57 @@ def tokenizers():
     yield "Prepend and Metaspace", base(model=bpe(FALLBACK, MERGES, unk_token="<unk>", byte_fallback=True), normalizer=LLAMA, pre_tokenizer=metaspace("always"), added_tokens=SPECIALS)
     yield "spaces are letters", base(model=bpe(["a", "b", " ", SPACE], [("a", " "), (SPACE, "a"), (" ", "b"), (" ", " ")]))
     yield "old files", {"model": {"vocab": {"a": 0, "b": 1, "ab": 2}, "merges": ["a b"], "continuing_subword_prefix": "", "end_of_word_suffix": ""}, "version": "1.0"}
+
+
+    # What a character's token is depends on its place in the piece.
+    def affixed(tokens, merges, prefix, suffix, **more):
+        m = bpe(tokens, [], continuing_subword_prefix=prefix, end_of_word_suffix=suffix, **more)
+        for a, b in merges:
+            m["vocab"].setdefault(a + b[len(prefix or ""):], len(m["vocab"]))
+        m["merges"] = [list(x) for x in merges]
+        return m
+
+    words = {"type": "WhitespaceSplit"}
+    end = ["a", "b", "c", "\u00e9", "a</w>", "b</w>", "c</w>", "\u6f22</w>", "<", ">", "/", "w", "s</w>"]
+    end_merges = [("a", "b</w>"), ("a", "b"), ("b", "a</w>"), ("ab", "ab</w>"), ("b", "b"), ("c", "ab</w>"), ("\u00e9", "\u6f22</w>")]
+    for unk in (None, "a</w>"):
+        for fuse in (False, True):
+            yield "suffix, unknown %s, fused %s" % (unk, fuse), base(model=affixed(end, end_merges, None, "</w>", unk_token=unk, fuse_unk=fuse), pre_tokenizer=words,
+                                                                      decoder={"type": "BPEDecoder", "suffix": "</w>"})
+    inside = ["a", "b", "c", "##a", "##b", "\u6f22", "##\u00e9", "x", "#", "##x</w>", "##b</w>", "c</w>"]
+    inside_merges = [("a", "##b"), ("b", "##a"), ("ab", "##a"), ("##a", "##b"), ("b", "##ab"), ("##b", "##b")]
+    yield "prefix", base(model=affixed(inside, inside_merges, "##", None, unk_token="x"), pre_tokenizer=words)
+    yield "prefix and suffix", base(model=affixed(inside, inside_merges + [("a", "##b</w>"), ("##b", "##b</w>")], "##", "</w>", unk_token="x", fuse_unk=True), pre_tokenizer=words)
+    yield "prefix of a whole text", base(model=affixed(inside, inside_merges, "##", ""))
+    yield "suffix, whole pieces", base(model=affixed(end + ["abc", "aab", "ba"], end_merges, "", "</w>", ignore_merges=True), pre_tokenizer=words)
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    clip = affixed(["<s>"] + alphabet + [c + "</w>" for c in alphabet], end_merges[:-2] + [("\u00c3", "\u00a9</w>"), ("\u00c3", "\u00a9"), ("\u0120", "b</w>"), ("\u0120", "b")], "", "</w>", unk_token="<s>")
+    split = {"type": "Split", "pattern": {"Regex": "\\p{L}+|\\p{N}|[^\\s\\p{L}\\p{N}]+"}, "behavior": "Removed", "invert": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    folded = {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, {"type": "Lowercase"}]}
+    yield "bytes, suffix", base(model=clip, normalizer=folded, pre_tokenizer={"type": "Sequence", "pretokenizers": [split, level]}, decoder=level,
+                                added_tokens=[added("<s>", 0, special=True)])
+    yield "bytes, suffix, space in front", base(model=clip, pre_tokenizer=dict(level, add_prefix_space=True), decoder=level)
+    lacks = affixed(["a", "b", "a</w>", "b</w>", "\u0120"], end_merges[:4], None, "</w>", unk_token="a")
+    yield "some bytes, suffix", base(model=lacks, pre_tokenizer=level)
+    # Words are tokens or unknown.
+    level_of = {"type": "WordLevel", "vocab": {"a": 0, "b": 1, "ab": 2, "<unk>": 3, "x": 5, "<": 6, SPACE + "a": 9}, "unk_token": "<unk>"}
+    yield "WordLevel", base(model=level_of, pre_tokenizer={"type": "Whitespace"})
+    yield "WordLevel of a whole text", base(model=level_of)
+    yield "WordLevel, Metaspace", base(model=level_of, pre_tokenizer=metaspace("always", split=True), decoder={"type": "Metaspace", "replacement": SPACE, "prepend_scheme": "always", "split": True})
+    # All flags of added tokens at once, with and without a normalizer that changes them.
+    flags = [(w, l, r, n) for w in (False, True) for l in (False, True) for r in (False, True) for n in (False, True)]
+    for normalizer in (None, LLAMA, {"type": "Sequence", "normalizers": [{"type": "Lowercase"}, SPACES]}):
+        for w, l, r, n in flags[1::4] + flags[14:15]:
+            m = bpe(FALLBACK, MERGES, unk_token="<unk>", byte_fallback=True)
+            more = [added("a b", len(m["vocab"]), single_word=w, lstrip=l, rstrip=r, normalized=n), added("<n>", len(m["vocab"]) + 1, single_word=w, lstrip=r, rstrip=l, normalized=not n),
+                    added("<W>" if normalizer else "<w>", len(m["vocab"]) + 2, single_word=not w, lstrip=l, rstrip=not r, normalized=n, special=r)]
+            yield "added, %d%d%d%d, %s" % (w, l, r, n, normalizer and normalizer["normalizers"][0]["type"]), base(model=m, normalizer=normalizer, added_tokens=SPECIALS + more)
+    yield "added, longer once normalized", base(model=bpe(FALLBACK, MERGES, unk_token="<unk>"), normalizer={"type": "NFKC"}, added_tokens=SPECIALS + [added("\ufdfa" * 8, len(bpe(FALLBACK, MERGES)["vocab"]), normalized=True)])
+    # Oddities of files.
+    yield "ids with holes", base(model={"type": "BPE", "vocab": {"a": 0, "b": 7, "ab": 100000, "<unk>": 3}, "merges": [["a", "b"]], "unk_token": "<unk>"}, normalizer=SPACES)
+    yield "no merges", base(model=bpe(LETTERS, []), normalizer=SPACES)
+    yield "empty entries", base(model={"type": "BPE", "vocab": {"": 0, "a": 1, "b": 2, "ab": 3}, "merges": ["a b"]})
 
 
 def models():
