@@ -2,9 +2,10 @@
  *
  * A plugin is a shared object that exports one function, `sluice_plugin_v1`, which returns a constant descriptor. The host owns
  * the world (files, codecs, threads, retries, memory, commits); a plugin owns formats and algorithms. This file is all a host and a
- * plugin know of each other. Above it, for comfort only: sluice_arrays.h (views and makers of columns), sluice_simple.h (a C filter in
- * ten lines), sluice.hpp (a stage as a C++ class). `sluice inspect STAGE` shows a stage as its users see it, `sluice test-plugin FILE`
- * checks a plugin against this contract.
+ * plugin know of each other. Above it, for comfort only: sluice_arrays.h (views and makers of columns), sluice_rows.h (rows in the
+ * making), sluice_verdicts.h (texts judged one by one), sluice_files.h (the options of writers), sluice_simple.h (a C filter in ten
+ * lines), sluice.hpp (a stage as a C++ class).
+ * `sluice inspect STAGE` shows a stage as its users see it, `sluice test-plugin FILE` checks a plugin against this contract.
  *
  * Lifecycle, driven by the host in this order and no other:
  *
@@ -246,7 +247,7 @@ struct sluice_plan {
     const char *(*metadata)(struct sluice_plan *, uint32_t port, int32_t index, const char *key);
     /* Declares an output column: emit->batch() takes arrays with these columns in this order. Readers and transforms: the whole output
      * (input columns don't pass). Annotators: added columns, or replaced ones when the name exists. metadata: "key=value\nkey=value" or
-     * NULL. Names that begin with _ are refused but for _origin (transforms) and _begin, _end (readers: the record's decoded bytes,
+     * NULL. Names that begin with _ are refused but for _origin, _span (transforms) and _begin, _end (readers: the record's decoded bytes,
      * uint64, for tracing). A type that can't be stored: SLUICE_E_SCHEMA. */
     sluice_status (*add)(struct sluice_plan *, const char *name, const char *type,
                          const char *metadata, struct sluice_error *);
@@ -260,7 +261,7 @@ struct sluice_plan {
      * the contents of the files of that kind in order of the shards, separated, then end; "@SUFFIX@" in an entry becomes the public name
      * of the file with that suffix beside it.
      * A writer's note `names` is the suffix of an output kind as a JSON text: each file of that kind holds the public name of the file
-     * beside it, instead of part-NUMBER-KEY, and is itself left out of the snapshot.
+     * beside it, instead of part-NUMBER-KEY, and is itself left out of the snapshot. A name may lie in folders: a/b.json.
      * A writer's note `append` is the number of the dataset's newest snapshot, whose files stay in the new one, before this run's: an index
      * that is carried on. */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
@@ -324,6 +325,8 @@ struct sluice_verdict {
     double similarity;  /* 0..1; with dup_of */
 };
 
+#define SLUICE_ORIGIN_POS ((uint64_t)1 << 63) /* see emit->batch */
+
 /* What process(), read() and flush() give back; valid for that call, on its thread. Calls never block; everything is held back until the
  * call returns SLUICE_OK, and discarded when it fails. A call that is refused (SLUICE_E_INTERNAL: the plugin broke the contract;
  * SLUICE_E_NOMEM) fails the call of the plugin in the end: return the status. */
@@ -338,7 +341,9 @@ struct sluice_emit {
      * none when n is 0. Transforms and readers: any number of struct arrays of the declared columns, also in flush. Takes the array, also
      * when it fails; its release may run on any thread, and after close. It stays unchanged until then. A transform's column `_origin`
      * (uint64 or list<uint64>) names the _row values each output row came from; with the metadata exchange=1, those of _pos behind
-     * the first exchange that the rows went through. */
+     * the first exchange that the rows went through, and so a number with the bit SLUICE_ORIGIN_POS in any such column. The metadata
+     * through=1: where the input has an _origin, the numbers are handed on from it (exchange=1 says so as well). `_span` (list<uint64>,
+     * as long as the list _origin of its row) says which part of that row is meant: first << 32 | number, of tokens; 0 = not known. */
     sluice_status (*batch)(struct sluice_emit *, struct ArrowArray *);
     /* Readers: a record that can't be read: its decoded byte range [begin, end), a reason ([a-z0-9_]+, under 64 bytes) and a detail for
      * people (NULL = none). The host quarantines it. */

@@ -9,4 +9,7 @@
 #endif
 
 #include "sluice_arrays.h"
+#include "sluice_files.h"
+#include "sluice_rows.h"
 #include "sluice_simple.h"
+#include "sluice_verdicts.h"

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "dedup.h"
+#include "marks.h"
 #include "text/text.h"
 
 enum { ACTION_REMOVE, ACTION_TAG, ACTION_DROP };
@@ -68,17 +69,9 @@ static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struc
     return status;
 }
 
-/* The marks of a document stand together, its paragraphs' in order and the document's last. */
-struct mark {
-    uint64_t row;
-    uint32_t at, reserved;
-    double share;
-};
-
 struct worker {
     const struct config *config;
-    struct sluice_bytes marks; /* struct mark */
-    uint64_t next;
+    struct marks marks; /* of a document: its paragraphs', and behind them its own */
     struct text_spans paragraphs;
     struct sluice_bytes out; /* of one row */
 };
@@ -99,44 +92,10 @@ static void stage_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    sluice_bytes_free(&worker->marks);
+    marks_deinit(&worker->marks);
     sluice_bytes_free(&worker->out);
     text_spans_deinit(&worker->paragraphs);
     free(worker);
-}
-
-static sluice_status take_marks(struct worker *worker, const struct sluice_batch *batch,
-                                struct sluice_error *err)
-{
-    const uint64_t *rows = batch->array->children[0]->buffers[1];
-    const uint32_t *at = batch->array->children[1]->buffers[1];
-    const double *shares = batch->array->children[2]->buffers[1];
-
-    for (int64_t k = 0; k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        struct mark mark = { rows[row], at[row], 0, shares[row] };
-        if (!sluice_bytes_add(&worker->marks, &mark, sizeof mark)) {
-            return dedup_nomem(err);
-        }
-    }
-    return SLUICE_OK;
-}
-
-static const struct mark *marks_of(struct worker *worker, uint64_t row, size_t *n)
-{
-    const struct mark *marks = (const struct mark *)(const void *)worker->marks.data;
-    uint64_t count = worker->marks.size / sizeof *marks;
-    uint64_t begin;
-
-    while (worker->next < count && marks[worker->next].row < row) {
-        worker->next++;
-    }
-    begin = worker->next;
-    while (worker->next < count && marks[worker->next].row == row) {
-        worker->next++;
-    }
-    *n = (size_t)(worker->next - begin);
-    return *n == 0 ? NULL : marks + begin;
 }
 
 /* The paragraphs that no mark names, with the newlines between them. */
@@ -196,7 +155,7 @@ static sluice_status filter_row(struct worker *worker, const char *text, size_t 
 {
     const struct config *config = worker->config;
     size_t n_marks;
-    const struct mark *marks = marks_of(worker, row, &n_marks);
+    const struct mark *marks = marks_of(&worker->marks, row, &n_marks);
     const struct mark *whole =
         n_marks > 0 && marks[n_marks - 1].at == WHOLE ? &marks[n_marks - 1] : NULL;
     sluice_status status = SLUICE_OK;
@@ -233,14 +192,13 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct dedup_rows rows = { 0 };
-    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_rows rows = sluice_rows_begin("t");
     struct sluice_verdict *verdicts;
     const uint64_t *numbers;
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {
-        return take_marks(worker, batch, err);
+        return marks_take(&worker->marks, batch, MARKS_WITH_SHARE, err);
     }
     numbers = batch->array->children[1]->buffers[1];
     verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
@@ -252,16 +210,10 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
         size_t n;
         const char *text = sluice_text(batch->array->children[0], row, &n);
         status = filter_row(worker, text, n, numbers[row], &verdicts[k], err);
-        if (status == SLUICE_OK && !dedup_rows_text(&rows, 0, worker->out.data, worker->out.size)) {
-            status = dedup_nomem(err);
-        }
-        rows.n++;
+        sluice_rows_add(&rows, 0, worker->out.data, worker->out.size);
+        sluice_rows_next(&rows);
     }
-    if (status == SLUICE_OK) {
-        status = dedup_rows_emit(&rows, 1, 1, 1, emit, err);
-    } else {
-        (void)dedup_rows_emit(&rows, 0, 1, 1, emit, &ignored);
-    }
+    status = sluice_rows_emit(&rows, status, emit, err);
     if (status == SLUICE_OK) {
         status = emit->verdicts(emit, verdicts, batch->n);
     }

@@ -91,8 +91,7 @@ static sluice_status grams_process(void *state, const struct sluice_batch *batch
     struct worker *worker = state;
     const struct config *config = worker->config;
     const uint64_t *numbers = batch->array->children[1]->buffers[1];
-    struct dedup_rows rows = { 0 };
-    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_rows rows = sluice_rows_begin("tf");
     sluice_status status = SLUICE_OK;
 
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
@@ -107,20 +106,13 @@ static sluice_status grams_process(void *state, const struct sluice_batch *batch
             continue;
         }
         if (rows.n > 0 && rows.data[0].size + worker->hashes.size > 64 << 20) {
-            status = dedup_rows_emit(&rows, 1, 2, 1, emit, err);
+            status = sluice_rows_emit(&rows, status, emit, err);
         }
-        if (status == SLUICE_OK &&
-            (!dedup_rows_text(&rows, 0, worker->hashes.data, worker->hashes.size) ||
-             !dedup_rows_fixed(&rows, 1, &numbers[row], 8))) {
-            status = dedup_nomem(err);
-        }
-        rows.n++;
+        sluice_rows_add(&rows, 0, worker->hashes.data, worker->hashes.size);
+        sluice_rows_add(&rows, 1, &numbers[row], 8);
+        sluice_rows_next(&rows);
     }
-    if (status == SLUICE_OK) {
-        return dedup_rows_emit(&rows, 1, 2, 1, emit, err);
-    }
-    (void)dedup_rows_emit(&rows, 0, 2, 1, emit, &ignored);
-    return status;
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 const struct sluice_stage bloom_grams_stage = {

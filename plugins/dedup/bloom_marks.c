@@ -146,10 +146,17 @@ static void marks_worker_close(void *state)
     free(worker);
 }
 
+static void add_mark(struct sluice_rows *rows, uint64_t position, uint32_t at, double share)
+{
+    sluice_rows_add(rows, 0, &position, 8);
+    sluice_rows_add(rows, 1, &at, 4);
+    sluice_rows_add(rows, 2, &share, 8);
+    sluice_rows_next(rows);
+}
+
 /* One document: its paragraphs' hashes. */
-static sluice_status mark_document(struct worker *worker, const char *bytes, size_t n,
-                                   uint64_t position, struct dedup_rows *rows,
-                                   struct sluice_error *err)
+static void mark_document(struct worker *worker, const char *bytes, size_t n, uint64_t position,
+                          struct sluice_rows *rows)
 {
     const struct config *config = &worker->shared->config;
     struct bloom *bloom = &worker->bloom;
@@ -195,23 +202,12 @@ static sluice_status mark_document(struct worker *worker, const char *bytes, siz
         place += 8 + 8 * (size_t)count[0];
         if (duplicate) {
             marked++;
-            rows->n++;
-            if (!dedup_rows_fixed(rows, 0, &position, 8) || !dedup_rows_fixed(rows, 1, &at, 4) ||
-                !dedup_rows_fixed(rows, 2, &share, 8)) {
-                return dedup_nomem(err);
-            }
+            add_mark(rows, position, at, share);
         }
     }
     if (seen > 0 || marked > 0) { /* of the document as a whole */
-        double share = all == 0 ? 0 : (double)seen / (double)all;
-        uint32_t whole = UINT32_MAX;
-        rows->n++;
-        if (!dedup_rows_fixed(rows, 0, &position, 8) || !dedup_rows_fixed(rows, 1, &whole, 4) ||
-            !dedup_rows_fixed(rows, 2, &share, 8)) {
-            return dedup_nomem(err);
-        }
+        add_mark(rows, position, UINT32_MAX, all == 0 ? 0 : (double)seen / (double)all);
     }
-    return SLUICE_OK;
 }
 
 static sluice_status marks_process(void *state, const struct sluice_batch *batch,
@@ -219,25 +215,20 @@ static sluice_status marks_process(void *state, const struct sluice_batch *batch
 {
     struct worker *worker = state;
     const uint64_t *positions = batch->array->children[1]->buffers[1];
-    struct dedup_rows rows = { 0 };
-    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_rows rows = sluice_rows_begin("fff");
     uint64_t inserted = worker->bloom.inserted;
     sluice_status status = SLUICE_OK;
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+    for (int64_t k = 0; k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
         size_t n;
         const char *bytes = sluice_text(batch->array->children[0], row, &n);
-        status = mark_document(worker, bytes, n, positions[row], &rows, err);
+        mark_document(worker, bytes, n, positions[row], &rows);
     }
-    if (status == SLUICE_OK && worker->bloom.inserted > inserted) {
+    if (worker->bloom.inserted > inserted) {
         status = emit->measure(emit, "inserted", (int64_t)(worker->bloom.inserted - inserted));
     }
-    if (status == SLUICE_OK) {
-        return dedup_rows_emit(&rows, 1, 3, 0, emit, err);
-    }
-    (void)dedup_rows_emit(&rows, 0, 3, 0, emit, &ignored);
-    return status;
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 static sluice_status marks_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)

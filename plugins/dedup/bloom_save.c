@@ -114,11 +114,12 @@ static sluice_status collect_process(void *state, const struct sluice_batch *bat
 static sluice_status emit_chunk(const void *bytes, uint64_t n, XXH3_state_t *hash,
                                 struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct dedup_rows rows = { .n = 1 };
-    int ok = dedup_rows_text(&rows, 0, bytes, n);
+    struct sluice_rows rows = sluice_rows_begin("t");
 
+    sluice_rows_add(&rows, 0, bytes, n);
+    sluice_rows_next(&rows);
     XXH3_128bits_update(hash, bytes, n);
-    return dedup_rows_emit(&rows, ok, 1, 1, emit, err);
+    return sluice_rows_emit(&rows, SLUICE_OK, emit, err);
 }
 
 static sluice_status collect_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)

@@ -147,7 +147,7 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
     const uint64_t *rests = batch->array->children[1]->buffers[1];
     const uint64_t *positions = batch->array->children[3]->buffers[1];
     const double one = 1.0;
-    struct dedup_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin("ftf");
     int64_t clusters = 0;
     int ok = 1;
 
@@ -165,15 +165,15 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
         }
         clusters += !survivor->clustered;
         survivor->clustered = 1;
-        ok = dedup_rows_fixed(&rows, 0, &positions[row], 8) &&
-             dedup_rows_text(&rows, 1, survivor->id, survivor->size) &&
-             dedup_rows_fixed(&rows, 2, &one, 8);
-        rows.n++;
+        sluice_rows_add(&rows, 0, &positions[row], 8);
+        sluice_rows_add(&rows, 1, survivor->id, survivor->size);
+        sluice_rows_add(&rows, 2, &one, 8);
+        ok = sluice_rows_next(&rows);
     }
     if (ok && clusters > 0 && emit->measure(emit, "clusters", clusters) != SLUICE_OK) {
         ok = 0;
     }
-    return dedup_rows_emit(&rows, ok, 3, 1u << 1, emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
 }
 
 const struct sluice_stage exact_drops_stage = {
@@ -242,7 +242,7 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
     struct rows_worker *worker = state;
     const char *keys = batch->array->children[0]->buffers[1];
     const uint64_t *rests = batch->array->children[1]->buffers[1];
-    struct dedup_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin("ttt");
     int ok = 1;
 
     for (int64_t k = 0; ok && k < batch->n; k++) {
@@ -261,11 +261,12 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
             hash[8 + i] = (unsigned char)(rests[row] >> (56 - 8 * i));
         }
         exact_hex_write(hash, hex);
-        ok = dedup_rows_text(&rows, 0, hex, sizeof hex) && dedup_rows_text(&rows, 1, id, size) &&
-             dedup_rows_text(&rows, 2, worker->config->rule, strlen(worker->config->rule));
-        rows.n++;
+        sluice_rows_add(&rows, 0, hex, sizeof hex);
+        sluice_rows_add(&rows, 1, id, size);
+        sluice_rows_add(&rows, 2, worker->config->rule, strlen(worker->config->rule));
+        ok = sluice_rows_next(&rows);
     }
-    return dedup_rows_emit(&rows, ok, 3, 7, emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
 }
 
 static sluice_status rows_worker_open(void *shared, void **out, struct sluice_error *err)

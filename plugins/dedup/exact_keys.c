@@ -231,17 +231,18 @@ static int hash_row(const struct keys *keys, const struct sluice_batch *batch, i
     return 1;
 }
 
-static int add_key(struct dedup_rows *rows, const unsigned char hash[16], uint64_t rank,
+static int add_key(struct sluice_rows *rows, const unsigned char hash[16], uint64_t rank,
                    const char *id, size_t id_size, uint64_t row)
 {
     unsigned char key[16];
     uint64_t rest;
 
     exact_key_pack(hash, rank, key, &rest);
-    rows->n++;
-    return dedup_rows_fixed(rows, 0, key, sizeof key) &&
-           dedup_rows_fixed(rows, 1, &rest, sizeof rest) && dedup_rows_text(rows, 2, id, id_size) &&
-           dedup_rows_fixed(rows, 3, &row, sizeof row);
+    sluice_rows_add(rows, 0, key, sizeof key);
+    sluice_rows_add(rows, 1, &rest, sizeof rest);
+    sluice_rows_add(rows, 2, id, id_size);
+    sluice_rows_add(rows, 3, &row, sizeof row);
+    return sluice_rows_next(rows);
 }
 
 static sluice_status keys_process(void *worker, const struct sluice_batch *batch,
@@ -251,7 +252,7 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
     const struct ArrowArray *ids = batch->array->children[keys->id];
     const uint64_t *numbers = batch->array->children[keys->row]->buffers[1];
     XXH3_state_t *state = XXH3_createState();
-    struct dedup_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin("fftf");
     int ok = state != NULL;
 
     for (int64_t k = 0; ok && k < batch->n; k++) {
@@ -270,7 +271,7 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
         ok = add_key(&rows, hash, exact_rank(priority), id, n, numbers[row]);
     }
     XXH3_freeState(state);
-    return dedup_rows_emit(&rows, ok, 4, 1u << 2, emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
 }
 
 const struct sluice_stage exact_keys_stage = {
@@ -339,14 +340,13 @@ static sluice_status index_process(void *worker, const struct sluice_batch *batc
     const struct index_config *config = worker;
     const uint64_t *numbers = batch->array->children[3]->buffers[1];
     struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    struct dedup_rows rows = { 0 };
-    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_rows rows = sluice_rows_begin("fftf");
     char bad_key[] = "bad_index_key: it is not 32 lower-case hexadecimal digits, as `exact_index` "
                      "writes them";
     char other[500];
     int64_t n_bad = 0;
     int ok = verdicts != NULL;
-    sluice_status status = SLUICE_OK;
+    sluice_status status;
 
     (void)snprintf(
         other, sizeof other,
@@ -370,15 +370,12 @@ static sluice_status index_process(void *worker, const struct sluice_batch *batc
         text = sluice_text(batch->array->children[2], row, &n);
         ok = add_key(&rows, hash, 0, text, n, numbers[row]);
     }
+    status = ok ? SLUICE_OK : dedup_nomem(err);
     if (ok && n_bad > 0) {
         status = emit->verdicts(emit, verdicts, batch->n);
     }
     free(verdicts);
-    if (status != SLUICE_OK) {
-        (void)dedup_rows_emit(&rows, 0, 4, 1u << 2, emit, &ignored);
-        return status;
-    }
-    return dedup_rows_emit(&rows, ok, 4, 1u << 2, emit, err);
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 const struct sluice_stage exact_index_keys_stage = {

@@ -9,8 +9,8 @@ void marks_deinit(struct marks *marks)
     sluice_bytes_free(&marks->text);
 }
 
-sluice_status marks_take(struct marks *marks, const struct sluice_batch *batch, int with_id,
-                         struct sluice_error *err)
+sluice_status marks_take(struct marks *marks, const struct sluice_batch *batch,
+                         enum marks_with with, struct sluice_error *err)
 {
     const uint64_t *rows = batch->array->children[0]->buffers[1];
     const uint32_t *at = batch->array->children[1]->buffers[1];
@@ -26,7 +26,9 @@ sluice_status marks_take(struct marks *marks, const struct sluice_batch *batch, 
             return sluice_fail(err, SLUICE_E_INTERNAL, "",
                                "the list of marks is not sorted by row");
         }
-        if (with_id) {
+        if (with == MARKS_WITH_SHARE) {
+            mark.share = sluice_float64(batch->array->children[2], row);
+        } else {
             const char *id = sluice_text(batch->array->children[2], row, &size);
             mark.id_size = (uint32_t)size;
             if (last != NULL && last->id_size == size &&

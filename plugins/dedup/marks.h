@@ -1,4 +1,5 @@
-/* The marks of a split that a side input brings: (row, unit, id) sorted by row. Private to plugins/dedup; zeroed memory has none. */
+/* The marks of a split that a side input brings: units of a row's text with the document they are equal to, or a share, sorted by row.
+ * Private to plugins/dedup; zeroed memory has none. */
 #ifndef DEDUP_MARKS_H
 #define DEDUP_MARKS_H
 
@@ -9,6 +10,7 @@ struct mark {
     uint32_t at;      /* unit of the row's text */
     uint32_t id_size; /* of the document it is equal to */
     uint64_t id;      /* place in text */
+    double share;     /* of what was seen before */
 };
 
 struct marks {
@@ -19,8 +21,11 @@ struct marks {
 
 void marks_deinit(struct marks *);
 
-/* Adds a batch of the side input: columns _row, at and, if there, dup_of. */
-sluice_status marks_take(struct marks *, const struct sluice_batch *, int with_id,
+/* What a side input has in its third column, behind _row and at. */
+enum marks_with { MARKS_WITH_ID, MARKS_WITH_SHARE };
+
+/* Adds a batch of the side input. */
+sluice_status marks_take(struct marks *, const struct sluice_batch *, enum marks_with,
                          struct sluice_error *);
 
 /* The marks of a row, sorted by unit, *n of them. Rows are asked for in ascending order. */

@@ -235,7 +235,7 @@ static sluice_status judge(struct worker *worker, const char *left, size_t n,
 }
 
 static sluice_status filter_row(struct worker *worker, const char *text, size_t n, uint64_t row,
-                                struct sluice_verdict *verdict, struct dedup_rows *rows,
+                                struct sluice_verdict *verdict, struct sluice_rows *rows,
                                 struct sluice_error *err)
 {
     size_t n_marks;
@@ -266,10 +266,8 @@ static sluice_status filter_row(struct worker *worker, const char *text, size_t 
     } else if (n == 0 && worker->config->peer) {
         verdict->reason = REASON_EMPTY;
     }
-    if (status == SLUICE_OK && !dedup_rows_text(rows, 0, text, verdict->reason == 0 ? n : 0)) {
-        status = dedup_nomem(err);
-    }
-    rows->n++;
+    sluice_rows_add(rows, 0, text, verdict->reason == 0 ? n : 0);
+    sluice_rows_next(rows);
     return status;
 }
 
@@ -277,14 +275,13 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct dedup_rows rows = { 0 };
-    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_rows rows = sluice_rows_begin("t");
     struct sluice_verdict *verdicts;
     const uint64_t *numbers;
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {
-        return marks_take(&worker->marks, batch, 1, err);
+        return marks_take(&worker->marks, batch, MARKS_WITH_ID, err);
     }
     numbers = batch->array->children[1]->buffers[1];
     verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
@@ -297,11 +294,7 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
         const char *text = sluice_text(batch->array->children[0], row, &n);
         status = filter_row(worker, text, n, numbers[row], &verdicts[k], &rows, err);
     }
-    if (status == SLUICE_OK) {
-        status = dedup_rows_emit(&rows, 1, 1, 1, emit, err);
-    } else {
-        (void)dedup_rows_emit(&rows, 0, 1, 1, emit, &ignored);
-    }
+    status = sluice_rows_emit(&rows, status, emit, err);
     if (status == SLUICE_OK) {
         status = emit->verdicts(emit, verdicts, batch->n);
     }

@@ -99,7 +99,7 @@ static void keys_worker_close(void *state)
 
 static sluice_status keys_row(struct keys_worker *worker, const char *text, size_t size,
                               const char *id, size_t id_size, uint64_t number,
-                              struct dedup_rows *rows, struct sluice_error *err)
+                              struct sluice_rows *rows, struct sluice_error *err)
 {
     const struct keys_config *config = worker->config;
     struct units *units = &worker->units;
@@ -124,13 +124,13 @@ static sluice_status keys_row(struct keys_worker *worker, const char *text, size
                                                         pieces[i].end - pieces[at].begin));
             filled -= pieces[at].begin < pieces[at].end;
             at = config->peer ? at & 0xffff : at;
-            if (!dedup_rows_fixed(rows, 0, key.digest, sizeof key.digest) ||
-                !dedup_rows_fixed(rows, 1, &at, sizeof at) ||
-                !dedup_rows_text(rows, 2, id, id_size) ||
-                !dedup_rows_fixed(rows, 3, &number, sizeof number)) {
+            sluice_rows_add(rows, 0, key.digest, sizeof key.digest);
+            sluice_rows_add(rows, 1, &at, sizeof at);
+            sluice_rows_add(rows, 2, id, id_size);
+            sluice_rows_add(rows, 3, &number, sizeof number);
+            if (!sluice_rows_next(rows)) {
                 return dedup_nomem(err);
             }
-            rows->n++;
         }
     }
     return status;
@@ -140,8 +140,7 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
     const uint64_t *numbers = batch->array->children[2]->buffers[1];
-    struct dedup_rows rows = { 0 };
-    struct sluice_error ignored = { .size = sizeof ignored };
+    struct sluice_rows rows = sluice_rows_begin("fftf");
     sluice_status status = SLUICE_OK;
 
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
@@ -152,14 +151,10 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
         const char *id = sluice_text(batch->array->children[1], row, &id_size);
         status = keys_row(state, text, n, id, id_size, numbers[row], &rows, err);
         if (status == SLUICE_OK && rows.n >= 1 << 16) {
-            status = dedup_rows_emit(&rows, 1, 4, 1u << 2, emit, err);
+            status = sluice_rows_emit(&rows, status, emit, err);
         }
     }
-    if (status == SLUICE_OK) {
-        return dedup_rows_emit(&rows, 1, 4, 1u << 2, emit, err);
-    }
-    (void)dedup_rows_emit(&rows, 0, 4, 1u << 2, emit, &ignored);
-    return status;
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 const struct sluice_stage span_keys_stage = {
@@ -234,7 +229,7 @@ static sluice_status marks_process(void *state, const struct sluice_batch *batch
     const char *keys = batch->array->children[0]->buffers[1];
     const uint32_t *at = batch->array->children[1]->buffers[1];
     const uint64_t *positions = batch->array->children[3]->buffers[1];
-    struct dedup_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin("fft");
     int ok = 1;
 
     for (int64_t k = 0; ok && k < batch->n; k++) {
@@ -248,12 +243,12 @@ static sluice_status marks_process(void *state, const struct sluice_batch *batch
             ok = sluice_bytes_add(&worker->id, id, n);
             continue;
         }
-        ok = dedup_rows_fixed(&rows, 0, &positions[row], 8) &&
-             dedup_rows_fixed(&rows, 1, &at[row], 4) &&
-             dedup_rows_text(&rows, 2, worker->id.data, worker->id.size);
-        rows.n++;
+        sluice_rows_add(&rows, 0, &positions[row], 8);
+        sluice_rows_add(&rows, 1, &at[row], 4);
+        sluice_rows_add(&rows, 2, worker->id.data, worker->id.size);
+        ok = sluice_rows_next(&rows);
     }
-    return dedup_rows_emit(&rows, ok, 3, 1u << 2, emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
 }
 
 const struct sluice_stage span_marks_stage = {

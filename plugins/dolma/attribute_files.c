@@ -2,6 +2,8 @@
  *
  * Keyed by file: all lines of one come in the documents' order, whatever splits they were read in. The composite `attribute_files` puts it
  * together with dolma_line_keys. */
+#include <sluice_files.h>
+
 #include "attribute_text.h"
 #include "dolma.h"
 
@@ -13,29 +15,15 @@ struct config {
 };
 
 static const struct sluice_option options[] = {
-    { .name = "path",
-      .doc = "Dataset folder that is written.",
-      .type = SLUICE_OPT_PATH,
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct config, path) },
+    SLUICE_FILES_PATH(struct config, path),
     { .name = "suffix",
       .doc = "What stands behind a file's name, as behind that of the documents.",
       .def = ".json.gz",
       .type = SLUICE_OPT_STRING,
       .offset = offsetof(struct config, suffix) },
-    { .name = "compression",
-      .doc = "Codec of the files; Dolma's mixer reads gzip.",
-      .def = "gzip",
-      .choices = "none|gzip|zstd",
-      .type = SLUICE_OPT_ENUM,
-      .offset = offsetof(struct config, compression) },
-    { .name = "level",
-      .doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default.",
-      .def = "0",
-      .type = SLUICE_OPT_INT,
-      .min = 0,
-      .max = 22,
-      .offset = offsetof(struct config, level) },
+    SLUICE_FILES_COMPRESSION(struct config, compression, "gzip",
+                             "Codec of the files; Dolma's mixer reads gzip."),
+    SLUICE_FILES_LEVEL(struct config, level),
 };
 
 struct worker {
@@ -63,7 +51,6 @@ static sluice_status files_open(const struct sluice_host_api *api, struct sluice
 
 static sluice_status files_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const codecs[] = { "none", "gzip", "zstd" };
     static const char *const needed[][2] = {
         { "key", "fixed[16]" }, { "file", "utf8" }, { "id", "utf8" }, { "line", "json" }
     };
@@ -74,8 +61,7 @@ static sluice_status files_prepare(void *shared, struct sluice_plan *plan, struc
         status = plan->need(plan, 0, needed[i][0], needed[i][1], 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status =
-            plan->output(plan, ".json", codecs[config->compression], (int32_t)config->level, err);
+        status = sluice_files_output(plan, ".json", config->compression, config->level, err);
     }
     if (status == SLUICE_OK) {
         status = plan->output(plan, ".name", "none", 0, err);

@@ -1,5 +1,5 @@
-/* dolma_line_keys - the lines of documents and of attribute files by their file, for the exchange; and the rows and objects that the stages of
- * the join make. See attribute_lines.h. */
+/* dolma_line_keys - the lines of documents and of attribute files by their file, for the exchange; and the objects that the stages of the join
+ * make. See attribute_lines.h. */
 #include "attribute_lines.h"
 
 #define XXH_INLINE_ALL
@@ -8,46 +8,6 @@
 #include <xxhash.h>
 
 #include "dolma.h"
-
-int line_rows_text(struct line_rows *rows, int column, const char *text, size_t n)
-{
-    return sluice_bytes_add_text(&rows->offsets[column], &rows->data[column], text, n);
-}
-
-int line_rows_fixed(struct line_rows *rows, int column, const void *value, size_t n)
-{
-    return sluice_bytes_add(&rows->data[column], value, n);
-}
-
-sluice_status line_rows_emit(struct line_rows *rows, int ok, int n_columns, unsigned texts,
-                             struct sluice_emit *emit, struct sluice_error *err)
-{
-    struct ArrowArray columns[LINE_COLUMNS] = { 0 };
-    struct ArrowArray out;
-    sluice_status status = SLUICE_OK;
-
-    for (int i = 0; ok && rows->n > 0 && i < n_columns; i++) {
-        status =
-            (texts >> i & 1) != 0
-                ? sluice_make_text(&columns[i], rows->n, &rows->offsets[i], &rows->data[i], NULL, 0)
-                : sluice_make_fixed(&columns[i], rows->n, &rows->data[i], NULL, 0);
-        ok = status == SLUICE_OK;
-    }
-    if (ok && rows->n > 0) {
-        ok = sluice_make_struct(&out, rows->n, n_columns, columns) == SLUICE_OK;
-        status = ok ? emit->batch(emit, &out) : SLUICE_OK;
-    }
-    for (int i = 0; i < LINE_COLUMNS; i++) {
-        if (columns[i].release != NULL) {
-            columns[i].release(&columns[i]);
-        }
-        sluice_bytes_free(&rows->offsets[i]);
-        sluice_bytes_free(&rows->data[i]);
-    }
-    rows->n = 0;
-    return ok ? status
-              : sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for lines of attributes");
-}
 
 /* ---- objects ---- */
 
@@ -166,7 +126,8 @@ struct config {
 
 static const struct sluice_option options[] = {
     { .name = "by",
-      .doc = "Columns of parts of paths that name a file, the same for documents and attributes.",
+      .doc = "Columns of parts of paths that name a file, the same for documents and attributes; "
+             "{dir**} in a pattern is the column of all folders between.",
       .def = "file",
       .type = SLUICE_OPT_LIST,
       .offset = offsetof(struct config, by) },
@@ -196,6 +157,11 @@ struct worker {
     struct sluice_bytes name;
 };
 
+static sluice_status nomem(struct sluice_error *err)
+{
+    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for lines of attributes");
+}
+
 static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_host *host,
                                const void *given, void **shared, struct sluice_error *err)
 {
@@ -211,7 +177,7 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
     }
     keys = calloc(1, sizeof *keys);
     if (keys == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for lines of attributes");
+        return nomem(err);
     }
     keys->config = *config;
     *shared = keys;
@@ -245,7 +211,7 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
     return status;
 }
 
-/* The file's name: parts joined by "/". A part that a pattern lacks is empty. */
+/* The file's name: parts joined by "/", without those that are empty or that a pattern lacks. */
 static int file_name(const struct keys *keys, const struct sluice_batch *batch, int64_t row,
                      struct sluice_bytes *out)
 {
@@ -255,7 +221,8 @@ static int file_name(const struct keys *keys, const struct sluice_batch *batch, 
     for (uint64_t k = 0; ok && k < keys->config.by.n; k++) {
         size_t n;
         const char *part = sluice_text(batch->array->children[keys->by[k]], row, &n);
-        ok = (k == 0 || sluice_bytes_add(out, "/", 1)) && sluice_bytes_add(out, part, n);
+        ok = n == 0 ||
+             ((out->size == 0 || sluice_bytes_add(out, "/", 1)) && sluice_bytes_add(out, part, n));
     }
     return ok;
 }
@@ -265,7 +232,7 @@ static sluice_status keys_worker_open(void *shared, void **out, struct sluice_er
     struct worker *worker = calloc(1, sizeof *worker);
 
     if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for lines of attributes");
+        return nomem(err);
     }
     worker->keys = shared;
     *out = worker;
@@ -306,7 +273,7 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
     struct worker *worker = state;
     const struct keys *keys = worker->keys;
     const uint64_t from = (uint64_t)keys->config.from;
-    struct line_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin("fftttf");
     sluice_status status = check_rows(worker, batch, err);
     int ok = 1;
 
@@ -330,13 +297,15 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
             break;
         }
         XXH128_canonicalFromHash(&key, XXH3_128bits(worker->name.data, worker->name.size));
-        ok = line_rows_fixed(&rows, 0, key.digest, 16) && line_rows_fixed(&rows, 1, &from, 8) &&
-             line_rows_text(&rows, 2, worker->name.data, worker->name.size) &&
-             line_rows_text(&rows, 3, id, id_n) && line_rows_text(&rows, 4, line, line_n) &&
-             line_rows_fixed(&rows, 5, &number, 8);
-        rows.n++;
+        sluice_rows_add(&rows, 0, key.digest, 16);
+        sluice_rows_add(&rows, 1, &from, 8);
+        sluice_rows_add(&rows, 2, worker->name.data, worker->name.size);
+        sluice_rows_add(&rows, 3, id, id_n);
+        sluice_rows_add(&rows, 4, line, line_n);
+        sluice_rows_add(&rows, 5, &number, 8);
+        ok = sluice_rows_next(&rows);
     }
-    return line_rows_emit(&rows, ok, 6, 1u << 2 | 1u << 3 | 1u << 4, emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : nomem(err), emit, err);
 }
 
 static void keys_close(void *shared)
@@ -347,7 +316,7 @@ static void keys_close(void *shared)
 const struct sluice_stage dolma_line_keys_stage = {
     .size = sizeof dolma_line_keys_stage,
     .name = "dolma_line_keys",
-    .version = "1.0",
+    .version = "1.1",
     .summary = "Lines of documents or attribute files by their file (part of `dolma_join`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_ORDERED,

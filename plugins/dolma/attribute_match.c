@@ -213,7 +213,7 @@ static sluice_status match_line(struct worker *worker, const char *id, size_t n,
 }
 
 static sluice_status match_row(struct worker *worker, const struct sluice_batch *batch, int64_t row,
-                               struct line_rows *rows, int *ok, struct sluice_error *err)
+                               struct sluice_rows *rows, int *ok, struct sluice_error *err)
 {
     struct ArrowArray *const *columns = batch->array->children;
     const char *key = (const char *)columns[0]->buffers[1] + 16 * row;
@@ -261,9 +261,10 @@ static sluice_status match_row(struct worker *worker, const struct sluice_batch 
         return SLUICE_OK;
     }
     if (status == SLUICE_OK) {
-        *ok = line_rows_fixed(rows, 0, &position, 8) && line_rows_fixed(rows, 1, &from, 8) &&
-              line_rows_text(rows, 2, line, line_n);
-        rows->n++;
+        sluice_rows_add(rows, 0, &position, 8);
+        sluice_rows_add(rows, 1, &from, 8);
+        sluice_rows_add(rows, 2, line, line_n);
+        *ok = sluice_rows_next(rows);
     }
     return status;
 }
@@ -272,7 +273,7 @@ static sluice_status match_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct line_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin("fft");
     sluice_status status = SLUICE_OK;
     int ok = 1;
 
@@ -287,12 +288,10 @@ static sluice_status match_process(void *state, const struct sluice_batch *batch
         status = emit->measure(emit, "lines_left_out", worker->left_out);
         worker->left_out = 0;
     }
-    if (status != SLUICE_OK) {
-        struct sluice_error ignored = { .size = sizeof ignored };
-        (void)line_rows_emit(&rows, 0, 3, 1u << 2, emit, &ignored);
-        return status;
+    if (status == SLUICE_OK && !ok) {
+        status = nomem(err);
     }
-    return line_rows_emit(&rows, ok, 3, 1u << 2, emit, err);
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 static sluice_status match_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)

@@ -14,6 +14,7 @@
 #include "dolma_phrases.h"
 #include "dolma_pii.h"
 #include "dolma_repeat.h"
+#include "dolma_tokens.h"
 
 /* A worker's memory: what several taggers use of one document is computed by the first. */
 struct dolma_work {
@@ -25,6 +26,7 @@ struct dolma_work {
     struct dolma_gopher gopher;
     struct dolma_repeat repeat;
     struct dolma_pii pii;
+    struct dolma_tokens tokens; /* open when a tokenizer was given */
     struct text_spans scratch, other;
     uint64_t seed; /* of random_number_v1 */
 };
@@ -37,6 +39,14 @@ struct dolma_tagger {
 };
 
 #define DOLMA_NEEDS_WORD_LIST 1u /* bad_words */
+#define DOLMA_NEEDS_TOKENIZER 2u /* tokenizer */
+
+/* What the taggers of repetitions say of a document: the most repetitions, the longest span, the characters of all. */
+struct dolma_repeat_sums {
+    size_t most, longest, all;
+};
+void dolma_repeat_add(struct dolma_repeat_sums *sums, size_t count, size_t length);
+void dolma_repeat_document(struct dolma_work *work, const struct dolma_repeat_sums *sums);
 
 /* All taggers, ended by one without a name. */
 extern const struct dolma_tagger dolma_gopher_taggers[];
@@ -45,6 +55,7 @@ extern const struct dolma_tagger dolma_repetition_taggers[];
 extern const struct dolma_tagger dolma_pii_taggers[];
 extern const struct dolma_tagger dolma_length_taggers[];
 extern const struct dolma_tagger dolma_code_taggers[];
+extern const struct dolma_tagger dolma_token_taggers[];
 
 extern const struct sluice_stage dolma_tag_stage;
 extern const struct sluice_stage dolma_attribute_stage;

@@ -133,6 +133,10 @@ void dolma_out_span(struct dolma_out *out, const char *type, uint64_t start, uin
         text[n++] = ',';
     }
     text[n++] = '[';
+    if (start > INT64_MAX) {
+        text[n++] = '-';
+        start = 0 - start;
+    }
     n += put_unsigned(start, text + n);
     text[n++] = ',';
     n += put_unsigned(end, text + n);

@@ -29,7 +29,7 @@ void dolma_out_deinit(struct dolma_out *out);
 /* Forgets the last document. */
 void dolma_out_reset(struct dolma_out *out);
 
-/* One span, in characters; the score is not rounded yet. */
+/* One span, in characters; the score is not rounded yet. A start above INT64_MAX is a negative one. */
 void dolma_out_span(struct dolma_out *out, const char *type, uint64_t start, uint64_t end,
                     double score);
 

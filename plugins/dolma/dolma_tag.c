@@ -8,6 +8,7 @@ struct config {
     struct sluice_list taggers;
     const char *experiment;
     const char *bad_words;
+    const char *tokenizer;
     const char *over;
     const char *as;
     uint8_t no_bad_words;
@@ -22,7 +23,10 @@ static const struct sluice_option options[] = {
              "whitespace_tokenizer_with_paragraphs_v1, uniseg_length_v1, "
              "uniseg_length_paragraphs_v1, uniseg_length_paragraphs_with_empty_v1, "
              "uniseg_length_paragraphs_with_doc_length_v1, random_number_v1, "
-             "code_redpajama_taggers_v1, code_copyright_comments_v1, not_alphanum_paragraph_v1.",
+             "code_redpajama_taggers_v1, code_copyright_comments_v1, not_alphanum_paragraph_v1; "
+             "with `tokenizer` also tokenizer_repetitions_v1, paragraph_tokenizer_repetitions_v1, "
+             "tokenizer_repetitions_v2r2, dolma_v1_tokenizer, dolma_v2_tokenizer, "
+             "tokenizers_EleutherAI_GPT_NeoX_20B, tokenizers_AI2_OLMo_v1.",
       .type = SLUICE_OPT_LIST,
       .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
       .offset = offsetof(struct config, taggers) },
@@ -36,6 +40,11 @@ static const struct sluice_option options[] = {
           "data/naughty_words_en.txt, which is LDNOOBW's English list, CC-BY-4.0).",
       .type = SLUICE_OPT_PATH,
       .offset = offsetof(struct config, bad_words) },
+    { .name = "tokenizer",
+      .doc = "Vocabulary of the taggers that count tokens, such as the tokenizer.json of "
+             "allenai/dolma2-tokenizer: one for all taggers of a stage.",
+      .type = SLUICE_OPT_PATH,
+      .offset = offsetof(struct config, tokenizer) },
     { .name = "no_bad_words",
       .doc = "The C4 taggers go without a list, and never say has_naughty_word.",
       .def = "false",
@@ -59,6 +68,7 @@ struct stage {
     char **prefixes;                     /* "experiment__tagger__" of each */
     size_t n;
     struct dolma_phrases *phrases;
+    struct dolma_tokenizer *tokenizer;
     uint64_t seed;
     bool merges; /* the input has the column already: it is the last child */
 };
@@ -71,8 +81,8 @@ struct worker {
 static const struct dolma_tagger *find_tagger(const char *name)
 {
     static const struct dolma_tagger *const families[] = {
-        dolma_gopher_taggers, dolma_c4_taggers,     dolma_repetition_taggers,
-        dolma_pii_taggers,    dolma_length_taggers, dolma_code_taggers
+        dolma_gopher_taggers, dolma_c4_taggers,   dolma_repetition_taggers, dolma_pii_taggers,
+        dolma_length_taggers, dolma_code_taggers, dolma_token_taggers
     };
 
     for (size_t k = 0; k < sizeof families / sizeof families[0]; k++) {
@@ -117,10 +127,11 @@ static void tag_close(void *shared)
     free(stage->prefixes);
     free(stage->taggers);
     dolma_phrases_destroy(stage->phrases);
+    dolma_tokenizer_destroy(stage->tokenizer);
     free(stage);
 }
 
-static sluice_status add_taggers(struct stage *stage, bool *needs_words, struct sluice_error *err)
+static sluice_status add_taggers(struct stage *stage, uint32_t *needs, struct sluice_error *err)
 {
     const struct sluice_list *list = &stage->config.taggers;
     const char *experiment = stage->config.experiment;
@@ -146,8 +157,7 @@ static sluice_status add_taggers(struct stage *stage, bool *needs_words, struct 
         if (tagger == NULL) {
             snprintf(message, sizeof message,
                      "found '%.80s', which is no rule-based tagger of Dolma; `sluice inspect "
-                     "dolma_tag` lists them. Taggers of models: run the stage fasttext and add its "
-                     "score with dolma_attribute",
+                     "dolma_tag` lists them. Those of fastText models are dolma_fasttext's",
                      name);
             return sluice_fail(err, SLUICE_E_CONFIG, "taggers", message);
         }
@@ -162,16 +172,33 @@ static sluice_status add_taggers(struct stage *stage, bool *needs_words, struct 
         if (stage->prefixes[stage->n++] == NULL) {
             return nomem(err);
         }
-        *needs_words = *needs_words || (tagger->flags & DOLMA_NEEDS_WORD_LIST) != 0;
+        *needs |= tagger->flags;
     }
     return SLUICE_OK;
+}
+
+static sluice_status read_tokenizer(const struct sluice_host_api *api, struct sluice_host *host,
+                                    struct stage *stage, struct sluice_error *err)
+{
+    const void *data = NULL;
+    uint64_t n = 0;
+    sluice_status status;
+
+    if (stage->config.tokenizer == NULL) {
+        return sluice_fail(err, SLUICE_E_CONFIG, "tokenizer",
+                           "these taggers count tokens: expected tokenizer = a tokenizer.json, "
+                           ".tiktoken or .model file");
+    }
+    status = api->read_file(host, stage->config.tokenizer, &data, &n, err);
+    return status == SLUICE_OK ? dolma_tokenizer_create(data, (size_t)n, &stage->tokenizer, err)
+                               : status;
 }
 
 static sluice_status tag_open(const struct sluice_host_api *api, struct sluice_host *host,
                               const void *config, void **shared, struct sluice_error *err)
 {
     struct stage *stage = calloc(1, sizeof *stage);
-    bool needs_words = false;
+    uint32_t needs = 0;
     sluice_status status;
 
     if (stage == NULL) {
@@ -179,8 +206,11 @@ static sluice_status tag_open(const struct sluice_host_api *api, struct sluice_h
     }
     stage->config = *(const struct config *)config;
     stage->seed = api->seed(host, 1);
-    status = add_taggers(stage, &needs_words, err);
-    if (status == SLUICE_OK && needs_words) {
+    status = add_taggers(stage, &needs, err);
+    if (status == SLUICE_OK && (needs & DOLMA_NEEDS_TOKENIZER) != 0) {
+        status = read_tokenizer(api, host, stage, err);
+    }
+    if (status == SLUICE_OK && (needs & DOLMA_NEEDS_WORD_LIST) != 0) {
         const void *list = NULL;
         uint64_t n = 0;
         if (stage->config.bad_words != NULL) {
@@ -281,6 +311,14 @@ static sluice_status tag_worker_open(void *shared, void **out, struct sluice_err
     worker->stage = shared;
     worker->work.phrases = worker->stage->phrases;
     worker->work.seed = worker->stage->seed;
+    if (worker->stage->tokenizer != NULL) {
+        sluice_status status =
+            dolma_tokens_open(&worker->work.tokens, worker->stage->tokenizer, err);
+        if (status != SLUICE_OK) {
+            free(worker);
+            return status;
+        }
+    }
     *out = worker;
     return SLUICE_OK;
 }
@@ -295,6 +333,7 @@ static void tag_worker_close(void *state)
     dolma_gopher_deinit(&work->gopher);
     dolma_repeat_deinit(&work->repeat);
     dolma_pii_deinit(&work->pii);
+    dolma_tokens_deinit(&work->tokens);
     text_spans_deinit(&work->scratch);
     text_spans_deinit(&work->other);
     free(worker);
@@ -371,10 +410,18 @@ const struct sluice_stage dolma_tag_stage = {
         "document's id and the pipeline's seed, not on the process; pii_regex_v1 and "
         "pii_regex_with_counts_v2 give the score -1 for a text without words, at which Dolma "
         "ends.\n\n"
-        "Taggers of models (languages, ft_lang_id*, jigsaw_*, quality) are not rules: run "
-        "`fasttext` "
-        "and add its score by `dolma_attribute`. URL lists are the stage `url_filter`'s. Not here: "
-        "tokenizer_*, code_secrets_v1, code_starcoder_taggers_*, cc_re*, olmo_pretokenizer_*.",
+        "The taggers of tokens take the tokenizer that is given, where Dolma's have theirs from a "
+        "server; special tokens in a text are those tokens. Where the tokenizer's normalization "
+        "changes a text that has repetitions, no token has a place and the row is refused; and "
+        "tokens have their places where tokenizers gives empty ones (single characters behind "
+        "several Splits).\n\n"
+        "Taggers of fastText models (ft_lang_id*, jigsaw_*, quality, code_composition) are the "
+        "stage `dolma_fasttext`'s; URL lists `url_filter`'s. Not here: code_secrets_v1 (rules, "
+        "entropies and filters of the package detect-secrets), code_starcoder_taggers_* (Python's "
+        "own parser, the lexers of Pygments, BeautifulSoup), cc_re* (rules for HTML beside the "
+        "text), olmo_pretokenizer_* (pieces that no tokenizer file names), pii_presidio_v1, "
+        "cld2_*, "
+        "cld3_*, langdetect_*, lingua_* (other packages' models).",
     .example = "docs | s.dolma_tag { { \"gopher_v2\", \"pii_regex_with_counts_fast_v2\" } }",
     .role = SLUICE_ROLE_ANNOTATOR,
     .mode = SLUICE_MODE_STATELESS,

@@ -4,12 +4,15 @@
 #define REPETITION_TYPES \
     "repetition|doc_max_score_repetition|doc_max_length_repetition|doc_frac_repetition"
 
-struct sums {
-    size_t most, longest, all;
-};
+void dolma_repeat_add(struct dolma_repeat_sums *sums, size_t count, size_t length)
+{
+    sums->most = count > sums->most ? count : sums->most;
+    sums->longest = length > sums->longest ? length : sums->longest;
+    sums->all += length;
+}
 
-static int32_t tag_part(struct dolma_work *work, struct text_span part, struct sums *sums,
-                        struct sluice_error *err)
+static int32_t tag_part(struct dolma_work *work, struct text_span part,
+                        struct dolma_repeat_sums *sums, struct sluice_error *err)
 {
     const struct dolma_doc *doc = &work->doc;
     const char *text = doc->text + part.begin;
@@ -21,14 +24,12 @@ static int32_t tag_part(struct dolma_work *work, struct text_span part, struct s
         size_t end = dolma_chars(doc, part.begin + match->end);
         size_t count = dolma_repeat_count(text, match);
         dolma_out_span(&work->out, "repetition", begin, end, (double)count);
-        sums->most = count > sums->most ? count : sums->most;
-        sums->longest = end - begin > sums->longest ? end - begin : sums->longest;
-        sums->all += end - begin;
+        dolma_repeat_add(sums, count, end - begin);
     }
     return status;
 }
 
-static void tag_document(struct dolma_work *work, const struct sums *sums)
+void dolma_repeat_document(struct dolma_work *work, const struct dolma_repeat_sums *sums)
 {
     size_t n = work->doc.chars;
 
@@ -40,22 +41,22 @@ static void tag_document(struct dolma_work *work, const struct sums *sums)
 
 static int32_t repetitions_v1(struct dolma_work *work, struct sluice_error *err)
 {
-    struct sums sums = { 0 };
+    struct dolma_repeat_sums sums = { 0 };
     int32_t status = tag_part(work, (struct text_span){ 0, (uint32_t)work->doc.n }, &sums, err);
 
-    tag_document(work, &sums);
+    dolma_repeat_document(work, &sums);
     return status;
 }
 
 static int32_t paragraph_repetitions_v1(struct dolma_work *work, struct sluice_error *err)
 {
-    struct sums sums = { 0 };
+    struct dolma_repeat_sums sums = { 0 };
     int32_t status = dolma_doc_paragraphs(&work->doc, err);
 
     for (size_t k = 0; status == SLUICE_OK && k < work->doc.paragraphs.count; k++) {
         status = tag_part(work, work->doc.paragraphs.data[k], &sums, err);
     }
-    tag_document(work, &sums);
+    dolma_repeat_document(work, &sums);
     return status;
 }
 

@@ -3,6 +3,7 @@
  * A file of the dataset holds lines of one input file, or of one piece of it: it ends where the input file ends. So the files of one
  * input file, in the order of their names, are its attribute file. A line is missing when a row was dropped on the way: then the stage
  * fails, since nobody could join such files by lines. */
+#include <sluice_files.h>
 #include <stdio.h>
 
 #include "attribute_text.h"
@@ -17,29 +18,15 @@ struct config {
 };
 
 static const struct sluice_option options[] = {
-    { .name = "path",
-      .doc = "Dataset folder that is written.",
-      .type = SLUICE_OPT_PATH,
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct config, path) },
+    SLUICE_FILES_PATH(struct config, path),
     { .name = "column",
       .doc = "JSON column of the attributes.",
       .def = "attributes",
       .type = SLUICE_OPT_COLUMN,
       .offset = offsetof(struct config, column) },
-    { .name = "compression",
-      .doc = "Codec of the files; Dolma reads gzip and zstd.",
-      .def = "gzip",
-      .choices = "none|gzip|zstd",
-      .type = SLUICE_OPT_ENUM,
-      .offset = offsetof(struct config, compression) },
-    { .name = "level",
-      .doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default.",
-      .def = "0",
-      .type = SLUICE_OPT_INT,
-      .min = 0,
-      .max = 22,
-      .offset = offsetof(struct config, level) },
+    SLUICE_FILES_COMPRESSION(struct config, compression, "gzip",
+                             "Codec of the files; Dolma reads gzip and zstd."),
+    SLUICE_FILES_LEVEL(struct config, level),
     { .name = "aligned",
       .doc =
           "A row of the input that is missing, dropped or set aside on the way, ends the run: the "
@@ -74,7 +61,6 @@ static sluice_status write_open(const struct sluice_host_api *api, struct sluice
 
 static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const codecs[] = { "none", "gzip", "zstd" };
     const struct config *config = shared;
     sluice_status status = plan->need(plan, 0, config->column, "json|json?", 0, NULL, err);
 
@@ -87,9 +73,9 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "_file", "uint32", 0, NULL, err);
     }
-    return status == SLUICE_OK ? plan->output(plan, ".json", codecs[config->compression],
-                                              (int32_t)config->level, err)
-                               : status;
+    return status == SLUICE_OK
+               ? sluice_files_output(plan, ".json", config->compression, config->level, err)
+               : status;
 }
 
 static sluice_status write_worker_open(void *shared, void **out, struct sluice_error *err)

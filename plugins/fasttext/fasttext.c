@@ -89,7 +89,8 @@ int fasttext_json_number(struct sluice_bytes *out, double value)
 }
 
 static const struct sluice_stage *const stages[] = { &fasttext_language_stage,
-                                                     &fasttext_filter_stage, NULL };
+                                                     &fasttext_filter_stage, &dolma_fasttext_stage,
+                                                     NULL };
 
 static const struct sluice_plugin plugin = {
     .size = sizeof plugin,

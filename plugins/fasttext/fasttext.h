@@ -27,6 +27,7 @@ int fasttext_one_line(struct sluice_bytes *out, const char *text, size_t n,
 int fasttext_json_string(struct sluice_bytes *out, const char *text, size_t n);
 int fasttext_json_number(struct sluice_bytes *out, double value);
 
-extern const struct sluice_stage fasttext_language_stage, fasttext_filter_stage;
+extern const struct sluice_stage fasttext_language_stage, fasttext_filter_stage,
+    dolma_fasttext_stage;
 
 #endif

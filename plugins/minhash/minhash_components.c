@@ -187,21 +187,21 @@ static sluice_status finish_edges(struct worker *worker, struct sluice_error *er
     return status;
 }
 
-static void add_member(struct minhash_columns *out, uint64_t position, uint64_t cluster,
+static void add_member(struct sluice_rows *out, uint64_t position, uint64_t cluster,
                        uint64_t reference)
 {
     uint64_t rank = position == cluster ? 0 : 1;
 
-    minhash_column_add(out, 0, &position, 8);
-    minhash_column_add(out, 1, &cluster, 8);
-    minhash_column_add(out, 2, &rank, 8);
-    minhash_column_add(out, 3, &reference, 8);
+    sluice_rows_add(out, 0, &position, 8);
+    sluice_rows_add(out, 1, &cluster, 8);
+    sluice_rows_add(out, 2, &rank, 8);
+    sluice_rows_add(out, 3, &reference, 8);
+    sluice_rows_next(out);
 }
 
 /* The rows of the list for the document at this position. */
 static sluice_status pass_document(struct worker *worker, uint64_t position,
-                                   struct minhash_columns *out, int64_t *n,
-                                   struct sluice_error *err)
+                                   struct sluice_rows *out, struct sluice_error *err)
 {
     uint64_t cluster = worker->members.next.second;
     sluice_status status;
@@ -220,13 +220,11 @@ static sluice_status pass_document(struct worker *worker, uint64_t position,
     worker->clusters += cluster == position;
     if (worker->references.end || worker->references.next.first != position) {
         add_member(out, position, cluster, 0);
-        (*n)++;
     }
     status = list_next(&worker->members, err);
     while (status == SLUICE_OK && !worker->references.end &&
            worker->references.next.first == position) {
         add_member(out, position, cluster, worker->references.next.second);
-        (*n)++;
         status = list_next(&worker->references, err);
     }
     return status;
@@ -236,8 +234,7 @@ static sluice_status components_process(void *state, const struct sluice_batch *
                                         struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct minhash_columns out = minhash_columns_begin("ffff");
-    int64_t n = 0;
+    struct sluice_rows out = sluice_rows_begin("ffff");
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {
@@ -254,13 +251,9 @@ static sluice_status components_process(void *state, const struct sluice_batch *
     }
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
         const uint64_t *positions = batch->array->children[0]->buffers[1];
-        status = pass_document(worker, positions[sluice_row(batch, k)], &out, &n, err);
+        status = pass_document(worker, positions[sluice_row(batch, k)], &out, err);
     }
-    if (status != SLUICE_OK) {
-        minhash_columns_drop(&out);
-        return status;
-    }
-    return minhash_columns_emit(&out, n, 0, emit, err);
+    return sluice_rows_emit(&out, status, emit, err);
 }
 
 /* Every member must have met its document. */

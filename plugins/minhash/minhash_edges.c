@@ -49,28 +49,27 @@ static sluice_status keys_process(void *shared, const struct sluice_batch *batch
 {
     const struct keys *keys = shared;
     const uint64_t *rows = batch->array->children[1]->buffers[1];
-    struct minhash_columns out = minhash_columns_begin(keys->rest >= 0 ? "fft" : "ff");
-    int64_t n = 0;
+    struct sluice_rows out = sluice_rows_begin(keys->rest >= 0 ? "fft" : "ff");
 
     for (int64_t k = 0; k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
         size_t size;
         const char *bytes = sluice_text(batch->array->children[0], row, &size);
-        minhash_column_add(&out, 0, bytes, size / 16 * 16);
+        sluice_rows_add(&out, 0, bytes, size / 16 * 16);
         for (size_t i = 0; i < size / 16; i++) {
-            minhash_column_add(&out, 1, &rows[row], 8);
+            sluice_rows_add(&out, 1, &rows[row], 8);
         }
         if (keys->rest >= 0 && size >= 16) {
             size_t rest_size;
             const char *rest = sluice_text(batch->array->children[keys->rest], row, &rest_size);
             size_t each = rest_size / (size / 16);
             for (size_t i = 0; i < size / 16; i++) {
-                minhash_column_add(&out, 2, rest + i * each, each);
+                sluice_rows_add(&out, 2, rest + i * each, each);
             }
         }
-        n += (int64_t)(size / 16);
+        out.n += (int64_t)(size / 16);
     }
-    return minhash_columns_emit(&out, n, 0, emit, err);
+    return sluice_rows_emit(&out, SLUICE_OK, emit, err);
 }
 
 const struct sluice_stage minhash_keys_stage = {
@@ -202,16 +201,11 @@ static sluice_status edges_worker_open(void *shared, void **out, struct sluice_e
     return SLUICE_OK;
 }
 
-struct edges_out {
-    struct minhash_columns columns;
-    int64_t n;
-};
-
-static void add_edge(struct edges_out *out, uint64_t one, uint64_t other)
+static void add_edge(struct sluice_rows *out, uint64_t one, uint64_t other)
 {
-    minhash_column_add(&out->columns, 0, &one, 8);
-    minhash_column_add(&out->columns, 1, &other, 8);
-    out->n++;
+    sluice_rows_add(out, 0, &one, 8);
+    sluice_rows_add(out, 1, &other, 8);
+    sluice_rows_next(out);
 }
 
 static int by_rest(const void *one, const void *other, void *size)
@@ -226,7 +220,7 @@ static int by_rest(const void *one, const void *other, void *size)
 }
 
 /* The edges of one key, in the order of the peer. */
-static void end_group(struct edges_worker *worker, struct edges_out *out)
+static void end_group(struct edges_worker *worker, struct sluice_rows *out)
 {
     size_t each = 8 + worker->rest_size;
     size_t n = worker->group.size / each;
@@ -248,7 +242,7 @@ static void end_group(struct edges_worker *worker, struct edges_out *out)
 }
 
 static sluice_status add_to_group(struct edges_worker *worker, const char *key, uint64_t position,
-                                  const char *rest, size_t rest_size, struct edges_out *out,
+                                  const char *rest, size_t rest_size, struct sluice_rows *out,
                                   struct sluice_error *err)
 {
     if (worker->begun && (memcmp(worker->key, key, 16) != 0 || worker->rest_size != rest_size)) {
@@ -273,7 +267,7 @@ static sluice_status edges_process(void *state, const struct sluice_batch *batch
     const char *keys = batch->array->children[0]->buffers[1];
     const uint64_t *positions = batch->array->children[1]->buffers[1];
     int32_t rest = worker->edges->rest;
-    struct edges_out out = { minhash_columns_begin("ff"), 0 };
+    struct sluice_rows out = sluice_rows_begin("ff");
     sluice_status status = SLUICE_OK;
 
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
@@ -298,22 +292,18 @@ static sluice_status edges_process(void *state, const struct sluice_batch *batch
         memcpy(worker->key, key, 16);
         worker->last = positions[row];
     }
-    if (status != SLUICE_OK) {
-        minhash_columns_drop(&out.columns);
-        return status;
-    }
-    return minhash_columns_emit(&out.columns, out.n, 0, emit, err);
+    return sluice_rows_emit(&out, status, emit, err);
 }
 
 static sluice_status edges_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)
 {
     struct edges_worker *worker = state;
-    struct edges_out out = { minhash_columns_begin("ff"), 0 };
+    struct sluice_rows out = sluice_rows_begin("ff");
 
     if (worker->group.size > 0) {
         end_group(worker, &out);
     }
-    return minhash_columns_emit(&out.columns, out.n, 0, emit, err);
+    return sluice_rows_emit(&out, SLUICE_OK, emit, err);
 }
 
 const struct sluice_stage minhash_edges_stage = {

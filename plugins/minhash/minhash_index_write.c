@@ -4,6 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <sluice_files.h>
 #include <stdio.h>
 
 #include "minhash_index.h"
@@ -69,10 +70,9 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
 {
     struct rows_worker *worker = state;
     struct ArrowArray *const *columns = batch->array->children;
-    struct minhash_columns out = minhash_columns_begin("fffftt");
+    struct sluice_rows out = sluice_rows_begin("fffftt");
     const struct listed *list;
     uint64_t n_list;
-    int64_t n = 0;
 
     for (int64_t k = 0; batch->port == 1 && k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
@@ -121,19 +121,19 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
                     key[b] = (char)(reference << 1 >> (56 - 8 * b));
                     key[8 + b] = 0;
                 }
-                minhash_column_add(&out, 0, key, 16);
+                sluice_rows_add(&out, 0, key, 16);
             } else {
-                minhash_column_add(&out, 0, keys + 16 * i, 16);
+                sluice_rows_add(&out, 0, keys + 16 * i, 16);
             }
-            minhash_column_add(&out, 1, &number, 8);
-            minhash_column_add(&out, 2, &reference, 8);
-            minhash_column_add(&out, 3, &rank, 8);
-            minhash_column_add(&out, 4, id, document ? id_size : 0);
-            minhash_column_add(&out, 5, sig, document ? sig_size : 0);
-            n++;
+            sluice_rows_add(&out, 1, &number, 8);
+            sluice_rows_add(&out, 2, &reference, 8);
+            sluice_rows_add(&out, 3, &rank, 8);
+            sluice_rows_add(&out, 4, id, document ? id_size : 0);
+            sluice_rows_add(&out, 5, sig, document ? sig_size : 0);
+            sluice_rows_next(&out);
         }
     }
-    return minhash_columns_emit(&out, n, 0, emit, err);
+    return sluice_rows_emit(&out, SLUICE_OK, emit, err);
 }
 
 const struct sluice_stage minhash_index_rows_stage = {
@@ -254,8 +254,7 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
 {
     struct keys_worker *worker = state;
     struct ArrowArray *const *columns = batch->array->children;
-    struct minhash_columns out = minhash_columns_begin("ffftt");
-    int64_t n = 0;
+    struct sluice_rows out = sluice_rows_begin("ffftt");
     sluice_status status = SLUICE_OK;
 
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
@@ -278,18 +277,14 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
         if (found) {
             continue;
         }
-        minhash_column_add(&out, 0, key, 16);
-        minhash_column_add(&out, 1, &reference, 8);
-        minhash_column_add(&out, 2, &rank, 8);
-        minhash_column_add(&out, 3, id, id_size);
-        minhash_column_add(&out, 4, sig, sig_size);
-        n++;
+        sluice_rows_add(&out, 0, key, 16);
+        sluice_rows_add(&out, 1, &reference, 8);
+        sluice_rows_add(&out, 2, &rank, 8);
+        sluice_rows_add(&out, 3, id, id_size);
+        sluice_rows_add(&out, 4, sig, sig_size);
+        sluice_rows_next(&out);
     }
-    if (status != SLUICE_OK) {
-        minhash_columns_drop(&out);
-        return status;
-    }
-    return minhash_columns_emit(&out, n, 0, emit, err);
+    return sluice_rows_emit(&out, status, emit, err);
 }
 
 const struct sluice_stage minhash_index_keys_stage = {
@@ -323,11 +318,7 @@ struct write_config {
 
 static const struct sluice_option write_options[] = {
     MINHASH_PARAMETER_OPTIONS,
-    { .name = "path",
-      .doc = "Dataset folder that is written.",
-      .type = SLUICE_OPT_PATH,
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct write_config, path) },
+    SLUICE_FILES_PATH(struct write_config, path),
     { .name = "parent",
       .doc =
           "Snapshot of the same dataset that is carried on: its files stay, new ones come behind "

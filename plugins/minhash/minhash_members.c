@@ -164,7 +164,7 @@ static uint64_t mix63(uint64_t x)
     return x ^ x >> 32;
 }
 
-static void put_key(struct minhash_columns *out, uint64_t cluster, bool indexed, uint64_t rank)
+static void put_key(struct sluice_rows *out, uint64_t cluster, bool indexed, uint64_t rank)
 {
     uint64_t head = mix63(cluster) << 1 | (indexed ? 0u : 1u);
     char key[16];
@@ -173,11 +173,11 @@ static void put_key(struct minhash_columns *out, uint64_t cluster, bool indexed,
         key[i] = (char)(head >> (56 - 8 * i));
         key[8 + i] = (char)(rank >> (56 - 8 * i));
     }
-    minhash_column_add(out, 0, key, sizeof key);
+    sluice_rows_add(out, 0, key, sizeof key);
 }
 
 static sluice_status add_shingles(struct worker *worker, const char *text, size_t n,
-                                  struct minhash_columns *out, struct sluice_error *err)
+                                  struct sluice_rows *out, struct sluice_error *err)
 {
     const struct members *members = worker->members;
     size_t count = 0;
@@ -194,13 +194,13 @@ static sluice_status add_shingles(struct worker *worker, const char *text, size_
                                   (uint64_t *)(void *)worker->set.data, &count, err);
     }
     if (status == SLUICE_OK) {
-        minhash_column_add(out, 5, worker->set.data, 8 * count);
+        sluice_rows_add(out, 5, worker->set.data, 8 * count);
     }
     return status;
 }
 
 static sluice_status add_member(struct worker *worker, const struct sluice_batch *batch,
-                                int64_t row, struct minhash_columns *out, struct sluice_error *err)
+                                int64_t row, struct sluice_rows *out, struct sluice_error *err)
 {
     const struct member *list = (const struct member *)(const void *)worker->list.data;
     uint64_t n_list = worker->list.size / sizeof *list;
@@ -220,12 +220,12 @@ static sluice_status add_member(struct worker *worker, const struct sluice_batch
         }
     }
     put_key(out, member.cluster, n_references > 0, rank);
-    minhash_column_add(out, 1, &number, 8);
+    sluice_rows_add(out, 1, &number, 8);
     text = sluice_text(batch->array->children[1], row, &n);
-    minhash_column_add(out, 2, text, n);
+    sluice_rows_add(out, 2, text, n);
     text = sluice_text(batch->array->children[2], row, &n);
-    minhash_column_add(out, 3, text, n);
-    minhash_column_add(out, 4, references, 8 * n_references);
+    sluice_rows_add(out, 3, text, n);
+    sluice_rows_add(out, 4, references, 8 * n_references);
     if (!worker->members->config.shingles) {
         return SLUICE_OK;
     }
@@ -237,9 +237,8 @@ static sluice_status members_process(void *state, const struct sluice_batch *bat
                                      struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct minhash_columns out =
-        minhash_columns_begin(worker->members->config.shingles ? "fftttt" : "ffttt");
-    int64_t n = 0;
+    struct sluice_rows out =
+        sluice_rows_begin(worker->members->config.shingles ? "fftttt" : "ffttt");
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {
@@ -255,14 +254,10 @@ static sluice_status members_process(void *state, const struct sluice_batch *bat
         }
         if (worker->at < n_list && list[worker->at].row == number) {
             status = add_member(worker, batch, row, &out, err);
-            n++;
+            sluice_rows_next(&out);
         }
     }
-    if (status != SLUICE_OK) {
-        minhash_columns_drop(&out);
-        return status;
-    }
-    return minhash_columns_emit(&out, n, 0, emit, err);
+    return sluice_rows_emit(&out, status, emit, err);
 }
 
 const struct sluice_stage minhash_members_stage = {

@@ -202,13 +202,14 @@ struct document {
     size_t id_size, sig_size, n_references, n_shingles;
 };
 
-static void add_drop(struct minhash_columns *out, const struct document *document, const char *id,
+static void add_drop(struct sluice_rows *out, const struct document *document, const char *id,
                      size_t id_size, double similarity, uint64_t reason)
 {
-    minhash_column_add(out, 0, &document->position, 8);
-    minhash_column_add(out, 1, id, id_size);
-    minhash_column_add(out, 2, &similarity, 8);
-    minhash_column_add(out, 3, &reason, 8);
+    sluice_rows_add(out, 0, &document->position, 8);
+    sluice_rows_add(out, 1, id, id_size);
+    sluice_rows_add(out, 2, &similarity, 8);
+    sluice_rows_add(out, 3, &reason, 8);
+    sluice_rows_next(out);
 }
 
 static double estimate(const char *one, size_t one_size, const char *other, size_t other_size)
@@ -226,7 +227,7 @@ static double estimate(const char *one, size_t one_size, const char *other, size
 
 /* A document of a cluster that the index has. */
 static sluice_status drop_indexed(struct worker *worker, const struct document *document,
-                                  struct minhash_columns *out, struct sluice_error *err)
+                                  struct sluice_rows *out, struct sluice_error *err)
 {
     const struct minhash_index *index = worker->pick->index;
     struct minhash_document best = { 0 };
@@ -319,8 +320,7 @@ static sluice_status compare(const struct worker *worker, const struct document 
 }
 
 static sluice_status pick_verified(struct worker *worker, const struct document *document,
-                                   struct minhash_columns *out, int64_t *n,
-                                   struct sluice_error *err)
+                                   struct sluice_rows *out, struct sluice_error *err)
 {
     const struct survivor *survivors =
         (const struct survivor *)(const void *)worker->survivors.data;
@@ -335,7 +335,6 @@ static sluice_status pick_verified(struct worker *worker, const struct document 
         if (similarity >= worker->pick->config.verify) {
             add_drop(out, document, worker->text.data + survivors[i].id, survivors[i].id_size,
                      similarity, 0);
-            (*n)++;
             return SLUICE_OK;
         }
     }
@@ -343,17 +342,15 @@ static sluice_status pick_verified(struct worker *worker, const struct document 
 }
 
 static sluice_status pick_document(struct worker *worker, const struct document *document,
-                                   struct minhash_columns *out, int64_t *n,
-                                   struct sluice_error *err)
+                                   struct sluice_rows *out, struct sluice_error *err)
 {
     const struct survivor *first;
 
     if (worker->indexed) {
-        (*n)++;
         return drop_indexed(worker, document, out, err);
     }
     if (worker->pick->config.verify > 0) {
-        return pick_verified(worker, document, out, n, err);
+        return pick_verified(worker, document, out, err);
     }
     if (worker->survivors.size == 0) {
         return survivor_add(worker, document, err);
@@ -363,7 +360,6 @@ static sluice_status pick_document(struct worker *worker, const struct document 
              estimate(document->sig, document->sig_size, worker->text.data + first->sig,
                       first->sig_size),
              0);
-    (*n)++;
     return SLUICE_OK;
 }
 
@@ -407,8 +403,7 @@ static sluice_status pick_process(void *state, const struct sluice_batch *batch,
 {
     struct worker *worker = state;
     struct ArrowArray *const *columns = batch->array->children;
-    struct minhash_columns out = minhash_columns_begin("ftff");
-    int64_t n = 0;
+    struct sluice_rows out = sluice_rows_begin("ftff");
     sluice_status status = SLUICE_OK;
 
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
@@ -434,17 +429,13 @@ static sluice_status pick_process(void *state, const struct sluice_batch *batch,
             worker->indexed = worker->pick->index != NULL && (head & 1) == 0;
         }
         if (status == SLUICE_OK) {
-            status = pick_document(worker, &document, &out, &n, err);
+            status = pick_document(worker, &document, &out, err);
         }
     }
     if (status == SLUICE_OK) {
         status = tell_changes(worker, emit);
     }
-    if (status != SLUICE_OK) {
-        minhash_columns_drop(&out);
-        return status;
-    }
-    return minhash_columns_emit(&out, n, 0, emit, err);
+    return sluice_rows_emit(&out, status, emit, err);
 }
 
 static sluice_status pick_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)

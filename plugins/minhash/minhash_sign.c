@@ -252,7 +252,7 @@ static void put_big_endian(uint64_t value, char out[8])
  * bits of the band's number and its row values; `rest` holds the values in full behind a hash of the
  * group's value. */
 static int add_peer_key(const struct sign_worker *worker, uint32_t band, uint64_t group,
-                        struct minhash_columns *out)
+                        struct sluice_rows *out)
 {
     const struct signer *signer = worker->signer;
     size_t rows = (size_t)signer->config.rows;
@@ -291,8 +291,8 @@ static int add_peer_key(const struct sign_worker *worker, uint32_t band, uint64_
 
 /* Signs one row: its keys go behind the other rows' into out. */
 static sluice_status sign_row(struct sign_worker *worker, const char *text, size_t n,
-                              const struct ArrowArray *within, int64_t row,
-                              struct minhash_columns *out, struct sluice_error *err)
+                              const struct ArrowArray *within, int64_t row, struct sluice_rows *out,
+                              struct sluice_error *err)
 {
     const struct signer *signer = worker->signer;
     bool peer = signer->config.keep == SURVIVORS_PEER;
@@ -376,7 +376,7 @@ static bool rank_row(const struct signer *signer, const struct sluice_batch *bat
     return true;
 }
 
-static sluice_status end_row(struct minhash_columns *out, int k, struct sluice_error *err)
+static sluice_status end_row(struct sluice_rows *out, int k, struct sluice_error *err)
 {
     int32_t end;
 
@@ -397,7 +397,7 @@ static sluice_status sign_process(void *state, const struct sluice_batch *batch,
     struct sign_worker *worker = state;
     const struct signer *signer = worker->signer;
     bool peer = signer->config.keep == SURVIVORS_PEER;
-    struct minhash_columns out = minhash_columns_begin(peer ? "ttft" : "ttf");
+    struct sluice_rows out = sluice_rows_begin(peer ? "ttft" : "ttf");
     struct sluice_verdict *verdicts = NULL;
     sluice_status status = SLUICE_OK;
 
@@ -428,7 +428,7 @@ static sluice_status sign_process(void *state, const struct sluice_batch *batch,
                                                    .dup_of = bad_date,
                                                    .dup_of_length = (int32_t)sizeof bad_date - 1 };
         }
-        minhash_column_add(&out, 2, &rank, sizeof rank);
+        sluice_rows_add(&out, 2, &rank, sizeof rank);
         for (int i = 0; i < 4 && status == SLUICE_OK; i++) {
             if (i != 2) {
                 status = end_row(&out, i, err);
@@ -439,11 +439,8 @@ static sluice_status sign_process(void *state, const struct sluice_batch *batch,
         status = emit->verdicts(emit, verdicts, batch->n);
     }
     free(verdicts);
-    if (status != SLUICE_OK) {
-        minhash_columns_drop(&out);
-        return status;
-    }
-    return minhash_columns_emit(&out, batch->n, 1, emit, err);
+    out.n = batch->n;
+    return sluice_rows_emit(&out, status, emit, err);
 }
 
 const struct sluice_stage minhash_sign_stage = {

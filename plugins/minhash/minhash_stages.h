@@ -2,10 +2,8 @@
 #ifndef MINHASH_STAGES_H
 #define MINHASH_STAGES_H
 
-#include <sluice_arrays.h>
+#include <sluice_rows.h>
 #include <stddef.h>
-
-#include "minhash_columns.h"
 
 extern const struct sluice_stage minhash_sign_stage, minhash_keys_stage, minhash_edges_stage,
     minhash_components_stage, minhash_members_stage, minhash_pick_stage, minhash_index_rows_stage,

@@ -1,7 +1,7 @@
 /* read_text - plain text: a document a file, or the pieces of a file between separators.
  *
  * Keeps nothing between chunks: a piece that is not complete is left unconsumed and presented again with more. */
-#include <sluice_arrays.h>
+#include <sluice_rows.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -39,8 +39,7 @@ struct stage {
 /* Records that are not yet emitted. */
 struct worker {
     const struct stage *stage;
-    struct sluice_bytes text, text_ends, id, id_ends, begin, end;
-    int64_t rows;
+    struct sluice_rows rows;
 };
 
 static sluice_status nomem(struct sluice_error *err)
@@ -87,55 +86,13 @@ static sluice_status read_prepare(void *shared, struct sluice_plan *plan, struct
 
 /* ---- records ---- */
 
-static int add_text(struct sluice_bytes *data, struct sluice_bytes *ends, int64_t row,
-                    const char *text, size_t n)
-{
-    int32_t end = 0;
-
-    if (row == 0 && !sluice_bytes_add(ends, &end, sizeof end)) {
-        return 0;
-    }
-    if (!sluice_bytes_add(data, text, n)) {
-        return 0;
-    }
-    end = (int32_t)data->size;
-    return sluice_bytes_add(ends, &end, sizeof end);
-}
-
 static sluice_status give(struct worker *worker, struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct ArrowArray columns[4] = { 0 };
-    struct ArrowArray out;
-    int64_t n = worker->rows;
-    sluice_status status;
+    sluice_status status = sluice_rows_emit(&worker->rows, SLUICE_OK, emit, NULL);
 
-    worker->rows = 0;
-    if (n == 0) {
-        return SLUICE_OK;
-    }
-    status = sluice_make_text(&columns[0], n, &worker->text_ends, &worker->text, NULL, 0);
-    if (status == SLUICE_OK) {
-        status = sluice_make_text(&columns[1], n, &worker->id_ends, &worker->id, NULL, 0);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_fixed(&columns[2], n, &worker->begin, NULL, 0);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_fixed(&columns[3], n, &worker->end, NULL, 0);
-    }
-    if (status == SLUICE_OK) {
-        status = sluice_make_struct(&out, n, 4, columns);
-    } else {
-        for (int k = 0; k < 4; k++) {
-            if (columns[k].release != NULL) {
-                columns[k].release(&columns[k]);
-            }
-        }
-    }
-    if (status != SLUICE_OK) {
+    if (status == SLUICE_E_NOMEM) {
         return nomem(err);
     }
-    status = emit->batch(emit, &out);
     return status == SLUICE_OK ? SLUICE_OK
                                : sluice_fail(err, status, "", "the host refused documents");
 }
@@ -155,8 +112,6 @@ static sluice_status add_record(struct worker *worker, const struct sluice_chunk
     char number[24];
     int digits = 0;
     size_t bad_at;
-    int64_t row;
-    int ok;
 
     while (worker->stage->strip && n > 0 && is_space(text[n - 1])) {
         n--;
@@ -185,7 +140,7 @@ static sluice_status add_record(struct worker *worker, const struct sluice_chunk
         return status == SLUICE_OK ? SLUICE_OK
                                    : sluice_fail(err, status, "", "the host refused a bad record");
     }
-    if (worker->text.size + n > RECORD_MAX) {
+    if (worker->rows.data[0].size + n > RECORD_MAX) {
         sluice_status status = give(worker, emit, err);
         if (status != SLUICE_OK) {
             return status;
@@ -194,17 +149,15 @@ static sluice_status add_record(struct worker *worker, const struct sluice_chunk
     if (worker->stage->separator_n > 0) {
         digits = snprintf(number, sizeof number, ":%llu", (unsigned long long)begin);
     }
-    row = worker->rows;
-    ok = add_text(&worker->text, &worker->text_ends, row, text, n) &&
-         sluice_bytes_add(&worker->id, chunk->uri, strlen(chunk->uri)) &&
-         add_text(&worker->id, &worker->id_ends, row, number, (size_t)digits) &&
-         sluice_bytes_add(&worker->begin, &begin, sizeof begin) &&
-         sluice_bytes_add(&worker->end, &end, sizeof end);
-    if (!ok) {
+    sluice_rows_add(&worker->rows, 0, text, n);
+    sluice_rows_part(&worker->rows, 1, chunk->uri, strlen(chunk->uri));
+    sluice_rows_add(&worker->rows, 1, number, (size_t)digits);
+    sluice_rows_add(&worker->rows, 2, &begin, sizeof begin);
+    sluice_rows_add(&worker->rows, 3, &end, sizeof end);
+    if (!sluice_rows_next(&worker->rows)) {
         return nomem(err);
     }
-    worker->rows++;
-    return worker->text.size >= BATCH_BYTES ? give(worker, emit, err) : SLUICE_OK;
+    return worker->rows.data[0].size >= BATCH_BYTES ? give(worker, emit, err) : SLUICE_OK;
 }
 
 static sluice_status read_read(void *state, struct sluice_chunk *chunk, struct sluice_emit *emit,
@@ -251,6 +204,7 @@ static sluice_status read_worker_open(void *shared, void **out, struct sluice_er
         return nomem(err);
     }
     worker->stage = shared;
+    worker->rows = sluice_rows_begin("ttff");
     *out = worker;
     return SLUICE_OK;
 }
@@ -259,12 +213,7 @@ static void read_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    sluice_bytes_free(&worker->text);
-    sluice_bytes_free(&worker->text_ends);
-    sluice_bytes_free(&worker->id);
-    sluice_bytes_free(&worker->id_ends);
-    sluice_bytes_free(&worker->begin);
-    sluice_bytes_free(&worker->end);
+    sluice_rows_drop(&worker->rows);
     free(worker);
 }
 

@@ -1,6 +1,7 @@
 /* regex - drops the documents in which a regular expression matches (or keeps only those), with PCRE2's just-in-time compiler. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
+#include <sluice_verdicts.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -160,9 +161,10 @@ static sluice_status regex_worker_open(void *shared, void **out, struct sluice_e
     return SLUICE_OK;
 }
 
-static sluice_status judge(struct worker *worker, const char *text, size_t n,
-                           struct sluice_verdict *verdict, struct sluice_error *err)
+static sluice_status judge(void *state, const char *text, size_t n, struct sluice_verdict *verdict,
+                           struct sluice_error *err)
 {
+    struct worker *worker = state;
     const struct regex *regex = worker->regex;
     uint32_t how = PCRE2_NO_UTF_CHECK | (regex->config->jit != 0 ? 0 : PCRE2_NO_JIT);
     int found =
@@ -191,21 +193,7 @@ static sluice_status judge(struct worker *worker, const char *text, size_t n,
 static sluice_status regex_process(void *state, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
-
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        size_t n;
-        const char *text = sluice_text(batch->array->children[0], sluice_row(batch, k), &n);
-        status = judge(state, text, n, &verdicts[k], err);
-    }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    return sluice_judge_texts(batch, emit, judge, state, err);
 }
 
 const struct sluice_stage select_regex_stage = {

@@ -43,63 +43,19 @@ void stats_names_deinit(struct stats_names *names)
     *names = (struct stats_names){ 0 };
 }
 
-bool stats_rows_add(struct stats_rows *rows, const char *kind, const char *stat, const char *name,
+bool stats_rows_add(struct sluice_rows *rows, const char *kind, const char *stat, const char *name,
                     size_t name_size)
 {
-    XXH64_hash_t seed;
+    XXH64_hash_t seed = XXH3_64bits_withSeed(stat, strlen(stat), XXH3_64bits(kind, strlen(kind)));
     XXH128_canonical_t key;
-    int32_t end = (int32_t)rows->data[3].size;
-    int32_t zero = 0;
 
-    if (rows->data[3].size > INT32_MAX ||
-        (rows->n == 0 && !sluice_bytes_add(&rows->offsets[3], &zero, sizeof zero)) ||
-        !sluice_bytes_add(&rows->offsets[3], &end, sizeof end)) {
-        return false;
-    }
-    seed = XXH3_64bits_withSeed(stat, strlen(stat), XXH3_64bits(kind, strlen(kind)));
     XXH128_canonicalFromHash(&key, XXH3_128bits_withSeed(name, name_size, seed));
-    rows->n++;
-    return sluice_bytes_add(&rows->key, key.digest, sizeof key.digest) &&
-           sluice_bytes_add_text(&rows->offsets[0], &rows->data[0], kind, strlen(kind)) &&
-           sluice_bytes_add_text(&rows->offsets[1], &rows->data[1], stat, strlen(stat)) &&
-           sluice_bytes_add_text(&rows->offsets[2], &rows->data[2], name, name_size);
-}
-
-void stats_rows_deinit(struct stats_rows *rows)
-{
-    sluice_bytes_free(&rows->key);
-    for (int i = 0; i < 4; i++) {
-        sluice_bytes_free(&rows->offsets[i]);
-        sluice_bytes_free(&rows->data[i]);
-    }
-    rows->n = 0;
-}
-
-sluice_status stats_rows_emit(struct stats_rows *rows, struct sluice_emit *emit,
-                              struct sluice_error *err)
-{
-    struct ArrowArray columns[5] = { 0 };
-    struct ArrowArray out;
-    sluice_status status = SLUICE_OK;
-
-    if (rows->n > 0) {
-        status = sluice_make_fixed(&columns[0], rows->n, &rows->key, NULL, 0);
-    }
-    for (int i = 0; rows->n > 0 && status == SLUICE_OK && i < 4; i++) {
-        status =
-            sluice_make_text(&columns[i + 1], rows->n, &rows->offsets[i], &rows->data[i], NULL, 0);
-    }
-    if (rows->n > 0 && status == SLUICE_OK) {
-        status = sluice_make_struct(&out, rows->n, 5, columns);
-        status = status == SLUICE_OK ? emit->batch(emit, &out) : status;
-    }
-    for (int i = 0; i < 5; i++) {
-        if (columns[i].release != NULL) {
-            columns[i].release(&columns[i]);
-        }
-    }
-    stats_rows_deinit(rows);
-    return status == SLUICE_E_NOMEM ? stats_nomem(err) : status;
+    sluice_rows_add(rows, 0, key.digest, sizeof key.digest);
+    sluice_rows_add(rows, 1, kind, strlen(kind));
+    sluice_rows_add(rows, 2, stat, strlen(stat));
+    sluice_rows_add(rows, 3, name, name_size);
+    sluice_rows_add(rows, STATS_MOMENTS, "", 0);
+    return sluice_rows_next(rows);
 }
 
 sluice_status stats_rows_need(struct sluice_plan *plan, struct sluice_error *err)

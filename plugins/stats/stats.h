@@ -8,7 +8,7 @@
 #ifndef STATS_STATS_H
 #define STATS_STATS_H
 
-#include <sluice_arrays.h>
+#include <sluice_rows.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,20 +35,13 @@ sluice_status stats_names_read(struct stats_names *names, const char *text,
                                struct sluice_error *err);
 void stats_names_deinit(struct stats_names *names);
 
-/* Records in the making; zeroed memory holds none. */
-struct stats_rows {
-    struct sluice_bytes key, offsets[4], data[4]; /* kind, stat, name, moments */
-    int64_t n;
-};
+/* Records in the making: key, kind, stat, name, moments. */
+#define STATS_ROWS "ftttt"
+#define STATS_MOMENTS 4 /* the column */
 
-/* Appends a record; moments are written by the caller into rows->data[3] before. False: out of memory. */
-bool stats_rows_add(struct stats_rows *rows, const char *kind, const char *stat, const char *name,
+/* Appends a record; moments are written by the caller into rows->data[STATS_MOMENTS] before. False: out of memory. */
+bool stats_rows_add(struct sluice_rows *rows, const char *kind, const char *stat, const char *name,
                     size_t name_size);
-
-/* Emits what is there and empties it, whatever is returned. */
-sluice_status stats_rows_emit(struct stats_rows *rows, struct sluice_emit *emit,
-                              struct sluice_error *err);
-void stats_rows_deinit(struct stats_rows *rows);
 
 /* The four columns of a record, from need and add. */
 sluice_status stats_rows_need(struct sluice_plan *plan, struct sluice_error *err);

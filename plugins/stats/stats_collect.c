@@ -367,7 +367,7 @@ static sluice_status give(struct collector *worker, struct sluice_emit *emit,
                           struct sluice_error *err)
 {
     const struct stage *stage = worker->stage;
-    struct stats_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin(STATS_ROWS);
     sluice_status status = SLUICE_OK;
 
     for (uint32_t i = 0; status == SLUICE_OK && i < worker->groups.n; i++) {
@@ -377,7 +377,7 @@ static sluice_status give(struct collector *worker, struct sluice_emit *emit,
         char text[NUMBER_ROOM];
         bool ok = true;
         for (int k = 0; ok && k < group->n; k++) {
-            ok = moments_write(&group->moments[k], &rows.data[3]);
+            ok = moments_write(&group->moments[k], &rows.data[STATS_MOMENTS]);
         }
         if (bin) {
             double value;
@@ -389,11 +389,10 @@ static sluice_status give(struct collector *worker, struct sluice_emit *emit,
                                   bin ? strlen(text) : group->name_size);
         status = ok ? SLUICE_OK : stats_nomem(err);
         if (status == SLUICE_OK && rows.n == 4096) {
-            status = stats_rows_emit(&rows, emit, err);
+            status = sluice_rows_emit(&rows, status, emit, err);
         }
     }
-    status = status == SLUICE_OK ? stats_rows_emit(&rows, emit, err) : status;
-    stats_rows_deinit(&rows);
+    status = sluice_rows_emit(&rows, status, emit, err);
     groups_deinit(&worker->groups);
     return status;
 }

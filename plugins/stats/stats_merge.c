@@ -67,7 +67,7 @@ static void merge_worker_close(void *state)
 }
 
 /* Appends the group in hand to rows and forgets it. */
-static sluice_status finish(struct merger *worker, struct stats_rows *rows,
+static sluice_status finish(struct merger *worker, struct sluice_rows *rows,
                             struct sluice_error *err)
 {
     bool ok = true;
@@ -76,7 +76,7 @@ static sluice_status finish(struct merger *worker, struct stats_rows *rows,
         return SLUICE_OK;
     }
     for (int i = 0; ok && i < worker->n; i++) {
-        ok = moments_write(&worker->moments[i], &rows->data[3]);
+        ok = moments_write(&worker->moments[i], &rows->data[STATS_MOMENTS]);
     }
     ok = ok && stats_rows_add(rows, worker->kind.data, worker->stat.data, worker->name.data,
                               worker->name.size - 1);
@@ -97,10 +97,10 @@ static bool same(const struct sluice_bytes *bytes, const char *text, size_t n)
 
 /* A row that is no record goes on as it is: who reads the result sets it aside. */
 static bool pass_on(struct merger *worker, const char *const text[4], const size_t n[4],
-                    struct stats_rows *rows)
+                    struct sluice_rows *rows)
 {
     bool ok = keep(&worker->kind, text[0], n[0]) && keep(&worker->stat, text[1], n[1]) &&
-              sluice_bytes_add(&rows->data[3], text[3], n[3]) &&
+              sluice_bytes_add(&rows->data[STATS_MOMENTS], text[3], n[3]) &&
               stats_rows_add(rows, worker->kind.data, worker->stat.data, text[2], n[2]);
 
     forget(worker);
@@ -109,7 +109,7 @@ static bool pass_on(struct merger *worker, const char *const text[4], const size
 
 /* Adds the record of a row to the group in hand, or begins the next one with it. */
 static sluice_status add_row(struct merger *worker, const struct sluice_batch *batch, int64_t row,
-                             struct stats_rows *rows, struct sluice_error *err)
+                             struct sluice_rows *rows, struct sluice_error *err)
 {
     struct ArrowArray *const *columns = batch->array->children;
     size_t n[4];
@@ -150,25 +150,21 @@ static sluice_status merge_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct merger *worker = state;
-    struct stats_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin(STATS_ROWS);
     sluice_status status = SLUICE_OK;
 
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
         status = add_row(worker, batch, sluice_row(batch, k), &rows, err);
     }
-    status = status == SLUICE_OK ? stats_rows_emit(&rows, emit, err) : status;
-    stats_rows_deinit(&rows);
-    return status;
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 static sluice_status merge_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct stats_rows rows = { 0 };
+    struct sluice_rows rows = sluice_rows_begin(STATS_ROWS);
     sluice_status status = finish(state, &rows, err);
 
-    status = status == SLUICE_OK ? stats_rows_emit(&rows, emit, err) : status;
-    stats_rows_deinit(&rows);
-    return status;
+    return sluice_rows_emit(&rows, status, emit, err);
 }
 
 const struct sluice_stage stats_merge_stage = {

@@ -1,4 +1,6 @@
 /* write_stats - the statistics of a corpus as files: one JSON object with datatrove's values, and a page for people. */
+#include <sluice_files.h>
+
 #include "report.h"
 #include "stats.h"
 
@@ -10,11 +12,7 @@ struct config {
 enum { OUTPUT_JSON, OUTPUT_MARKDOWN };
 
 static const struct sluice_option options[] = {
-    { .name = "path",
-      .doc = "Dataset folder that is written.",
-      .type = SLUICE_OPT_PATH,
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct config, path) },
+    SLUICE_FILES_PATH(struct config, path),
     { .name = "top_k",
       .doc = "Groups by a column's values that are kept: those with the most documents.",
       .def = "100000",

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include <sluice_arrays.h>
+#include <sluice_verdicts.h>
 
 #include "text/text.h"
 #include "url_list.h"
@@ -355,9 +355,10 @@ static sluice_status judge_host(struct worker *worker, const char *text, size_t 
     return status;
 }
 
-static sluice_status judge(struct worker *worker, const char *text, size_t n,
-                           struct sluice_verdict *verdict, struct sluice_error *err)
+static sluice_status judge(void *state, const char *text, size_t n, struct sluice_verdict *verdict,
+                           struct sluice_error *err)
 {
+    struct worker *worker = state;
     const struct url *url = worker->url;
     const struct config *config = url->config;
     struct url_found found;
@@ -401,21 +402,7 @@ static sluice_status judge(struct worker *worker, const char *text, size_t n,
 static sluice_status url_process(void *state, const struct sluice_batch *batch,
                                  struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
-
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        size_t n;
-        const char *text = sluice_text(batch->array->children[0], sluice_row(batch, k), &n);
-        status = judge(state, text, n, &verdicts[k], err);
-    }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    return sluice_judge_texts(batch, emit, judge, state, err);
 }
 
 static const struct sluice_stage url_filter_stage = {

@@ -2,6 +2,7 @@
  *
  * A file is ended at the first record that takes its uncompressed bytes to shard_size, so the cuts depend on the rows alone, never on
  * how they are cut into batches. */
+#include <sluice_files.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -16,31 +17,12 @@ struct config {
 };
 
 static const struct sluice_option options[] = {
-    { .name = "path",
-      .doc = "Dataset folder that is written.",
-      .type = SLUICE_OPT_PATH,
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct config, path) },
-    { .name = "compression",
-      .doc = "Codec of the files.",
-      .def = "zstd",
-      .choices = "none|gzip|zstd",
-      .type = SLUICE_OPT_ENUM,
-      .offset = offsetof(struct config, compression) },
-    { .name = "level",
-      .doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default.",
-      .def = "0",
-      .type = SLUICE_OPT_INT,
-      .min = 0,
-      .max = 22,
-      .offset = offsetof(struct config, level) },
-    { .name = "shard_size",
-      .doc = "Uncompressed bytes after which a file is ended, at the end of a record.",
-      .def = "256MiB",
-      .type = SLUICE_OPT_SIZE,
-      .min = 1,
-      .max = 1e15,
-      .offset = offsetof(struct config, shard_size) },
+    SLUICE_FILES_PATH(struct config, path),
+    SLUICE_FILES_COMPRESSION(struct config, compression, "zstd", "Codec of the files."),
+    SLUICE_FILES_LEVEL(struct config, level),
+    SLUICE_FILES_SHARD_SIZE(
+        struct config, shard_size, "256MiB",
+        "Uncompressed bytes after which a file is ended, at the end of a record."),
     { .name = "columns",
       .doc = "Columns to write, in this order; none given: all, `text` and `id` first.",
       .type = SLUICE_OPT_LIST,
@@ -233,7 +215,6 @@ static void forget_columns(struct stage *stage)
 
 static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const codecs[] = { "none", "gzip", "zstd" };
     struct stage *stage = shared;
     sluice_status status = SLUICE_OK;
 
@@ -264,8 +245,8 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     if (status == SLUICE_OK && stage->n == 0) {
         status = sluice_fail(err, SLUICE_E_SCHEMA, "columns", "found no column to write");
     }
-    return status == SLUICE_OK ? plan->output(plan, ".jsonl", codecs[stage->config.compression],
-                                              (int32_t)stage->config.level, err)
+    return status == SLUICE_OK ? sluice_files_output(plan, ".jsonl", stage->config.compression,
+                                                     stage->config.level, err)
                                : status;
 }
 

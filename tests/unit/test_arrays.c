@@ -1,4 +1,4 @@
-/* Views and makers of sluice_arrays.h: what makers make passes the host's deep validation, each allocation in them may fail, and everything
+/* Views and makers of sluice_arrays.h, rows of sluice_rows.h: what makers make passes the host's deep validation, each allocation in them may fail, and everything
  * is freed once. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,6 +9,7 @@
 
 #include "data/column.h"
 #include "sluice_arrays.h"
+#include "sluice_rows.h"
 #include "tests/unit/alloc_fail.h"
 
 static void assert_valid(const struct ArrowArray *array, const char *type, int64_t rows)
@@ -220,6 +221,114 @@ static void test_each_allocation_fails(void **state)
     array.release(&array);
 }
 
+/* ---- rows ---- */
+
+/* A host that keeps what it is given last. */
+struct host {
+    struct sluice_emit emit;
+    struct ArrowArray last;
+    int batches;
+    sluice_status answer;
+};
+
+static sluice_status host_batch(struct sluice_emit *emit, struct ArrowArray *array)
+{
+    struct host *host = (struct host *)(void *)emit;
+
+    host->batches++;
+    if (host->last.release != NULL) {
+        host->last.release(&host->last);
+    }
+    host->last = *array;
+    array->release = NULL;
+    return host->answer;
+}
+
+static sluice_status give_rows(struct host *host, struct sluice_rows *rows, int64_t n,
+                               sluice_status status, struct sluice_error *err)
+{
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t number = (uint64_t)k * 7;
+        sluice_rows_add(rows, 0, &number, sizeof number);
+        sluice_rows_part(rows, 1, "ro", 2);
+        sluice_rows_add(rows, 1, "w", 1);
+        sluice_rows_add(rows, 2, "", 0);
+        sluice_rows_next(rows);
+    }
+    return sluice_rows_emit(rows, status, &host->emit, err);
+}
+
+static void test_rows_made(void **state)
+{
+    struct host host = { .emit = { .batch = host_batch } };
+    struct sluice_rows rows = sluice_rows_begin("ftt");
+    struct sluice_error err = ERROR_INIT;
+    size_t n;
+
+    (void)state;
+    assert_int_equal(give_rows(&host, &rows, 0, SLUICE_OK, &err), SLUICE_OK);
+    assert_int_equal(host.batches, 0); /* no rows, no batch */
+    for (int64_t most = 1; most < 300; most += 99) {
+        assert_int_equal(give_rows(&host, &rows, most, SLUICE_OK, &err), SLUICE_OK);
+        assert_valid(&host.last, "struct<a:uint64,b:utf8,c:json>", most);
+        assert_int_equal(rows.n, 0);
+        assert_int_equal(sluice_uint64(host.last.children[0], most - 1), (uint64_t)(most - 1) * 7);
+        assert_memory_equal(sluice_text(host.last.children[1], most - 1, &n), "row", 3);
+        assert_int_equal(n, 3);
+    }
+    assert_int_equal(host.batches, 4);
+    host.answer = SLUICE_E_CANCELLED;
+    assert_int_equal(give_rows(&host, &rows, 3, SLUICE_OK, &err), SLUICE_E_CANCELLED);
+    assert_int_equal(host.batches, 5);
+    assert_int_equal(give_rows(&host, &rows, 3, SLUICE_E_DATA, &err), SLUICE_E_DATA);
+    assert_int_equal(host.batches, 5); /* nothing of what failed */
+    assert_null(rows.data[0].data);
+    host.last.release(&host.last);
+}
+
+/* Refused memory is kept until the rows are emitted, whichever allocation it was; then there are none, and the next ones are whole. */
+static void test_rows_without_memory(void **state)
+{
+    struct host host = { .emit = { .batch = host_batch } };
+    struct sluice_rows rows = sluice_rows_begin("ftt");
+    struct sluice_error err = ERROR_INIT;
+    int failures = 0;
+
+    (void)state;
+    for (int64_t k = 0;; k++) {
+        sluice_status status;
+        alloc_state.failed = false;
+        alloc_state.left = k;
+        status = give_rows(&host, &rows, 100, SLUICE_OK, &err);
+        alloc_state.left = -1;
+        if (!alloc_state.failed) {
+            assert_int_equal(status, SLUICE_OK);
+            break;
+        }
+        assert_int_equal(status, SLUICE_E_NOMEM);
+        assert_non_null(strstr(err.message, "out of memory for rows"));
+        assert_int_equal(host.batches, 0);
+        assert_int_equal(rows.n, 0);
+        assert_int_equal(rows.failed, 0);
+        failures++;
+    }
+    assert_true(failures >= 12);
+    assert_int_equal(host.batches, 1);
+    assert_valid(&host.last, "struct<a:uint64,b:utf8,c:json>", 100);
+    host.last.release(&host.last);
+
+    alloc_state.left = 0;
+    alloc_state.failed = false;
+    assert_int_equal(sluice_rows_add(&rows, 1, "x", 1), 0);
+    alloc_state.left = -1;
+    assert_int_equal(sluice_rows_add(&rows, 1, "x", 1), 0); /* still */
+    assert_int_equal(sluice_rows_part(&rows, 1, "x", 1), 0);
+    assert_int_equal(sluice_rows_next(&rows), 0);
+    sluice_rows_drop(&rows);
+    assert_int_equal(sluice_rows_add(&rows, 1, "x", 1), 1);
+    sluice_rows_drop(&rows);
+}
+
 static void test_fail(void **state)
 {
     struct sluice_error err = { .size = sizeof err };
@@ -247,6 +356,8 @@ int main(void)
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_each_allocation_fails),
+        cmocka_unit_test(test_rows_made),
+        cmocka_unit_test(test_rows_without_memory),
         cmocka_unit_test(test_fail),
     };
 
