@@ -78,7 +78,8 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     number = args_get(&common->args, "--limit");
     if (number != NULL) {
         unsigned long long n = strtoull(number, &end, 10);
-        if (end == number || n < 1 || (*end != '\0' && strcmp(end, "files") != 0)) {
+        if (end == number || n < 1 || strchr(number, '-') != NULL ||
+            (*end != '\0' && strcmp(end, "files") != 0)) {
             return error_set(err, SLUICE_E_CONFIG,
                              "--limit: found '%s', expected a number of files such as 20files",
                              number);

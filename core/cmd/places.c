@@ -14,6 +14,12 @@ void place_deinit(struct place *place)
     place->id = NULL;
 }
 
+void place_span(struct place *place, uint64_t span)
+{
+    place->first = span >> 32;
+    place->tokens = span & UINT32_MAX;
+}
+
 bool places_task(const struct phase *phase, const struct lane *lane, uint32_t split, uint32_t *task)
 {
     uint32_t first = 0;
@@ -109,18 +115,31 @@ static const struct phase *phase_of(const struct plan *plan, const struct op *op
     return NULL;
 }
 
-/* Whether the numbers in a transform's _origin are positions behind an exchange (metadata exchange=1), also of rows before other
- * transforms. */
-static bool tells_positions(const struct op *maker)
+/* A metadata key of a transform's _origin. */
+static bool origin_says(const struct op *maker, const char *key)
 {
     int32_t slot = schema_find(&maker->out, "_origin");
     size_t n;
 
-    return slot >= 0 && field_metadata(&maker->out.fields[slot], "exchange", &n) != NULL;
+    return slot >= 0 && field_metadata(&maker->out.fields[slot], key, &n) != NULL;
 }
 
-/* Back from the last transform to the first whose rows the numbers name. *base becomes the phase whose tasks they name as well, that before
- * the first exchange; or stays as it is. */
+/* The phase whose tasks a transform's positions name: that before the exchange in front of it; -1 = there is none. */
+static int32_t before_exchange(const struct plan *plan, const struct phase *phase,
+                               const struct op *op)
+{
+    while (op != NULL && (op->kind != OP_STAGE || op->kind_of->role != SLUICE_ROLE_TRANSFORM)) {
+        if (op->kind == OP_LOAD &&
+            (op->edge->load == LOAD_KEYED || op->edge->load == LOAD_GATHER)) {
+            return (int32_t)op->edge->producer_phase;
+        }
+        op = places_input(plan, &phase, op);
+    }
+    return -1;
+}
+
+/* Back from the last transform to the first whose rows the numbers name: each on the way hands on the numbers of the one before. *base
+ * becomes the phase whose tasks they name as well, that before the first exchange; or stays as it is. */
 static sluice_status first_maker(const struct plan *plan, const struct op *writer,
                                  const struct op *maker, int32_t *base, struct sluice_error *err)
 {
@@ -128,20 +147,45 @@ static sluice_status first_maker(const struct plan *plan, const struct op *write
         const struct phase *phase = phase_of(plan, maker);
         const struct op *input = places_input(plan, &phase, maker);
         const struct op *earlier = input == NULL ? NULL : places_made_by(plan, phase, input);
-        bool positions = tells_positions(maker) && input != NULL && input->kind == OP_LOAD;
-        if (positions) {
-            *base = (int32_t)input->edge->producer_phase;
+        bool positions = origin_says(maker, "exchange");
+        bool named = input != NULL && schema_find(&input->out, "_origin") >= 0;
+        if (positions && *base < 0 && (earlier == NULL || !origin_says(earlier, "exchange"))) {
+            *base = before_exchange(plan, phase, input);
         }
         if (earlier == NULL) {
             return SLUICE_OK;
         }
-        if (!positions || schema_find(&input->out, "_origin") < 0) {
+        if (!named || !(positions || origin_says(maker, "through"))) {
             return error_set(err, SLUICE_E_DATA,
                              "the rows of '%s' go through more than one transform ('%s' is one); "
                              "only the last one's origin is kept",
                              writer->name, earlier->name);
         }
         maker = earlier;
+    }
+}
+
+/* The exchanges in front of transforms that gather rows from all tasks, on all ways to op; of one way the first. *before becomes the one
+ * before them, -1 where there is none, -2 where there are several. */
+static void before_gather(const struct plan *plan, const struct phase *phase, const struct op *op,
+                          bool made, int32_t *before)
+{
+    int32_t deeper = -1;
+
+    for (; op != NULL; op = places_input(plan, &phase, op)) {
+        if (op->kind == OP_STAGE) {
+            made = op->kind_of->role == SLUICE_ROLE_TRANSFORM;
+        } else if (op->kind == OP_UNION) {
+            for (uint32_t k = 0; k < op->n_union; k++) {
+                before_gather(plan, phase, phase->ops[op->union_inputs[k]], made, before);
+            }
+            break;
+        } else if (op->kind == OP_LOAD && op->edge->load == LOAD_GATHER && made) {
+            deeper = (int32_t)op->edge->producer_phase;
+        }
+    }
+    if (deeper >= 0) {
+        *before = *before == -1 || *before == deeper ? deeper : -2;
     }
 }
 
@@ -166,6 +210,17 @@ sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
                              writer->name, maker->name);
         }
         TRY(first_maker(plan, writer, maker, &base, err));
+    }
+    if ((number & SLUICE_ORIGIN_POS) != 0) {
+        number &= ~SLUICE_ORIGIN_POS;
+        base = -1;
+        before_gather(plan, phase, input, false, &base);
+        if (base < 0) {
+            return error_set(err, SLUICE_E_DATA,
+                             "'%s' writes rows gathered from several phases, and their numbers do "
+                             "not say from which",
+                             writer->name);
+        }
     }
     if (base >= 0) {
         p = (uint32_t)base;

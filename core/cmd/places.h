@@ -1,7 +1,8 @@
 /* From rows of a run back to the bytes of its input files, and from rows of a writer to the files of its dataset. Depends on run/runview.
  *
  * Rows are numbered in their split, and filters keep the numbers: row r of task t of a phase is row r of the split behind t in every
- * phase, up to the first transform, which makes rows of its own (and says in _origin which rows it made them from). */
+ * phase, up to the first transform, which makes rows of its own (and says in _origin which rows it made them from, those behind it hand
+ * that on). */
 #ifndef SLUICE_CMD_PLACES_H
 #define SLUICE_CMD_PLACES_H
 
@@ -13,6 +14,7 @@ struct place {
     const struct lane *lane; /* of a reader */
     uint32_t split;          /* in the lane */
     uint64_t row;            /* in the split */
+    uint64_t first, tokens;  /* which of its tokens are meant; tokens 0 = not known */
     /* after places_fill */
     bool found;
     const struct listing_file *file;
@@ -38,6 +40,8 @@ bool places_numbers(const struct plan *, const struct phase *, const struct op *
 sluice_status places_origin(const struct run *, uint32_t phase, uint32_t task,
                             const struct op *writer, uint64_t number, struct place *,
                             struct sluice_error *) MUST_USE;
+/* What a _span says. */
+void place_span(struct place *, uint64_t span);
 /* Looks n places up in the tables of their splits. A place whose split has no record stays !found. */
 sluice_status places_fill(const struct run *, struct place *places, size_t n,
                           struct sluice_error *) MUST_USE;

@@ -204,6 +204,20 @@ static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p
     add_counts(json, "measures", json_object_get(json_object_get(sum, op->name), "measures"));
 }
 
+/* What a composite ends in may be a union of its stages: that is what comes out of it. */
+static void funnel_union(struct funnel *funnel, const struct run *run, uint32_t p,
+                         const struct op *op)
+{
+    for (uint32_t k = 0; op->node != NULL && op->node->group > 0 && k < funnel->n; k++) {
+        struct funnel_row *row = &funnel->rows[k];
+        if (row->group == op->node->group && op->node->id > row->last) {
+            row->last = op->node->id;
+            json_object_set_new(row->json, "out",
+                                json_integer(ledger_get(run->ledgers[p], op->name, "in")));
+        }
+    }
+}
+
 static int compare_rows(const void *a, const void *b)
 {
     const struct funnel_row *x = a;
@@ -241,6 +255,9 @@ static void add_funnel(json_t *report, const struct run *run)
                 funnel_add(funnel_find(&funnel, phase, op), run, p, op);
             } else {
                 carrying += seconds;
+            }
+            if (op->kind == OP_UNION) {
+                funnel_union(&funnel, run, p, op);
             }
         }
         *(reads ? &reading : &carrying) += seconds_of(METRIC_GET(run->metrics.phases[p].source_ns));
@@ -372,9 +389,17 @@ static sluice_status read_report(const char *run, struct buf *text, struct sluic
 {
     char *dir = session_run_dir(run);
     char *path = dir == NULL ? NULL : disk_join(dir, "last.json");
+    bool found = false;
     sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, 256u << 20, text, NULL, err);
+                                        : disk_read_file(path, 256u << 20, text, &found, err);
 
+    if (status == SLUICE_OK && !found) {
+        status =
+            error_set(err, SLUICE_E_CONFIG,
+                      "no run has ended in %s: last.json is not there; give a run directory or "
+                      "the name of a pipeline that ran here",
+                      dir);
+    }
     free(dir);
     free(path);
     return status;

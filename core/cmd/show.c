@@ -311,9 +311,11 @@ static void print(const json_t *json)
     }
     json_array_foreach(json_object_get(json, "datasets"), i, item)
     {
-        printf("  %s: %s@%lld, %lld rows in %lld files, %s", text_of(item, "writer"),
+        printf("  %s: %s@%lld, %lld row%s in %lld file%s, %s", text_of(item, "writer"),
                text_of(item, "path"), number(item, "snapshot"), number(item, "rows"),
-               number(item, "shards"), human_bytes((double)number(item, "bytes"), a));
+               plural((uint64_t)number(item, "rows")), number(item, "shards"),
+               plural((uint64_t)number(item, "shards")),
+               human_bytes((double)number(item, "bytes"), a));
         if (json_object_get(item, "newest") == NULL) {
             printf(" (the dataset is gone)");
         } else if (number(item, "newest") > number(item, "snapshot")) {

@@ -146,24 +146,52 @@ static sluice_status add_origin(const struct search *search, uint64_t number,
     return SLUICE_OK;
 }
 
+/* Whether a row of a table is about the row that is traced. */
+static bool is_row(const struct search *search, const struct batch *batch, int64_t row)
+{
+    size_t n;
+    const char *writer = runview_text(batch, 0, row, &n);
+
+    return runview_u32(batch, 1, row) == search->ordinal &&
+           runview_u64(batch, 2, row) == search->tracing->row &&
+           strlen(search->writer->name) == n && memcmp(search->writer->name, writer, n) == 0;
+}
+
 static sluice_status trace_row(void *ctx, const struct batch *batch, int64_t row, bool *stop,
                                struct sluice_error *err)
 {
     struct search *search = ctx;
     const struct ArrowArray *list = &batch->columns[3]->array;
     const int32_t *offsets = list->buffers[1];
-    size_t n;
-    const char *writer = runview_text(batch, 0, row, &n);
 
-    if (runview_u32(batch, 1, row) != search->ordinal ||
-        runview_u64(batch, 2, row) != search->tracing->row || strlen(search->writer->name) != n ||
-        memcmp(search->writer->name, writer, n) != 0) {
+    if (!is_row(search, batch, row)) {
         return SLUICE_OK;
     }
     search->found = true;
     *stop = true;
     for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
         TRY(add_origin(search, ((const uint64_t *)list->children[0]->buffers[1])[k], err));
+    }
+    return SLUICE_OK;
+}
+
+/* Which tokens of each record. */
+static sluice_status trace_spans(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                                 struct sluice_error *err)
+{
+    struct search *search = ctx;
+    struct tracing *tracing = search->tracing;
+    const struct ArrowArray *list = &batch->columns[3]->array;
+    const int32_t *offsets = list->buffers[1];
+
+    (void)err;
+    if (!is_row(search, batch, row)) {
+        return SLUICE_OK;
+    }
+    *stop = true;
+    for (size_t k = 0; k < tracing->n && (int32_t)k < offsets[row + 1] - offsets[row]; k++) {
+        place_span(&tracing->places[k],
+                   ((const uint64_t *)list->children[0]->buffers[1])[offsets[row] + (int32_t)k]);
     }
     return SLUICE_OK;
 }
@@ -222,6 +250,7 @@ static sluice_status follow(struct tracing *tracing, struct sluice_error *err)
                 return error_set(err, SLUICE_E_CONFIG, "%s has no row %llu", tracing->shown,
                                  (unsigned long long)tracing->row);
             }
+            TRY(runview_table(run, p, t, "spans", trace_spans, &search, err));
             return places_fill(run, tracing->places, tracing->n, err);
         }
     }
@@ -241,6 +270,11 @@ static json_t *place_json(const struct place *place, bool text, struct sluice_er
 
     json_object_set_new(json, "task", json_string(place->lane->splits.items[place->split].name));
     json_object_set_new(json, "row", json_integer((json_int_t)place->row));
+    if (place->tokens > 0) {
+        json_object_set_new(json, "tokens",
+                            json_pack("[I, I]", (json_int_t)place->first,
+                                      (json_int_t)(place->first + place->tokens)));
+    }
     if (place->found) {
         json_object_set_new(json, "uri", look_string(place->file->name, strlen(place->file->name)));
         json_object_set_new(json, "path",
@@ -309,6 +343,10 @@ static sluice_status print_places(const struct tracing *tracing, bool text, bool
             buf_puts(&line, "  id ");
             look_excerpt(&line, place->id, strlen(place->id), 0);
         }
+        if (place->tokens > 0) {
+            buf_printf(&line, "  tokens %llu to %llu", (unsigned long long)place->first,
+                       (unsigned long long)(place->first + place->tokens));
+        }
         buf_puts(&line, "  in ");
         look_excerpt(&line, place->file->path, strlen(place->file->path), 0);
         puts(buf_str(&line));
@@ -346,9 +384,10 @@ int cmd_trace(int argc, char **argv)
 {
     static const char *const text = "From a row of a dataset back to its source: file, byte range "
                                     "(of the decoded file) and id of every record that it was\n"
-                                    "made from. SHARD is a file's public or stored name or its "
-                                    "number in order, ROW counts from 0: a line of a JSON Lines\n"
-                                    "file, a row of tokens.";
+                                    "made from, and for packed tokens which of the record's. SHARD "
+                                    "is a file's public or stored name or its number in\n"
+                                    "order, ROW counts from 0: a line of a JSON Lines file, a row "
+                                    "of tokens.";
     static const char *const usage =
         "sluice trace DATASET[@N] SHARD ROW [--run RUN]\n       sluice trace RUN WRITER SHARD ROW";
     struct tracing tracing;

@@ -8,7 +8,7 @@
 #include "run/metrics.h"
 #include "run/pool.h"
 
-#define MAX_NEEDS 256
+#define MAX_NEEDS PLAN_NEEDS_MAX
 #define MAX_DEPTH 4 /* providers that need providers */
 
 /* ---- a stage over the batches ---- */

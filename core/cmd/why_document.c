@@ -13,11 +13,14 @@ struct written {
     const struct op *writer;
     uint32_t ordinal;
     uint64_t row;
+    uint32_t item;       /* of the row's origins */
+    struct place tokens; /* which tokens of the document */
 };
 
 /* What the tables of one task say about one row. */
 struct marks {
     const struct run *run;
+    const struct place *place; /* the document */
     uint32_t phase, task;
     uint64_t row;
     struct drop *drops;
@@ -92,37 +95,88 @@ static sluice_status mark_bad(void *ctx, const struct batch *batch, int64_t row,
     return SLUICE_OK;
 }
 
+/* The writer of that name. */
+static const struct op *writer_named(const struct marks *marks, const char *name, size_t n)
+{
+    const struct phase *phase = marks->run->plan->phases[marks->phase];
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        if (strlen(phase->ops[i]->name) == n && memcmp(phase->ops[i]->name, name, n) == 0) {
+            return phase->ops[i];
+        }
+    }
+    return NULL;
+}
+
+/* Notes the rows of writers that the document is in. What the numbers there name is found out for those that could be its row. */
 static sluice_status mark_written(void *ctx, const struct batch *batch, int64_t row, bool *stop,
                                   struct sluice_error *err)
 {
     struct marks *marks = ctx;
-    const struct phase *phase = marks->run->plan->phases[marks->phase];
     const struct ArrowArray *list = &batch->columns[3]->array;
     const int32_t *offsets = list->buffers[1];
     const uint64_t *items = list->children[0]->buffers[1];
     size_t n;
     const char *name = runview_text(batch, 0, row, &n);
 
-    for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
-        if (items[k] != marks->row) {
+    for (int32_t k = offsets[row]; k < offsets[row + 1] && marks->n_written < WRITTEN_MOST; k++) {
+        struct sluice_error why_not = ERROR_INIT;
+        struct place place;
+        const struct op *op;
+        if ((items[k] & ((UINT64_C(1) << 40) - 1)) != marks->row) {
+            continue; /* _pos is task << 40 | row */
+        }
+        op = writer_named(marks, name, n);
+        if (op == NULL || places_origin(marks->run, marks->phase, marks->task, op, items[k], &place,
+                                        &why_not) != SLUICE_OK) {
             continue;
         }
-        for (uint32_t i = 0; i < phase->n_ops; i++) {
-            const struct op *op = phase->ops[i];
-            struct place place;
-            struct sluice_error why_not = ERROR_INIT;
-            if (strlen(op->name) == n && memcmp(op->name, name, n) == 0 &&
-                places_origin(marks->run, marks->phase, marks->task, op, items[k], &place,
-                              &why_not) == SLUICE_OK) {
-                marks->written[marks->n_written++] =
-                    (struct written){ op, runview_u32(batch, 1, row), runview_u64(batch, 2, row) };
-            }
+        if (place.lane == marks->place->lane && place.split == marks->place->split &&
+            place.row == marks->place->row) {
+            marks->written[marks->n_written++] =
+                (struct written){ .writer = op,
+                                  .ordinal = runview_u32(batch, 1, row),
+                                  .row = runview_u64(batch, 2, row),
+                                  .item = (uint32_t)(k - offsets[row]) };
         }
-        break;
     }
     *stop = marks->n_written >= WRITTEN_MOST;
     (void)err;
     return SLUICE_OK;
+}
+
+/* Which tokens of the document are in the rows that were noted. */
+static sluice_status mark_spans(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                                struct sluice_error *err)
+{
+    struct marks *marks = ctx;
+    const struct ArrowArray *list = &batch->columns[3]->array;
+    const int32_t *offsets = list->buffers[1];
+    const uint64_t *items = list->children[0]->buffers[1];
+    size_t n;
+    const char *name = runview_text(batch, 0, row, &n);
+
+    (void)stop;
+    (void)err;
+    for (size_t k = 0; k < marks->n_written; k++) {
+        struct written *written = &marks->written[k];
+        int64_t at = (int64_t)offsets[row] + written->item;
+        if (written->ordinal == runview_u32(batch, 1, row) &&
+            written->row == runview_u64(batch, 2, row) && strlen(written->writer->name) == n &&
+            memcmp(written->writer->name, name, n) == 0 && at < offsets[row + 1]) {
+            place_span(&written->tokens, items[at]);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* The rows of one task that the document is in. */
+static sluice_status mark_all_written(struct marks *marks, struct sluice_error *err)
+{
+    TRY(runview_table(marks->run, marks->phase, marks->task, "trace", mark_written, marks, err));
+    return marks->n_written == 0 ? SLUICE_OK
+                                 : runview_table(marks->run, marks->phase, marks->task, "spans",
+                                                 mark_spans, marks, err);
 }
 
 /* ---- the way ---- */
@@ -169,6 +223,12 @@ static sluice_status written_event(struct way *way, const struct marks *marks, c
             json_object_set_new(json, "snapshot", json_integer((json_int_t)number));
         }
         json_object_set_new(json, "row", json_integer((json_int_t)written->row));
+        if (written->tokens.tokens > 0) {
+            json_object_set_new(
+                json, "tokens",
+                json_pack("[I, I]", (json_int_t)written->tokens.first,
+                          (json_int_t)(written->tokens.first + written->tokens.tokens)));
+        }
         free(name);
     }
     return SLUICE_OK;
@@ -270,61 +330,22 @@ static sluice_status pass_phase(struct way *way, struct marks *marks, struct slu
 
 /* ---- behind an exchange ---- */
 
-struct behind {
-    struct marks *marks;
-    const struct place *place;
-};
-
-static sluice_status mark_behind(void *ctx, const struct batch *batch, int64_t row, bool *stop,
-                                 struct sluice_error *err)
-{
-    struct behind *behind = ctx;
-    struct marks *marks = behind->marks;
-    const struct phase *phase = marks->run->plan->phases[marks->phase];
-    const struct ArrowArray *list = &batch->columns[3]->array;
-    const int32_t *offsets = list->buffers[1];
-    const uint64_t *items = list->children[0]->buffers[1];
-    size_t n;
-    const char *name = runview_text(batch, 0, row, &n);
-
-    for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
-        if ((items[k] & ((UINT64_C(1) << 40) - 1)) != marks->row) {
-            continue; /* _pos is task << 40 | row */
-        }
-        for (uint32_t i = 0; i < phase->n_ops && marks->n_written < WRITTEN_MOST; i++) {
-            const struct op *op = phase->ops[i];
-            struct place place;
-            struct sluice_error why_not = ERROR_INIT;
-            if (strlen(op->name) == n && memcmp(op->name, name, n) == 0 &&
-                places_origin(marks->run, marks->phase, marks->task, op, items[k], &place,
-                              &why_not) == SLUICE_OK &&
-                place.lane == behind->place->lane && place.split == behind->place->split &&
-                place.row == behind->place->row) {
-                marks->written[marks->n_written++] =
-                    (struct written){ op, runview_u32(batch, 1, row), runview_u64(batch, 2, row) };
-                k = offsets[row + 1] - 1;
-                break;
-            }
-        }
-    }
-    *stop = marks->n_written >= WRITTEN_MOST;
-    (void)err;
-    return SLUICE_OK;
-}
-
-/* Rows that a shuffle moved to the tasks of another lane are found by what writers there say of their origin. */
+/* Rows that an exchange moved to the tasks of another lane are found by what writers there say of their origin. */
 static sluice_status follow_behind(struct way *way, uint32_t p, struct sluice_error *err)
 {
     const struct run *run = way->why->look.run;
     const struct phase *phase = run->plan->phases[p];
 
     for (uint32_t t = 0; t < phase->n_tasks; t++) {
-        struct marks marks = { .run = run, .phase = p, .task = t, .row = way->place->row };
-        struct behind behind = { &marks, way->place };
-        if (!run->tasks[p][t].done) {
+        struct marks marks = {
+            .run = run, .place = way->place, .phase = p, .task = t, .row = way->place->row
+        };
+        uint32_t split;
+        const struct lane *lane = phase_lane(phase, t, &split);
+        if (!run->tasks[p][t].done || lane == NULL || lane->kind == LANE_SPLITS) {
             continue;
         }
-        TRY(runview_table(run, p, t, "trace", mark_behind, &behind, err));
+        TRY(mark_all_written(&marks, err));
         for (uint32_t i = 0; marks.n_written > 0 && i < phase->n_ops; i++) {
             TRY(written_event(way, &marks, phase->ops[i], err));
         }
@@ -337,7 +358,9 @@ static sluice_status follow(struct way *way, struct sluice_error *err)
     const struct run *run = way->why->look.run;
 
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        struct marks marks = { .run = run, .phase = p, .row = way->place->row };
+        struct marks marks = {
+            .run = run, .place = way->place, .phase = p, .row = way->place->row
+        };
         sluice_status status = SLUICE_OK;
         if (!places_task(run->plan->phases[p], way->place->lane, way->place->split, &marks.task)) {
             TRY(follow_behind(way, p, err));
@@ -355,13 +378,14 @@ static sluice_status follow(struct way *way, struct sluice_error *err)
             status = runview_table(run, p, marks.task, "bad", mark_bad, &marks, err);
         }
         if (status == SLUICE_OK) {
-            status = runview_table(run, p, marks.task, "trace", mark_written, &marks, err);
+            status = mark_all_written(&marks, err);
         }
         if (status == SLUICE_OK) {
             status = pass_phase(way, &marks, err);
         }
         marks_deinit(&marks);
         TRY(status);
+        TRY(follow_behind(way, p, err));
     }
     return SLUICE_OK;
 }
@@ -403,6 +427,7 @@ static const char *text_of(const json_t *object, const char *name)
 static void print_event(const json_t *one)
 {
     const char *fate = text_of(one, "fate");
+    const json_t *tokens;
     struct buf line = BUF_INIT;
 
     if (json_is_true(json_object_get(one, "hidden"))) {
@@ -440,6 +465,12 @@ static void print_event(const json_t *one)
             buf_printf(&line, " %s (not published)", text_of(one, "file"));
         }
         buf_printf(&line, " row %lld", (long long)json_integer_value(json_object_get(one, "row")));
+        tokens = json_object_get(one, "tokens");
+        if (tokens != NULL) {
+            buf_printf(&line, ", tokens %lld to %lld",
+                       (long long)json_integer_value(json_array_get(tokens, 0)),
+                       (long long)json_integer_value(json_array_get(tokens, 1)));
+        }
     }
     puts(buf_str(&line));
     buf_deinit(&line);

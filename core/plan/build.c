@@ -450,6 +450,12 @@ static sluice_status note_needs(struct op *op, const struct stage_prepared *prep
                                 const struct schema *const *schemas, struct sluice_error *err)
 {
     for (uint32_t port = 0; port < STAGE_PORTS; port++) {
+        if (prepared->n_needs[port] > PLAN_NEEDS_MAX) {
+            return error_set(err, SLUICE_E_SCHEMA,
+                             "stage '%s' needs %u columns, at most %d are possible; declare fewer "
+                             "columns in the reader: what is not declared goes by in `metadata`",
+                             op->name, prepared->n_needs[port], PLAN_NEEDS_MAX);
+        }
         free(op->need[port]);
         op->n_need[port] = prepared->n_needs[port];
         op->need[port] = calloc(prepared->n_needs[port] + 1, sizeof *op->need[port]);

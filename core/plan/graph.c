@@ -79,6 +79,36 @@ struct node *graph_find(const struct graph *graph, const char *name)
     return NULL;
 }
 
+/* The name itself, or the first of name_2, name_3 ... that no node has. Gives; NULL = out of memory. */
+static char *name_free(const struct graph *graph, const char *base)
+{
+    const size_t length = strlen(base);
+    bool *taken = calloc((size_t)graph->n_nodes + 3, sizeof *taken); /* one of these is free */
+    uint32_t k = 1;
+
+    if (taken == NULL) {
+        return NULL;
+    }
+    for (uint32_t i = 0; i < graph->n_nodes; i++) {
+        const char *name = graph->nodes[i]->name;
+        if (strncmp(name, base, length) == 0) {
+            const char *rest = name + length;
+            unsigned long number = rest[0] == '\0' ? 1 : 0;
+            if (rest[0] == '_' && rest[1] >= '1' && rest[1] <= '9') {
+                char *end;
+                number = strtoul(rest + 1, &end, 10);
+                number = *end == '\0' && number > 1 ? number : 0;
+            }
+            taken[number < (unsigned long)graph->n_nodes + 3 ? number : 0] = true;
+        }
+    }
+    while (taken[k]) {
+        k++;
+    }
+    free(taken);
+    return k == 1 ? str_copy(base, length) : str_printf("%s_%u", base, k);
+}
+
 sluice_status graph_add(struct graph *graph, enum node_kind kind, const char *base_name,
                         const char *where, struct node **out, struct sluice_error *err)
 {
@@ -100,11 +130,7 @@ sluice_status graph_add(struct graph *graph, enum node_kind kind, const char *ba
     node->id = graph->n_nodes;
     node->kind = kind;
     node->where = str_copy(where, strlen(where));
-    node->name = str_copy(base_name, strlen(base_name));
-    for (uint32_t k = 2; node->name != NULL && graph_find(graph, node->name) != NULL; k++) {
-        free(node->name);
-        node->name = str_printf("%s_%u", base_name, k);
-    }
+    node->name = name_free(graph, base_name);
     if (node->where == NULL || node->name == NULL) {
         node_destroy(node);
         return error_nomem(err, "a pipeline node");

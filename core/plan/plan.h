@@ -18,6 +18,8 @@
 #include "store/listing.h"
 #include "store/probe.h"
 
+#define PLAN_NEEDS_MAX 256 /* columns that a stage may ask of a port */
+
 enum op_kind { OP_READ, OP_LOAD, OP_STAGE, OP_UNION, OP_COLLECT, OP_STORE };
 
 enum edge_load {
@@ -61,7 +63,7 @@ struct op {
     bool *live;        /* out slots that somebody downstream uses */
     int32_t
         *need[2]; /* per port: slot of the input for each needed column, -1 = optional and absent */
-    uint32_t n_need[2];
+    uint32_t n_need[2]; /* at most PLAN_NEEDS_MAX */
     int32_t *
         from; /* OP_READ: out slot k comes from the reader's column ~from[k], or is made by the host (0);
                                         OP_STAGE: out slot k comes from input slot from[k], or from emitted column ~from[k];

@@ -8,7 +8,7 @@
 static bool always_live(const char *name)
 {
     return strcmp(name, "_row") == 0 || strcmp(name, "_pos") == 0 || strcmp(name, "key") == 0 ||
-           strcmp(name, "_origin") == 0;
+           strcmp(name, "_origin") == 0 || strcmp(name, "_span") == 0;
 }
 
 static void mark(struct phase *phase, int32_t op, int32_t slot)

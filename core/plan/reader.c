@@ -14,7 +14,7 @@ static int32_t wanted(void *ctx, const char *name)
     return slot >= 0 && op->live != NULL ? op->live[slot] : 1;
 }
 
-/* Adds a utf8 column for every {name} in the patterns, in order of first appearance. */
+/* Adds a utf8 column for every {name} and {name**} in the patterns, in order of first appearance. */
 static sluice_status add_parts(struct op *op, const struct node *files, struct sluice_error *err)
 {
     uint32_t first = op->out.n;
@@ -28,7 +28,7 @@ static sluice_status add_parts(struct op *op, const struct node *files, struct s
             if (end == NULL || (at > text && at[-1] == '\\')) {
                 continue;
             }
-            name = str_copy(at + 1, (size_t)(end - at - 1));
+            name = str_copy(at + 1, strcspn(at + 1, "*}"));
             if (name == NULL) {
                 return error_nomem(err, "the plan");
             }

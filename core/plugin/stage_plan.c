@@ -373,7 +373,8 @@ static bool metadata_valid(const char *metadata)
 
 static bool provenance(const char *name)
 {
-    return strcmp(name, "_origin") == 0 || strcmp(name, "_pos") == 0 || strcmp(name, "_row") == 0;
+    return strcmp(name, "_origin") == 0 || strcmp(name, "_span") == 0 ||
+           strcmp(name, "_pos") == 0 || strcmp(name, "_row") == 0;
 }
 
 static sluice_status record_add(struct stage_recorder *recorder, const char *name,
@@ -416,6 +417,11 @@ static sluice_status record_add(struct stage_recorder *recorder, const char *nam
         !(type->kind == TYPE_LIST && type->children[0]->kind == TYPE_UINT64)) {
         type_destroy(type);
         return DEFECT(err, "_origin must be uint64 or list<uint64>");
+    }
+    if (strcmp(name, "_span") == 0 &&
+        !(type->kind == TYPE_LIST && type->children[0]->kind == TYPE_UINT64)) {
+        type_destroy(type);
+        return DEFECT(err, "_span must be list<uint64>");
     }
     status = schema_add(&recorder->out->added, name, type, metadata, err);
     type_destroy(type);

@@ -192,7 +192,8 @@ sluice_status run_table(const struct run *run, uint32_t p, uint32_t task, const 
     } tables[] = { { "origin", table_origin, 5 },
                    { "drops", table_drops, 7 },
                    { "bad", table_bad, 8 },
-                   { "trace", table_trace, 4 } };
+                   { "trace", table_trace, 4 },
+                   { "spans", table_spans, 4 } };
     const struct commit *commit = run->tasks[p][task].commit;
     const struct commit_output *output;
     const struct commit_state *blob;

@@ -102,10 +102,8 @@ static const struct {
     const char *const (*columns)[2];
     uint32_t n;
 } tables[CHAIN_TABLES] = {
-    { "origin", table_origin, 5 },
-    { "drops", table_drops, 7 },
-    { "bad", table_bad, 8 },
-    { "trace", table_trace, 4 },
+    { "origin", table_origin, 5 }, { "drops", table_drops, 7 }, { "bad", table_bad, 8 },
+    { "trace", table_trace, 4 },   { "spans", table_spans, 4 },
 };
 
 const char *chain_table_name(enum chain_table which)

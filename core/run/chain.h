@@ -78,7 +78,7 @@ const struct ledger *chain_books(const struct chain *);
 struct port *chain_port(struct chain *, uint32_t op, struct edge_directory **directory,
                         uint64_t *rows);                  /* OP_STORE */
 struct shards *chain_shards(struct chain *, uint32_t op); /* writers */
-enum chain_table { CHAIN_ORIGIN, CHAIN_DROPS, CHAIN_BAD, CHAIN_TRACE, CHAIN_TABLES };
+enum chain_table { CHAIN_ORIGIN, CHAIN_DROPS, CHAIN_BAD, CHAIN_TRACE, CHAIN_SPANS, CHAIN_TABLES };
 const char *chain_table_name(enum chain_table); /* "origin" ... */
 /* NULL when the table has no rows. */
 struct port *chain_table_port(struct chain *, enum chain_table, struct edge_directory **directory,

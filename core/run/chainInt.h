@@ -23,7 +23,7 @@ struct op_state {
     struct edge_directory directory;
     uint64_t port_rows;
     struct shards *shards; /* writers */
-    struct buf traced;     /* writers: shard, row, count, origins as uint64, until the task ends */
+    struct buf traced;     /* writers: see trace_row in push.c, until the task ends */
     uint64_t next_row;     /* transforms: number of the next emitted row */
     bool flushed;
     /* OP_COLLECT */

@@ -32,11 +32,13 @@ static sluice_status read_name(const struct op *op, const struct snapshot_shard 
         status = *out == NULL ? error_nomem(err, "a name") : SLUICE_OK;
     }
     free(text);
-    if (status == SLUICE_OK && (strlen(*out) != n || !disk_name_valid(*out))) {
-        status = error_set(err, SLUICE_E_CONFIG,
-                           "stage '%s' can't call a file '%s': expected a name of at most 200 "
-                           "bytes, without / and not beginning with a dot",
-                           op->name, *out);
+    if (status == SLUICE_OK && (strlen(*out) != n || !disk_path_valid(*out))) {
+        status =
+            error_set(err, SLUICE_E_CONFIG,
+                      "stage '%s' can't call a file '%s': expected a name, or names of folders "
+                      "and a name with / between, each of at most 200 bytes and not beginning "
+                      "with a dot",
+                      op->name, *out);
         free(*out);
         *out = NULL;
     }

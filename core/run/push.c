@@ -70,7 +70,7 @@ static sluice_status project(const struct op *op, const int32_t *from, const str
 
 /* ---- views for stages ---- */
 
-#define MAX_NEEDS 256
+#define MAX_NEEDS PLAN_NEEDS_MAX
 
 struct view {
     struct ArrowArray array;
@@ -524,22 +524,38 @@ static sluice_status push_emitted(struct chain *chain, const struct op *op,
     return status;
 }
 
-/* Notes one written row: where it stands and which source rows it came from. */
+/* The numbers of a row in a list<uint64>; none where slot is -1. */
+static const uint64_t *listed(const struct batch *batch, int32_t slot, int64_t at, uint64_t *n)
+{
+    const struct ArrowArray *list = slot < 0 ? NULL : &batch->columns[slot]->array;
+    const int32_t *offsets = list == NULL ? NULL : list->buffers[1];
+
+    *n = list == NULL ? 0 : (uint64_t)(offsets[at + 1] - offsets[at]);
+    return *n == 0 ? NULL : (const uint64_t *)list->children[0]->buffers[1] + offsets[at];
+}
+
+/* Where the rows that a writer takes say what they came from: columns, or -1. */
+struct trace_slots {
+    int32_t origin, span, row;
+};
+
+/* Notes one written row: where it stands, how many source rows it came from and how many of their spans it says, and these. */
+#define TRACE_HEAD 4
 static sluice_status trace_row(struct buf *traced, uint32_t shard, uint64_t row,
-                               const struct batch *batch, int32_t origin, int32_t row_slot,
+                               const struct batch *batch, const struct trace_slots *slots,
                                int64_t at, struct sluice_error *err)
 {
-    uint64_t head[3] = { shard, row, 1 };
+    uint64_t head[TRACE_HEAD] = { shard, row, 1, 0 };
 
-    if (origin >= 0 && batch->columns[origin]->array.n_children == 1) {
-        const struct ArrowArray *list = &batch->columns[origin]->array;
-        const int32_t *offsets = list->buffers[1];
-        const uint64_t *items = list->children[0]->buffers[1];
-        head[2] = (uint64_t)(offsets[at + 1] - offsets[at]);
+    if (slots->origin >= 0 && batch->columns[slots->origin]->array.n_children == 1) {
+        const uint64_t *items = listed(batch, slots->origin, at, &head[2]);
+        const uint64_t *spans = listed(batch, slots->span, at, &head[3]);
+        head[3] = head[3] == head[2] ? head[3] : 0;
         buf_append(traced, head, sizeof head);
-        buf_append(traced, items + offsets[at], (size_t)head[2] * sizeof *items);
+        buf_append(traced, items, (size_t)head[2] * sizeof *items);
+        buf_append(traced, spans, (size_t)head[3] * sizeof *spans);
     } else {
-        int32_t slot = origin >= 0 ? origin : row_slot;
+        int32_t slot = slots->origin >= 0 ? slots->origin : slots->row;
         uint64_t value =
             slot < 0 ? row : ((const uint64_t *)batch->columns[slot]->array.buffers[1])[at];
         buf_append(traced, head, sizeof head);
@@ -548,26 +564,38 @@ static sluice_status trace_row(struct buf *traced, uint32_t shard, uint64_t row,
     return buf_status(traced, err);
 }
 
+/* A row of one of the two tables of a writer's rows. */
+static sluice_status note_trace(struct chain *chain, enum chain_table which, const char *writer,
+                                const uint64_t *head, const uint64_t *items, uint64_t n,
+                                struct sluice_error *err)
+{
+    struct table *table;
+
+    TRY(chain_open_table(chain, which, err));
+    table = chain->tables[which];
+    return table_row(table,
+                     builder_bytes_add(table_column(table, 0), writer, strlen(writer)) &&
+                         builder_uint(table_column(table, 1), head[0]) &&
+                         builder_uint(table_column(table, 2), head[1]) &&
+                         builder_list_fixed(table_column(table, 3), items, (size_t)n),
+                     err);
+}
+
 sluice_status chain_write_traces(struct chain *chain, struct sluice_error *err)
 {
     for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
         const struct buf *traced = &chain->states[i].traced;
         const char *name = chain->phase->ops[i]->name;
         for (size_t at = 0; at < traced->size;) {
-            uint64_t head[3];
-            const uint64_t *origins;
-            struct table *table;
-            bool ok;
+            uint64_t head[TRACE_HEAD];
+            const uint64_t *items;
             memcpy(head, traced->data + at, sizeof head);
-            origins = (const uint64_t *)(const void *)(traced->data + at + sizeof head);
-            TRY(chain_open_table(chain, CHAIN_TRACE, err));
-            table = chain->tables[CHAIN_TRACE];
-            ok = builder_bytes_add(table_column(table, 0), name, strlen(name)) &&
-                 builder_uint(table_column(table, 1), head[0]) &&
-                 builder_uint(table_column(table, 2), head[1]) &&
-                 builder_list_fixed(table_column(table, 3), origins, (size_t)head[2]);
-            TRY(table_row(table, ok, err));
-            at += sizeof head + (size_t)head[2] * sizeof *origins;
+            items = (const uint64_t *)(const void *)(traced->data + at + sizeof head);
+            TRY(note_trace(chain, CHAIN_TRACE, name, head, items, head[2], err));
+            if (head[3] > 0) {
+                TRY(note_trace(chain, CHAIN_SPANS, name, head, items + head[2], head[3], err));
+            }
+            at += sizeof head + (size_t)(head[2] + head[3]) * sizeof *items;
         }
     }
     return SLUICE_OK;
@@ -579,7 +607,8 @@ static sluice_status trace(struct chain *chain, const struct op *op, const struc
 {
     const struct op *from = chain->phase->ops[op->inputs[0]];
     const struct shards *shards = chain->states[op->index].shards;
-    int32_t origin = schema_find(&from->out, "_origin");
+    const struct trace_slots slots = { schema_find(&from->out, "_origin"),
+                                       schema_find(&from->out, "_span"), from->row_slot };
     uint32_t shard = shards_ordinal(shards);
     uint64_t row = shards_ordinal_rows(shards);
     uint32_t mark = 0;
@@ -599,8 +628,7 @@ static sluice_status trace(struct chain *chain, const struct op *op, const struc
             shard++;
             row = 0;
         }
-        TRY(trace_row(&chain->states[op->index].traced, shard, row, batch, origin, from->row_slot,
-                      at, err));
+        TRY(trace_row(&chain->states[op->index].traced, shard, row, batch, &slots, at, err));
         row++;
     }
     return SLUICE_OK;
@@ -647,8 +675,10 @@ static sluice_status check_origin(const struct chain *chain, const struct op *op
     int32_t slot = schema_find(&op->out, "_origin");
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
+    size_t n;
 
-    if (slot < 0 || op->kind_of->mode != SLUICE_MODE_STATELESS || chain->result.n_batches == 0) {
+    if (slot < 0 || op->kind_of->mode != SLUICE_MODE_STATELESS || chain->result.n_batches == 0 ||
+        field_metadata(&op->out.fields[slot], "through", &n) != NULL) {
         return SLUICE_OK;
     }
     for (int64_t k = 0; k < batch->n_rows; k++) {

@@ -115,7 +115,7 @@ sluice_status run_task_parts(const struct run *, uint32_t phase, uint32_t task, 
 /* Folder of a commit's output in this plan, or NULL. */
 const char *run_output_folder(const struct run *, uint32_t phase, const struct commit_output *,
                               char *buffer, size_t size);
-/* Opens a table ("origin", "drops", "bad", "trace") of a done task for reading; *out = NULL when it has none. directory is the caller's
+/* Opens a table ("origin", "drops", "bad", "trace", "spans") of a done task for reading; *out = NULL when it has none. directory is the caller's
  * to deinit after the reader is closed. */
 sluice_status run_table(const struct run *, uint32_t phase, uint32_t task, const char *table,
                         struct schema *schema, struct edge_directory *directory,

@@ -26,7 +26,7 @@ bool runview_ready(const struct run *, uint32_t phase, uint32_t task);
 /* Sums the ledgers of a phase's tasks that are done into run->ledgers[phase]. SLUICE_E_DATA: a record's ledger is none. */
 sluice_status runview_sum(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
 
-/* One row of a table ("origin", "drops", "bad", "trace") of a done task; *stop = true ends the reading. */
+/* One row of a table ("origin", "drops", "bad", "trace", "spans") of a done task; *stop = true ends the reading. */
 typedef sluice_status runview_row(void *ctx, const struct batch *, int64_t row, bool *stop,
                                   struct sluice_error *);
 /* Calls fn for every row in order; a task without the table has none. */

@@ -22,6 +22,9 @@ const char *const table_bad[8][2] = { { "stage", "utf8" },    { "reason", "utf8"
 const char *const table_trace[4][2] = {
     { "writer", "utf8" }, { "shard", "uint32" }, { "row", "uint64" }, { "origin", "list<uint64>" }
 };
+const char *const table_spans[4][2] = {
+    { "writer", "utf8" }, { "shard", "uint32" }, { "row", "uint64" }, { "span", "list<uint64>" }
+};
 
 struct port {
     struct pending *pending;

@@ -37,6 +37,7 @@ void table_destroy(struct table *);
 extern const char *const table_origin[5][2]; /* row file begin end id */
 extern const char *const table_drops[7][2];  /* row stage reason value limit dup_of similarity */
 extern const char *const table_bad[8][2];    /* stage reason detail file begin end row raw */
-extern const char *const table_trace[4][2];  /* shard row origin(list) writer */
+extern const char *const table_trace[4][2];  /* writer shard row origin(list) */
+extern const char *const table_spans[4][2];  /* writer shard row span(list), as long as origin */
 
 #endif

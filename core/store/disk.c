@@ -514,3 +514,24 @@ bool disk_name_valid(const char *name)
     }
     return n > 0 && name[0] != '.';
 }
+
+bool disk_path_valid(const char *path)
+{
+    char name[202];
+    size_t all = strlen(path);
+
+    if (all == 0 || all > 1000) {
+        return false;
+    }
+    for (const char *p = path;; p++) {
+        size_t n = strcspn(p, "/");
+        snprintf(name, sizeof name, "%.*s", (int)(n < 201 ? n : 201), p);
+        if (!disk_name_valid(name)) {
+            return false;
+        }
+        p += n;
+        if (*p == '\0') {
+            return true;
+        }
+    }
+}

@@ -87,6 +87,9 @@ char *disk_join(const char *dir, const char *name);
  * bytes, no leading dot. */
 bool disk_name_valid(const char *name);
 
+/* The same of a file in folders of ours: such names with single slashes between, 1,000 bytes at most. */
+bool disk_path_valid(const char *path);
+
 /* Reads the environment again and counts from 1 again: for tests, in a forked child. */
 void disk_hooks_reload(void);
 

@@ -76,8 +76,8 @@ static bool name_char(char c, bool first)
            (!first && c >= '0' && c <= '9');
 }
 
-/* {name} at p. */
-static sluice_status parse_part(const char *text, const char *p, const char *stop,
+/* {name} or, if deep, {name**} at p. */
+static sluice_status parse_part(const char *text, const char *p, const char *stop, bool deep,
                                 struct glob *glob, struct glob_token *token, const char **end,
                                 struct sluice_error *err)
 {
@@ -88,7 +88,14 @@ static sluice_status parse_part(const char *text, const char *p, const char *sto
         p++;
     }
     n = (size_t)(p - begin);
-    if (p == stop || *p != '}' || n == 0 || n > 63) {
+    if (stop - p > 2 && p[0] == '*' && p[1] == '*' && p[2] == '}' && !deep) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "pattern '%s': {%.*s**} stands for whole folders; expected a slash before "
+                         "and behind it, as in documents/{dir**}/{file}.jsonl",
+                         text, (int)n, begin);
+    }
+    p += deep ? 2 : 0;
+    if (p >= stop || *p != '}' || n == 0 || n > 63) {
         return error_set(err, SLUICE_E_CONFIG,
                          "pattern '%s': expected {name} with a name of letters, digits and _ after "
                          "'{'; give two "
@@ -129,7 +136,7 @@ static sluice_status parse_tokens(const char *text, const char *p, const char *s
         if (*p == '[') {
             TRY(parse_class(text, p, stop, token, &p, err));
         } else if (*p == '{') {
-            TRY(parse_part(text, p, stop, glob, token, &p, err));
+            TRY(parse_part(text, p, stop, false, glob, token, &p, err));
         } else if (*p == '*') {
             token->kind = GLOB_STAR;
             while (p < stop && *p == '*') {
@@ -169,6 +176,16 @@ static sluice_status parse_segment(const char *text, const char *begin, size_t n
     if (n == 2 && begin[0] == '*' && begin[1] == '*') {
         segment->deep = true;
         return SLUICE_OK;
+    }
+    if (n > 5 && begin[0] == '{' && memcmp(begin + n - 3, "**}", 3) == 0 &&
+        memchr(begin, '}', n) == begin + n - 1) {
+        const char *end;
+        segment->deep = true;
+        segment->tokens = calloc(1, sizeof *segment->tokens);
+        segment->n = segment->tokens != NULL;
+        return segment->tokens == NULL
+                   ? error_nomem(err, "a pattern")
+                   : parse_part(text, begin, begin + n, true, glob, segment->tokens, &end, err);
     }
     if (n == 2 && begin[0] == '.' && begin[1] == '.') {
         return error_set(

@@ -17,7 +17,7 @@ struct glob_token {
 struct glob_segment {
     struct glob_token *tokens;
     size_t n;
-    bool deep;   /* ** */
+    bool deep;   /* **, or {name**}: then tokens[0] is its part */
     bool hidden; /* begins with a literal dot, so hidden names match */
 };
 

@@ -206,6 +206,39 @@ static sluice_status cursor_take(struct walk *w, const struct cursor *from, cons
     return SLUICE_OK;
 }
 
+/* Takes a folder into the value of a {name**}; to stays at the segment. */
+static sluice_status cursor_deepen(struct walk *w, const struct cursor *from, const char *name,
+                                   struct cursor *to, struct sluice_error *err)
+{
+    const struct glob_segment *segment = &w->glob->segments[from->segment];
+    const char *before;
+    size_t before_n;
+    size_t name_n = strlen(name);
+    size_t part;
+    char *value;
+
+    *to = *from;
+    if (segment->n == 0) {
+        return SLUICE_OK;
+    }
+    part = w->part_of[segment->tokens[0].part];
+    before = from->values[part] == NULL ? "" : from->values[part];
+    before_n = strlen(before);
+    to->values = listing_alloc(w->b, w->b->n_parts * sizeof *to->values);
+    value = listing_alloc(w->b, before_n + name_n + 2);
+    if (to->values == NULL || value == NULL) {
+        return error_nomem(err, "a list of files");
+    }
+    memcpy(to->values, from->values, w->b->n_parts * sizeof *to->values);
+    memcpy(value, before, before_n);
+    if (before_n > 0) {
+        value[before_n++] = '/';
+    }
+    memcpy(value + before_n, name, name_n + 1);
+    to->values[part] = value;
+    return SLUICE_OK;
+}
+
 /* Adds a cursor unless one for its segment is there; `**` also stands for no folder at all. */
 static void cursors_add(const struct walk *w, struct cursor *set, size_t *n, struct cursor cursor)
 {
@@ -245,9 +278,13 @@ static sluice_status walk_entry(struct walk *w, const char *name, unsigned char 
             continue;
         }
         if (w->glob->segments[set[i].segment].deep) {
-            if (name[0] != '.') {
-                cursors_add(w, next, &next_n, set[i]);
-                hit = hit == NULL && set[i].segment == last ? &set[i] : hit;
+            if (name[0] != '.' && (set[i].segment == last || type != DT_REG)) {
+                TRY(cursor_deepen(w, &set[i], name, &to, err));
+                cursors_add(w, next, &next_n, to);
+                if (hit == NULL && set[i].segment == last) {
+                    taken = to;
+                    hit = &taken;
+                }
             }
             continue;
         }
@@ -392,6 +429,11 @@ static sluice_status walk_glob(struct builder *b, const struct glob *glob, const
         status = error_nomem(err, "a list of files");
     } else {
         w.prefix = w.path.size + 1;
+        for (size_t i = 0; i < glob->n; i++) {
+            if (glob->segments[i].deep && glob->segments[i].n > 0) {
+                values[part_of[glob->segments[i].tokens[0].part]] = "";
+            }
+        }
         cursors_add(&w, set, &n, (struct cursor){ 0, values });
         status = walk_folder(&w, set, n, err);
     }

@@ -4,10 +4,11 @@
  * Forms of a pattern: a file; a directory (every regular file below it, hidden ones skipped); a
  * glob with `*`, `?`, `[a-z]`, `[!x]` inside one path segment and `**` for any number of
  * segments (hidden files and folders only match a segment that begins with a dot itself);
- * `{name}`, which matches one or more bytes of one segment and becomes a column; `\x` for x
- * itself; `@list.txt`, a file with one path a line (relative to the list's folder, no globs,
- * empty lines skipped). A pattern that names an existing file or folder literally is that file
- * or folder, whatever bytes its name holds.
+ * `{name}`, which matches one or more bytes of one segment and becomes a column; `{name**}`, which
+ * is a segment of its own: any number of folders as a column, with slashes between ("" for none);
+ * `\x` for x itself; `@list.txt`, a file with one path a line (relative to the list's folder, no
+ * globs, empty lines skipped). A pattern that names an existing file or folder literally is that
+ * file or folder, whatever bytes its name holds.
  *
  * Promise: the result depends on the patterns and on what is below them only: never on the
  * working directory, the locale or the order in which a directory is read. */

@@ -241,8 +241,8 @@ sluice_status listing_nothing(const struct pattern *pattern, size_t folders_matc
     }
     if (folders_matched > 0) {
         error_set(err, SLUICE_E_CONFIG,
-                  "no file matches '%s' (%zu folders do); add '/**' to take the files inside",
-                  pattern->text, folders_matched);
+                  "no file matches '%s' (%zu folder%s); add '/**' to take the files inside",
+                  pattern->text, folders_matched, folders_matched == 1 ? " does" : "s do");
     } else if (missing != NULL) {
         error_set(err, SLUICE_E_CONFIG,
                   "no file matches '%s': '%.*s' does not exist in the folder %s; %s", pattern->text,

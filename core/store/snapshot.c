@@ -134,13 +134,14 @@ sluice_status snapshot_add_shard(struct snapshot *s, const char *name, const cha
     struct snapshot_shard shard = { NULL, NULL, rows, bytes, hash, measures };
     struct snapshot_shard *shards = s->shards;
 
-    if (!disk_name_valid(name) || !jsontext_utf8(name) || !disk_name_valid(file) ||
+    if (!disk_path_valid(name) || !jsontext_utf8(name) || !disk_name_valid(file) ||
         !jsontext_utf8(file)) {
         json_decref(measures);
         return error_set(
             err, SLUICE_E_CONFIG,
-            "'%s' (stored as '%s') can't be a shard's name: 1 to 200 bytes of UTF-8 without slash, "
-            "control characters or a leading dot are",
+            "'%s' (stored as '%s') can't be a shard's name: 1 to 200 bytes of UTF-8 without "
+            "control "
+            "characters or a leading dot are, for the public name also in folders (a/b)",
             name, file);
     }
     if (rows > INT64_MAX || bytes > INT64_MAX || !measures_valid(measures)) {

@@ -22,7 +22,7 @@
 #define SNAPSHOT_MAX 999999999u
 
 struct snapshot_shard {
-    char *name; /* public: in vNNNNNN/ */
+    char *name; /* public: in vNNNNNN/, perhaps in folders there (a/b) */
     char *file; /* stored: in data/ */
     uint64_t rows;
     uint64_t bytes;

@@ -21,15 +21,41 @@
 
 /* ---- checks before anything is made ---- */
 
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* No folder of a name may be the name of a shard. */
+static sluice_status check_folders(const struct snapshot *s, const char *const *names, size_t i,
+                                   struct sluice_error *err)
+{
+    char folder[1001];
+    const char *key = folder;
+
+    for (const char *p = strchr(names[i], '/'); p != NULL; p = strchr(p + 1, '/')) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(p - names[i]), names[i]);
+        if (bsearch(&key, names, s->n_shards, sizeof *names, compare_texts) != NULL) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "dataset '%s' would have a file '%s' and, in a folder of that name, "
+                             "'%s'; expected names of which none is another's folder",
+                             s->dataset, folder, names[i]);
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status check_names(const struct snapshot *s, struct sluice_error *err)
 {
     const char **names;
     sluice_status status = snapshot_sorted_names(s, false, &names, err);
 
-    for (size_t i = 1; i < s->n_shards && status == SLUICE_OK; i++) {
-        if (strcmp(names[i], names[i - 1]) == 0) {
+    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+        if (i > 0 && strcmp(names[i], names[i - 1]) == 0) {
             status = error_set(err, SLUICE_E_INTERNAL, "two shards of dataset '%s' are called '%s'",
                                s->dataset, names[i]);
+        } else {
+            status = check_folders(s, names, i, err);
         }
     }
     free(names);
@@ -127,19 +153,9 @@ static sluice_status link_or_copy(const char *from, const char *to, struct sluic
 /* Removes a temporary folder of ours as far as that goes; what stays is swept later. */
 static void remove_folder(const char *path)
 {
-    struct disk_names names;
+    sluice_status ignored = pending_remove(path, NULL);
 
-    if (disk_list(path, &names, NULL) == SLUICE_OK) {
-        for (size_t i = 0; i < names.n; i++) {
-            char *inner = disk_join(path, names.names[i]);
-            if (inner != NULL) {
-                (void)disk_unlink(inner);
-            }
-            free(inner);
-        }
-        disk_names_deinit(&names);
-    }
-    (void)disk_rmdir(path);
+    (void)ignored;
 }
 
 /* Gives up a staged folder that was not needed. Takes path; NULL is fine. */
@@ -149,6 +165,57 @@ static void drop_staged(char *path)
         remove_folder(path);
         free(path);
     }
+}
+
+/* The folder that holds a shard of this name below `folder`; NULL = out of memory. Gives. */
+static char *inner_folder(const char *folder, const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash == NULL ? str_copy(folder, strlen(folder))
+                         : str_printf("%s/%.*s", folder, (int)(slash - name), name);
+}
+
+/* Makes the folders below `folder` that the shard's name has. */
+static sluice_status make_inner(const char *folder, const char *name, struct sluice_error *err)
+{
+    char *inner;
+    sluice_status status;
+
+    if (strchr(name, '/') == NULL) {
+        return SLUICE_OK;
+    }
+    inner = inner_folder(folder, name);
+    status = inner == NULL ? error_nomem(err, "a path") : disk_mkdirs(inner, err);
+    free(inner);
+    return status;
+}
+
+/* Syncs the folder and those in it, each once or a little more often. */
+static sluice_status sync_folders(const char *folder, const struct snapshot *s,
+                                  struct sluice_error *err)
+{
+    const char **names;
+    char *before = NULL;
+    sluice_status status = snapshot_sorted_names(s, false, &names, err);
+
+    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+        char *inner;
+        if (strchr(names[i], '/') == NULL) {
+            continue;
+        }
+        inner = inner_folder(folder, names[i]);
+        if (inner == NULL) {
+            status = error_nomem(err, "a path");
+        } else if (before == NULL || strcmp(inner, before) != 0) {
+            status = disk_sync_dir(inner, err);
+        }
+        free(before);
+        before = inner;
+    }
+    free(before);
+    free(names);
+    return status == SLUICE_OK ? disk_sync_dir(folder, err) : status;
 }
 
 /* Makes a complete, synced folder of the shards under a temporary name. *path is given. */
@@ -176,13 +243,16 @@ static sluice_status stage_folder(const char *dir, const struct snapshot *s, cha
     for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
         char *from = snapshot_shard_path(dir, &s->shards[i]);
         char *to = disk_join(*path, s->shards[i].name);
-        status =
-            from == NULL || to == NULL ? error_nomem(err, "a path") : link_or_copy(from, to, err);
+        status = from == NULL || to == NULL ? error_nomem(err, "a path")
+                                            : make_inner(*path, s->shards[i].name, err);
+        if (status == SLUICE_OK) {
+            status = link_or_copy(from, to, err);
+        }
         free(from);
         free(to);
     }
     if (status == SLUICE_OK) {
-        status = disk_sync_dir(*path, err);
+        status = sync_folders(*path, s, err);
     }
     if (status != SLUICE_OK) {
         remove_folder(*path);
@@ -216,6 +286,9 @@ static sluice_status repair_shard(const char *dir, const char *folder,
             errnum = lstat(temp, &st) == 0 ? EEXIST : 0;
         }
         status = temp == NULL ? error_nomem(err, "a path") : link_or_copy(from, temp, err);
+        if (status == SLUICE_OK) {
+            status = make_inner(folder, shard->name, err);
+        }
         if (status == SLUICE_OK) {
             errnum = disk_rename(temp, to);
             (void)disk_unlink(temp); /* rename leaves it where both are links to one file */
@@ -263,7 +336,7 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
             status = repair_shard(dir, path, &s->shards[i], err);
         }
         if (status == SLUICE_OK) {
-            status = disk_sync_dir(path, err);
+            status = sync_folders(path, s, err);
         }
     }
     if (status == SLUICE_OK) {

@@ -98,25 +98,47 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Names in the folder that are no shards. */
-static sluice_status verify_extras(struct verify *v, const char *folder, struct sluice_error *err)
+static bool is_shard(const char *const *names, size_t n, const char *name)
 {
-    char *path = disk_join(v->dir, folder);
-    const char **names = NULL;
+    return n > 0 && bsearch(&name, names, n, sizeof *names, compare_texts) != NULL;
+}
+
+/* Whether shards lie in the folder of this name. */
+static bool is_folder(const char *const *names, size_t n, const char *name)
+{
+    size_t length = strlen(name);
+
+    for (size_t i = 0; i < n; i++) {
+        if (strncmp(names[i], name, length) == 0 && names[i][length] == '/') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Names in the folder `inner` of the snapshot's ("": itself) that are neither shards nor folders of shards. */
+static sluice_status verify_extras(struct verify *v, const char *folder, const char *inner,
+                                   const char *const *names, struct sluice_error *err)
+{
+    size_t n = v->snapshot->n_shards;
+    char *path = str_printf("%s/%s%s%s", v->dir, folder, inner[0] != '\0' ? "/" : "", inner);
     struct disk_names there = { NULL, 0 };
     sluice_status status = path == NULL ? error_nomem(err, "a path") : disk_list(path, &there, err);
 
-    if (status == SLUICE_OK) {
-        status = snapshot_sorted_names(v->snapshot, false, &names, err);
-    }
     for (size_t i = 0; i < there.n && status == SLUICE_OK; i++) {
-        const char *name = there.names[i];
-        if (strncmp(name, ".tmp-", 5) != 0 &&
-            bsearch(&name, names, v->snapshot->n_shards, sizeof *names, compare_texts) == NULL) {
-            report(v, "%s/%s belongs to no shard of the snapshot", path, name);
+        char *name = inner[0] == '\0' ? str_copy(there.names[i], strlen(there.names[i]))
+                                      : disk_join(inner, there.names[i]);
+        if (name == NULL) {
+            status = error_nomem(err, "a path");
+        } else if (strncmp(name, ".tmp-", 5) != 0 && !is_shard(names, n, name)) {
+            if (is_folder(names, n, name)) {
+                status = verify_extras(v, folder, name, names, err);
+            } else {
+                report(v, "%s/%s belongs to no shard of the snapshot", path, there.names[i]);
+            }
         }
+        free(name);
     }
-    free(names);
     disk_names_deinit(&there);
     free(path);
     return status;
@@ -186,6 +208,7 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
     struct sluice_error own = ERROR_INIT;
     struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0 };
     struct sluice_error *where = err != NULL ? err : &own;
+    const char **names = NULL;
     char folder[24];
     sluice_status status = SLUICE_OK;
 
@@ -194,8 +217,12 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
         status = verify_shard(&v, folder, &snapshot->shards[i], where);
     }
     if (status == SLUICE_OK) {
-        status = verify_extras(&v, folder, where);
+        status = snapshot_sorted_names(snapshot, false, &names, where);
     }
+    if (status == SLUICE_OK) {
+        status = verify_extras(&v, folder, "", names, where);
+    }
+    free(names);
     if (status == SLUICE_OK) {
         status = verify_parent(&v, where);
     }

@@ -11,22 +11,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "pack_rows.h"
+#include "pack_stage.h"
 #include "pack_whole.h"
-#include "packer.h"
 
 #define BATCH_BYTES (1u << 20) /* of tokens, in an emitted batch */
 
-struct config {
-    int64_t sequence_length, pad_id, window;
-    int32_t strategy;
-    uint8_t pad, cu_seqlens, position_ids, document_ids, carry;
-    const char *loss_mask;
-};
-
 #define BEST_FIT 0
-/* A row is complete when at most a 1024th of it is padding: under 0.1 %. */
-#define SLACK 1024
 /* Tokens that pack_carry holds by default: 32 MiB of them, and as much again while it packs. */
 #define CARRY_WINDOW ((uint64_t)1 << 23)
 
@@ -98,28 +88,7 @@ static const struct sluice_option options[] = {
       .offset = offsetof(struct config, window) },
 };
 
-struct stage {
-    struct config config;
-    bool carried;    /* pack_carry: its input is what splits left */
-    uint64_t window; /* tokens; UINT64_MAX = no bound */
-    uint32_t pad_id;
-    int32_t tokens, row, mask; /* places of the input columns; mask -1 = absent */
-    int32_t origin;            /* pack_carry's */
-    uint32_t columns;          /* PACK_… of the output */
-};
-
-struct worker {
-    const struct stage *stage;
-    struct sluice_bytes tokens;  /* best_fit: of all pieces held, in order */
-    struct sluice_bytes mask;    /* the same, a byte a token, where there is a loss mask */
-    struct sluice_bytes lengths; /* uint32_t */
-    struct sluice_bytes numbers; /* uint64_t: _row */
-    struct packer_stream stream; /* concat */
-    struct pack_rows rows;
-    int64_t out, pad, sequences, cut; /* measures not yet told */
-};
-
-static sluice_status nomem(struct sluice_error *err)
+sluice_status pack_nomem(struct sluice_error *err)
 {
     return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for packed rows");
 }
@@ -134,7 +103,7 @@ static sluice_status pack_open(const struct sluice_host_api *api, struct sluice_
     (void)api;
     (void)host;
     if (stage == NULL) {
-        return nomem(err);
+        return pack_nomem(err);
     }
     stage->config = *(const struct config *)config;
     stage->window = stage->config.window > 0 ? (uint64_t)stage->config.window : UINT64_MAX;
@@ -210,22 +179,17 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
 {
     struct stage *stage = shared;
     struct sluice_bytes metadata = { 0 };
-    const char *mask_type = stage->carried ? "list<uint8>?" : "list<uint8>";
-    sluice_status status =
-        plan->need(plan, 0, "tokens", stage->carried ? "list<uint32>?" : "list<uint32>", 0,
-                   &stage->tokens, err);
+    const char *mask = stage->config.loss_mask;
+    sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &stage->tokens, err);
 
     if (status == SLUICE_OK) {
-        status =
-            plan->need(plan, 0, stage->carried ? "_pos" : "_row", "uint64", 0, &stage->row, err);
-    }
-    if (status == SLUICE_OK && stage->carried) {
-        status = plan->need(plan, 0, "drop_value", "float64?", 0, &stage->origin, err);
+        status = pack_input_prepare(&stage->input, stage->carried, plan, err);
     }
     stage->mask = -1;
-    if (status == SLUICE_OK && stage->config.loss_mask != NULL &&
-        stage->config.loss_mask[0] != '\0') {
-        status = plan->need(plan, 0, stage->config.loss_mask, mask_type, 1, &stage->mask, err);
+    if (status == SLUICE_OK && mask != NULL && mask[0] != '\0') {
+        /* Whatever it was called before, the rows of pack have it under its own name. */
+        status = plan->need(plan, 0, stage->carried ? "loss_mask" : mask, "list<uint8>", 1,
+                            &stage->mask, err);
     }
     if (status == SLUICE_OK) {
         stage->columns = (stage->mask >= 0 ? PACK_LOSS_MASK : 0) |
@@ -235,10 +199,10 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
         status = choose_pad(stage, plan, err);
     }
     if (status == SLUICE_OK && !copy_metadata(stage, plan, &metadata)) {
-        status = nomem(err);
+        status = pack_nomem(err);
     }
     if (status == SLUICE_OK) {
-        status = pack_rows_declare(stage->columns, metadata.data, plan, err);
+        status = pack_rows_declare(stage->columns, metadata.data, stage->input.metadata, plan, err);
     }
     sluice_bytes_free(&metadata);
     return status;
@@ -246,9 +210,8 @@ static sluice_status pack_prepare(void *shared, struct sluice_plan *plan, struct
 
 /* ---- rows ---- */
 
-/* Ends the open row, padded if that is asked for; emits the rows when they are many. */
-static sluice_status row_end(struct worker *worker, struct sluice_emit *emit,
-                             struct sluice_error *err)
+sluice_status pack_row_end(struct worker *worker, struct sluice_emit *emit,
+                           struct sluice_error *err)
 {
     const struct stage *stage = worker->stage;
     struct pack_rows *rows = &worker->rows;
@@ -257,7 +220,7 @@ static sluice_status row_end(struct worker *worker, struct sluice_emit *emit,
         stage->config.pad != 0 ? (uint32_t)stage->config.sequence_length - filled : 0;
 
     if (!pack_rows_end(rows, padding, stage->pad_id)) {
-        return nomem(err);
+        return pack_nomem(err);
     }
     worker->out += filled;
     worker->pad += padding;
@@ -265,14 +228,13 @@ static sluice_status row_end(struct worker *worker, struct sluice_emit *emit,
     return rows->tokens.size >= BATCH_BYTES ? pack_rows_emit(rows, emit, err) : SLUICE_OK;
 }
 
-/* Ends the open row as pieces for pack_carry. */
-static sluice_status row_carry(struct worker *worker, struct sluice_emit *emit,
-                               struct sluice_error *err)
+sluice_status pack_row_carry(struct worker *worker, struct sluice_emit *emit,
+                             struct sluice_error *err)
 {
     uint32_t filled = worker->rows.filled;
 
     if (!pack_rows_end_parts(&worker->rows)) {
-        return nomem(err);
+        return pack_nomem(err);
     }
     worker->out += filled;
     return worker->rows.tokens.size >= BATCH_BYTES ? pack_rows_emit(&worker->rows, emit, err)
@@ -311,9 +273,10 @@ static sluice_status tell(struct worker *worker, int64_t documents, int64_t in,
 /* ---- process and flush ---- */
 
 static sluice_status concat(struct worker *worker, const uint32_t *tokens, const uint8_t *mask,
-                            size_t n, uint64_t origin, struct sluice_emit *emit,
+                            size_t n, const struct pack_source *source, struct sluice_emit *emit,
                             struct sluice_error *err)
 {
+    struct pack_source piece = *source;
     size_t left = n;
     int pieces = 0;
 
@@ -322,188 +285,33 @@ static sluice_status concat(struct worker *worker, const uint32_t *tokens, const
         uint32_t take = packer_stream_take(&worker->stream, left, &full);
         sluice_status status =
             pack_rows_piece(&worker->rows, tokens + (n - left),
-                            mask == NULL ? NULL : mask + (n - left), take, origin)
+                            mask == NULL ? NULL : mask + (n - left), take, &piece)
                 ? SLUICE_OK
-                : nomem(err);
+                : pack_nomem(err);
         if (status == SLUICE_OK && full) {
-            status = row_end(worker, emit, err);
+            status = pack_row_end(worker, emit, err);
         }
         if (status != SLUICE_OK) {
             return status;
         }
         left -= take;
+        piece.begin += piece.begin == PACK_UNKNOWN ? 0 : take;
         pieces++;
     }
     worker->cut += pieces > 1;
     return SLUICE_OK;
 }
 
-static int keep(struct worker *worker, const uint32_t *tokens, const uint8_t *mask, size_t n,
-                uint64_t origin)
-{
-    uint32_t length = (uint32_t)n;
-
-    return (mask == NULL || sluice_bytes_add(&worker->mask, mask, n)) &&
-           sluice_bytes_add(&worker->tokens, tokens, n * sizeof *tokens) &&
-           sluice_bytes_add(&worker->lengths, &length, sizeof length) &&
-           sluice_bytes_add(&worker->numbers, &origin, sizeof origin);
-}
-
-/* Takes the documents held out of the worker, which holds none then. */
-struct held {
-    struct sluice_bytes tokens, mask, lengths, numbers;
-};
-
-static struct held take_held(struct worker *worker)
-{
-    struct held held = { worker->tokens, worker->mask, worker->lengths, worker->numbers };
-
-    memset(&worker->tokens, 0, sizeof worker->tokens);
-    memset(&worker->mask, 0, sizeof worker->mask);
-    memset(&worker->lengths, 0, sizeof worker->lengths);
-    memset(&worker->numbers, 0, sizeof worker->numbers);
-    return held;
-}
-
-static void held_free(struct held *held)
-{
-    sluice_bytes_free(&held->tokens);
-    sluice_bytes_free(&held->mask);
-    sluice_bytes_free(&held->lengths);
-    sluice_bytes_free(&held->numbers);
-}
-
-static uint32_t row_room(const struct packer_plan *plan, uint64_t row)
-{
-    return plan->options.sequence_length - packer_row_tokens(plan, row);
-}
-
-/* What becomes of rows that are not complete. */
-enum incomplete { INCOMPLETE_PAD, INCOMPLETE_CARRY, INCOMPLETE_HOLD };
-
-/* complete: the most room of a row that is complete. */
-static sluice_status lay_out_row(struct worker *worker, const struct held *held,
-                                 const struct packer_plan *plan, const uint64_t *begins,
-                                 uint64_t row, enum incomplete incomplete, uint32_t complete,
-                                 struct sluice_emit *emit, struct sluice_error *err)
-{
-    const uint32_t *tokens = (const uint32_t *)(const void *)held->tokens.data;
-    const uint64_t *numbers = (const uint64_t *)(const void *)held->numbers.data;
-    const uint8_t *mask = (const uint8_t *)held->mask.data;
-
-    if (row_room(plan, row) <= complete) {
-        incomplete = INCOMPLETE_PAD;
-    }
-    for (uint64_t k = plan->row_begin[row]; k < plan->row_begin[row + 1]; k++) {
-        const struct packer_segment *segment = &plan->segments[k];
-        uint64_t at = begins[segment->document] + segment->start;
-        const uint8_t *values = mask == NULL ? NULL : mask + at;
-        uint64_t number = numbers[segment->document];
-        if (!(incomplete == INCOMPLETE_HOLD
-                  ? keep(worker, tokens + at, values, segment->length, number)
-                  : pack_rows_piece(&worker->rows, tokens + at, values, segment->length, number))) {
-            return nomem(err);
-        }
-    }
-    return incomplete == INCOMPLETE_HOLD    ? SLUICE_OK
-           : incomplete == INCOMPLETE_CARRY ? row_carry(worker, emit, err)
-                                            : row_end(worker, emit, err);
-}
-
-static int compare_falling(const void *a, const void *b)
-{
-    uint64_t one = *(const uint64_t *)a;
-    uint64_t two = *(const uint64_t *)b;
-
-    return one < two ? 1 : one > two ? -1 : 0;
-}
-
-/* The most room of a row that counts as complete, so that those with more hold at most that many tokens: what can't be filled must not
- * crowd out what could. */
-static sluice_status choose_complete(const struct packer_plan *plan, uint64_t held_most,
-                                     uint32_t *complete, struct sluice_error *err)
-{
-    uint64_t *rows = malloc((size_t)plan->n_rows * sizeof *rows + 1);
-    uint64_t sum = 0;
-
-    if (rows == NULL) {
-        return nomem(err);
-    }
-    for (uint64_t row = 0; row < plan->n_rows; row++) {
-        uint32_t room = row_room(plan, row);
-        rows[row] = (uint64_t)room << 32 | (plan->options.sequence_length - room);
-    }
-    qsort(rows, (size_t)plan->n_rows, sizeof *rows, compare_falling);
-    for (uint64_t row = 0; row < plan->n_rows; row++) {
-        uint32_t room = (uint32_t)(rows[row] >> 32);
-        sum += rows[row] & UINT32_MAX;
-        if (room <= *complete) {
-            break;
-        }
-        if (sum > held_most) {
-            *complete = room;
-            break;
-        }
-    }
-    free(rows);
-    return SLUICE_OK;
-}
-
-/* Packs what is held. last: nothing comes behind; else incomplete rows, to half a window, are held on. */
-static sluice_status best_fit(struct worker *worker, bool last, struct sluice_emit *emit,
-                              struct sluice_error *err)
-{
-    const struct stage *stage = worker->stage;
-    const struct packer_options how = { .sequence_length = (uint32_t)stage->config.sequence_length,
-                                        .pad = stage->config.pad != 0 };
-    struct held held = take_held(worker);
-    const uint32_t *lengths = (const uint32_t *)(const void *)held.lengths.data;
-    size_t n = (size_t)(held.lengths.size / sizeof *lengths);
-    struct packer_plan plan = { 0 };
-    uint64_t *begins = malloc(n * sizeof *begins + 1);
-    uint64_t at = 0;
-    sluice_status status;
-
-    if (n == 0 || begins == NULL) {
-        held_free(&held);
-        free(begins);
-        return n == 0 ? SLUICE_OK : nomem(err);
-    }
-    for (size_t i = 0; i < n; i++) {
-        begins[i] = at;
-        at += lengths[i];
-    }
-    status = packer_best_fit(&how, lengths, n, &plan, err);
-    if (status == SLUICE_OK) {
-        enum incomplete incomplete = !last                      ? INCOMPLETE_HOLD
-                                     : stage->config.carry != 0 ? INCOMPLETE_CARRY
-                                                                : INCOMPLETE_PAD;
-        uint32_t complete = how.sequence_length / SLACK;
-        if (!last) {
-            status = choose_complete(&plan, stage->window / 2, &complete, err);
-        }
-        worker->cut += (int64_t)plan.stats.documents_cut;
-        for (uint64_t row = 0; status == SLUICE_OK && row < plan.n_rows; row++) {
-            status =
-                lay_out_row(worker, &held, &plan, begins, row, incomplete, complete, emit, err);
-        }
-    }
-    packer_plan_deinit(&plan);
-    held_free(&held);
-    free(begins);
-    return status;
-}
-
 /* Best fit: holds a document, and packs when the window is full. */
 static sluice_status hold(struct worker *worker, const uint32_t *tokens, const uint8_t *mask,
-                          size_t n, uint64_t origin, struct sluice_emit *emit,
+                          size_t n, const struct pack_source *source, struct sluice_emit *emit,
                           struct sluice_error *err)
 {
-    if (!keep(worker, tokens, mask, n, origin)) {
-        return nomem(err);
+    if (!pack_held_add(&worker->held, tokens, mask, n, source)) {
+        return pack_nomem(err);
     }
-    return worker->tokens.size / sizeof *tokens >= worker->stage->window
-               ? best_fit(worker, false, emit, err)
+    return worker->held.tokens.size / sizeof *tokens >= worker->stage->window
+               ? pack_fit(worker, false, emit, err)
                : SLUICE_OK;
 }
 
@@ -523,24 +331,12 @@ static sluice_status mask_of(const struct ArrowArray *list, int64_t row, size_t 
     return SLUICE_OK;
 }
 
-/* The document that a carried piece is of, among those of all splits: split << 40 | row, as positions are. pack_whole left its row. */
-static uint64_t carried_from(const struct ArrowArray *batch, const struct stage *stage, int64_t row)
-{
-    const uint64_t *positions = batch->children[stage->row]->buffers[1];
-    const double *origins = batch->children[stage->origin]->buffers[1];
-    double origin = sluice_is_null(batch->children[stage->origin], row) ? 0 : origins[row];
-
-    return (positions[row] >> 40 << 40) |
-           (origin >= 0 && origin < (double)((uint64_t)1 << 40) ? (uint64_t)origin : 0);
-}
-
 static sluice_status pack_process(void *state, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
     const struct stage *stage = worker->stage;
     const struct ArrowArray *tokens = batch->array->children[stage->tokens];
-    const uint64_t *numbers = batch->array->children[stage->row]->buffers[1];
     int64_t in = 0;
     sluice_status status = SLUICE_OK;
 
@@ -549,7 +345,7 @@ static sluice_status pack_process(void *state, const struct sluice_batch *batch,
         size_t n;
         const uint32_t *ids = sluice_list_u32(tokens, row, &n);
         const uint8_t *mask = NULL;
-        uint64_t number;
+        struct pack_source source;
         in += (int64_t)n;
         if (n == 0) {
             continue;
@@ -557,14 +353,17 @@ static sluice_status pack_process(void *state, const struct sluice_batch *batch,
         if (stage->mask >= 0) {
             status = mask_of(batch->array->children[stage->mask], row, n, &mask, err);
         }
+        if (status == SLUICE_OK &&
+            !pack_input_source(&stage->input, batch->array, row, &worker->scratch, &source)) {
+            status = pack_nomem(err);
+        }
         if (status != SLUICE_OK) {
             break;
         }
-        number = stage->carried ? carried_from(batch->array, stage, row) : numbers[row];
         if (stage->config.strategy == BEST_FIT) {
-            status = hold(worker, ids, mask, n, number, emit, err);
+            status = hold(worker, ids, mask, n, &source, emit, err);
         } else {
-            status = concat(worker, ids, mask, n, number, emit, err);
+            status = concat(worker, ids, mask, n, &source, emit, err);
         }
     }
     return status == SLUICE_OK ? tell(worker, batch->n, in, emit, err) : status;
@@ -576,10 +375,10 @@ static sluice_status pack_flush(void *state, struct sluice_emit *emit, struct sl
     sluice_status status = SLUICE_OK;
 
     if (worker->stage->config.strategy == BEST_FIT) {
-        status = best_fit(worker, true, emit, err);
+        status = pack_fit(worker, true, emit, err);
     } else if (worker->rows.filled > 0) {
-        status = worker->stage->config.carry != 0 ? row_carry(worker, emit, err)
-                                                  : row_end(worker, emit, err);
+        status = worker->stage->config.carry != 0 ? pack_row_carry(worker, emit, err)
+                                                  : pack_row_end(worker, emit, err);
     }
     if (status == SLUICE_OK) {
         status = pack_rows_emit(&worker->rows, emit, err);
@@ -592,7 +391,7 @@ static sluice_status pack_worker_open(void *shared, void **out, struct sluice_er
     struct worker *worker = calloc(1, sizeof *worker);
 
     if (worker == NULL) {
-        return nomem(err);
+        return pack_nomem(err);
     }
     worker->stage = shared;
     worker->rows.columns = worker->stage->columns;
@@ -606,17 +405,15 @@ static void pack_worker_close(void *state)
     struct worker *worker = state;
 
     pack_rows_deinit(&worker->rows);
-    sluice_bytes_free(&worker->tokens);
-    sluice_bytes_free(&worker->mask);
-    sluice_bytes_free(&worker->lengths);
-    sluice_bytes_free(&worker->numbers);
+    pack_held_deinit(&worker->held);
+    sluice_bytes_free(&worker->scratch);
     free(worker);
 }
 
 static const struct sluice_stage pack_stage = {
     .size = sizeof pack_stage,
     .name = "pack",
-    .version = "1.0",
+    .version = "1.1",
     .summary = "Documents of tokens into rows of a fixed length, by best fit or concatenation",
     .doc = "best_fit is that of Ding et al., ICML 2024 (arXiv:2404.10830), within a split, and "
            "with `carry` over what all splits leave: only "
@@ -625,7 +422,8 @@ static const struct sluice_stage pack_stage = {
            "filling), and what trainers take beside them: `loss_mask` (kept through where the "
            "documents have one, 0 in padding), `cu_seqlens`, `position_ids` and `document_ids` on "
            "request. No token is lost: the ledger holds tokens in and out equal. "
-           "Documents without tokens are in no row.",
+           "Documents without tokens are in no row. `sluice trace` tells which tokens of which "
+           "documents are in a row.",
     .example = "docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" } | s.pack { "
                "sequence_length = 4096 }",
     .role = SLUICE_ROLE_TRANSFORM,
@@ -651,7 +449,7 @@ static const struct sluice_stage pack_stage = {
 static const struct sluice_stage pack_carry_stage = {
     .size = sizeof pack_carry_stage,
     .name = "pack_carry",
-    .version = "1.0",
+    .version = "1.1",
     .summary = "Rows from what the splits left incomplete (part of `pack`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_GLOBAL,
@@ -672,7 +470,7 @@ static const struct sluice_stage pack_carry_stage = {
 };
 
 static const struct sluice_stage *const stages[] = { &pack_stage, &pack_whole_stage,
-                                                     &pack_carry_stage, NULL };
+                                                     &pack_parts_stage, &pack_carry_stage, NULL };
 
 static const struct sluice_plugin plugin = {
     .size = sizeof plugin,

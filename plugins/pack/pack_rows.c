@@ -1,10 +1,10 @@
 /* Rows of packed tokens: see pack_rows.h. */
 #include "pack_rows.h"
 
-#define COLUMNS_MOST 8
+#define COLUMNS_MOST 9
 
-sluice_status pack_rows_declare(uint32_t columns, const char *metadata, struct sluice_plan *plan,
-                                struct sluice_error *err)
+sluice_status pack_rows_declare(uint32_t columns, const char *metadata, const char *origin,
+                                struct sluice_plan *plan, struct sluice_error *err)
 {
     const struct {
         const char *name, *type, *metadata;
@@ -17,7 +17,8 @@ sluice_status pack_rows_declare(uint32_t columns, const char *metadata, struct s
         { "cu_seqlens", "list<int32>", NULL, (columns & PACK_CU_SEQLENS) != 0 },
         { "position_ids", "list<int32>", NULL, (columns & PACK_POSITION_IDS) != 0 },
         { "document_ids", "list<int32>", NULL, (columns & PACK_DOCUMENT_IDS) != 0 },
-        { "_origin", "list<uint64>", NULL, 1 },
+        { "_origin", "list<uint64>", origin, 1 },
+        { "_span", "list<uint64>", NULL, 1 },
     };
     sluice_status status = SLUICE_OK;
 
@@ -38,8 +39,11 @@ void pack_rows_deinit(struct pack_rows *rows)
     sluice_bytes_free(&rows->mask);
     sluice_bytes_free(&rows->segments);
     sluice_bytes_free(&rows->segment_ends);
-    sluice_bytes_free(&rows->origins);
     sluice_bytes_free(&rows->padding);
+    sluice_bytes_free(&rows->origins);
+    sluice_bytes_free(&rows->spans);
+    sluice_bytes_free(&rows->origin_ends);
+    sluice_bytes_free(&rows->piece_ends);
     memset(rows, 0, sizeof *rows);
     rows->columns = columns;
 }
@@ -49,12 +53,27 @@ static int begin(struct pack_rows *rows)
 {
     static const int32_t zero = 0;
 
-    return rows->token_ends.size > 0 || (sluice_bytes_add(&rows->token_ends, &zero, sizeof zero) &&
-                                         sluice_bytes_add(&rows->segment_ends, &zero, sizeof zero));
+    return rows->token_ends.size > 0 ||
+           (sluice_bytes_add(&rows->token_ends, &zero, sizeof zero) &&
+            sluice_bytes_add(&rows->segment_ends, &zero, sizeof zero) &&
+            sluice_bytes_add(&rows->origin_ends, &zero, sizeof zero));
+}
+
+/* What the piece is of. */
+static int add_source(struct pack_rows *rows, const struct pack_source *source, uint32_t n)
+{
+    uint64_t span = source->n == 1 && source->begin <= UINT32_MAX ? source->begin << 32 | n : 0;
+    int ok = sluice_bytes_add(&rows->origins, source->origins, source->n * sizeof *source->origins);
+    int32_t end = (int32_t)(rows->origins.size / sizeof span);
+
+    for (uint32_t k = 0; ok && k < source->n; k++) {
+        ok = sluice_bytes_add(&rows->spans, &span, sizeof span);
+    }
+    return ok && sluice_bytes_add(&rows->piece_ends, &end, sizeof end);
 }
 
 int pack_rows_piece(struct pack_rows *rows, const uint32_t *tokens, const uint8_t *mask, uint32_t n,
-                    uint64_t origin)
+                    const struct pack_source *source)
 {
     int32_t length = (int32_t)n;
 
@@ -62,8 +81,7 @@ int pack_rows_piece(struct pack_rows *rows, const uint32_t *tokens, const uint8_
     rows->n_segments++;
     return begin(rows) && sluice_bytes_add(&rows->tokens, tokens, (uint64_t)n * sizeof *tokens) &&
            (mask == NULL || sluice_bytes_add(&rows->mask, mask, n)) &&
-           sluice_bytes_add(&rows->segments, &length, sizeof length) &&
-           sluice_bytes_add(&rows->origins, &origin, sizeof origin);
+           sluice_bytes_add(&rows->segments, &length, sizeof length) && add_source(rows, source, n);
 }
 
 int pack_rows_end(struct pack_rows *rows, uint32_t padding, uint32_t pad_id)
@@ -71,6 +89,7 @@ int pack_rows_end(struct pack_rows *rows, uint32_t padding, uint32_t pad_id)
     int32_t stored = (int32_t)padding;
     int32_t token_end;
     int32_t segment_end = (int32_t)rows->n_segments;
+    int32_t origin_end = (int32_t)(rows->origins.size / sizeof(uint64_t));
 
     if (!sluice_bytes_reserve(&rows->tokens, (uint64_t)padding * sizeof pad_id) ||
         !sluice_bytes_reserve(&rows->mask, padding)) {
@@ -87,6 +106,7 @@ int pack_rows_end(struct pack_rows *rows, uint32_t padding, uint32_t pad_id)
     token_end = (int32_t)(rows->tokens.size / sizeof pad_id);
     if (!sluice_bytes_add(&rows->token_ends, &token_end, sizeof token_end) ||
         !sluice_bytes_add(&rows->segment_ends, &segment_end, sizeof segment_end) ||
+        !sluice_bytes_add(&rows->origin_ends, &origin_end, sizeof origin_end) ||
         !sluice_bytes_add(&rows->padding, &stored, sizeof stored)) {
         return 0;
     }
@@ -110,11 +130,14 @@ int pack_rows_end_parts(struct pack_rows *rows)
            sizeof token_end);
     for (int32_t k = first; k < (int32_t)rows->n_segments; k++) {
         int32_t segment_end = k + 1;
+        int32_t origin_end;
         int32_t length;
         memcpy(&length, rows->segments.data + (size_t)k * sizeof length, sizeof length);
+        memcpy(&origin_end, rows->piece_ends.data + (size_t)k * sizeof length, sizeof length);
         token_end += length;
         if (!sluice_bytes_add(&rows->token_ends, &token_end, sizeof token_end) ||
             !sluice_bytes_add(&rows->segment_ends, &segment_end, sizeof segment_end) ||
+            !sluice_bytes_add(&rows->origin_ends, &origin_end, sizeof origin_end) ||
             !sluice_bytes_add(&rows->padding, &incomplete, sizeof incomplete)) {
             return 0;
         }
@@ -244,7 +267,11 @@ static sluice_status make_columns(struct pack_rows *rows, struct ArrowArray *col
         columns[(*n)++] = derived[k];
     }
     if (status == SLUICE_OK) {
-        status = make_list(rows, &rows->segment_ends, &rows->origins, 8, &columns[*n]);
+        status = make_list(rows, &rows->origin_ends, &rows->origins, 8, &columns[*n]);
+        *n += status == SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        status = make_list(rows, &rows->origin_ends, &rows->spans, 8, &columns[*n]);
         *n += status == SLUICE_OK;
     }
     return status;

@@ -1,11 +1,11 @@
-/* pack_whole - the filter between pack and pack_carry: rows that have their place stay, pieces that have none yet are dropped as `carried`,
- * and so reach pack_carry through .dropped;
- * a verdict's value is the row that the piece's document was among those of its split. Depends on sluice.h. */
+/* pack_whole, pack_parts - what stands between pack and pack_carry: rows that have their place go one way, pieces that have none yet the
+ * other. Depends on sluice.h. */
 #ifndef PACK_WHOLE_H
 #define PACK_WHOLE_H
 
 #include "sluice.h"
 
-extern const struct sluice_stage pack_whole_stage;
+/* The first is a filter: pieces are dropped as `carried`. The second makes rows of them: tokens, loss_mask, and what they come from. */
+extern const struct sluice_stage pack_whole_stage, pack_parts_stage;
 
 #endif

@@ -44,12 +44,28 @@ struct worker {
     struct mix_sources sources;
 };
 
+static struct mixture_goal goal_of(const struct config *config)
+{
+    struct mixture_goal goal = { .total = (uint64_t)config->total,
+                                 .each = (uint64_t)config->each,
+                                 .max_epochs = config->max_epochs };
+
+    goal.mode = config->each > 0       ? MIXTURE_EACH
+                : config->epochs.n > 0 ? MIXTURE_EPOCHS
+                                       : MIXTURE_WEIGHTS;
+    goal.values = goal.mode == MIXTURE_EPOCHS ? config->epochs : config->weights;
+    return goal;
+}
+
 static sluice_status targets_open(const struct sluice_host_api *api, struct sluice_host *host,
                                   const void *config, void **shared, struct sluice_error *err)
 {
+    const struct mixture_goal goal = goal_of(config);
+    sluice_status status = mixture_check(&goal, err);
+
     (void)api;
     (void)host;
-    return shuffle_open(config, sizeof(struct config), shared, err);
+    return status == SLUICE_OK ? shuffle_open(config, sizeof(struct config), shared, err) : status;
 }
 
 static sluice_status targets_prepare(void *shared, struct sluice_plan *plan,
@@ -125,18 +141,11 @@ static sluice_status targets_process(void *state, const struct sluice_batch *bat
 static sluice_status targets_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    const struct config *config = worker->config;
-    struct mixture_goal goal = { .total = (uint64_t)config->total,
-                                 .each = (uint64_t)config->each,
-                                 .max_epochs = config->max_epochs };
+    const struct mixture_goal goal = goal_of(worker->config);
     struct mix_rows rows = { 0 };
     sluice_status status;
     int ok = 1;
 
-    goal.mode = config->each > 0       ? MIXTURE_EACH
-                : config->epochs.n > 0 ? MIXTURE_EPOCHS
-                                       : MIXTURE_WEIGHTS;
-    goal.values = goal.mode == MIXTURE_EPOCHS ? config->epochs : config->weights;
     status = mixture_targets(&goal, worker->sources.items, worker->sources.n, err);
     if (status != SLUICE_OK) {
         return status;

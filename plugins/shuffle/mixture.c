@@ -41,6 +41,26 @@ static sluice_status parse(const struct mixture_goal *goal, uint64_t i, double *
     return SLUICE_OK;
 }
 
+sluice_status mixture_check(const struct mixture_goal *goal, struct sluice_error *err)
+{
+    double sum = 0;
+
+    for (uint64_t i = 0; i < goal->values.n; i++) {
+        double value;
+        sluice_status status = parse(goal, i, &value, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        sum += value;
+    }
+    if (goal->values.n > 0 && goal->mode == MIXTURE_WEIGHTS && !(sum > 0 && isfinite(sum))) {
+        return shuffle_fail(err, SLUICE_E_CONFIG, "weights", "%s",
+                            sum > 0 ? "the sum of all weights is too large for a number"
+                                    : "all weights are 0: there is nothing to take");
+    }
+    return SLUICE_OK;
+}
+
 /* "books, code, web" */
 static void name_all(const struct mixture_source *sources, size_t n, char *text, size_t size)
 {
@@ -111,10 +131,6 @@ static sluice_status by_weight(const struct mixture_goal *goal, struct mixture_s
     for (size_t k = 0; k < n; k++) {
         sum += weights[k];
     }
-    if (!(sum > 0)) {
-        return sluice_fail(err, SLUICE_E_CONFIG, "weights",
-                           "all weights are 0: there is nothing to take");
-    }
     for (size_t k = 0; k < n; k++) {
         double enough = weights[k] > 0
                             ? goal->max_epochs * (double)sources[k].size * (sum / weights[k])
@@ -148,7 +164,7 @@ sluice_status mixture_targets(const struct mixture_goal *goal, struct mixture_so
                               size_t n, struct sluice_error *err)
 {
     double *values = calloc(n + 1, sizeof *values);
-    sluice_status status = values == NULL ? shuffle_nomem(err) : SLUICE_OK;
+    sluice_status status = values == NULL ? shuffle_nomem(err) : mixture_check(goal, err);
 
     for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
         if (sources[k].size >= MIXTURE_SOURCE_MAX) {

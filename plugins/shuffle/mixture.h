@@ -34,6 +34,9 @@ struct mixture_source {
     uint64_t whole, rest; /* target = whole * size + rest */
 };
 
+/* What can be said of the numbers before any document is counted. */
+sluice_status mixture_check(const struct mixture_goal *, struct sluice_error *);
+
 /* Fills in targets. SLUICE_E_CONFIG: a source that is named is absent or empty, one that is present is not named, a number is none, or
  * there is not enough of a source. */
 sluice_status mixture_targets(const struct mixture_goal *, struct mixture_source *, size_t n,

@@ -39,27 +39,40 @@ static sluice_status add_column(struct whole_rows *rows, struct sluice_plan *pla
     return plan->add(plan, name, type, plan->metadata(plan, 0, column->index, ""), err);
 }
 
-/* Behind an exchange the rows may say what they were made of (packed rows do): that is handed on, with the number of the task before the
- * exchange in front, unless an earlier exchange has put one there. */
+/* The rows may say what they were made of (packed rows do, and shuffled ones): that is handed on, behind an exchange with the number of the
+ * task before it in front, unless an earlier exchange has put one there. */
 static sluice_status prepare_origin(struct whole_rows *rows, struct sluice_plan *plan, bool behind,
                                     struct sluice_error *err)
 {
+    char metadata[40];
+    bool whole = true; /* rows are handed on as they were */
     sluice_status status =
         plan->need(plan, 0, behind ? "_pos" : "_row", "uint64", 0, &rows->place, err);
 
-    rows->origin = -1;
+    rows->origin = rows->span = -1;
     rows->composed = false;
-    if (status == SLUICE_OK && behind) {
+    rows->behind = behind;
+    if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "_origin", "uint64|list<uint64>", 1, &rows->origin, err);
+    }
+    if (status == SLUICE_OK && rows->origin >= 0) {
+        status = plan->need(plan, 0, "_span", "list<uint64>", 1, &rows->span, err);
     }
     if (status != SLUICE_OK) {
         return status;
     }
-    if (rows->origin >= 0) {
-        rows->composed = plan->metadata(plan, 0, rows->origin, "exchange") != NULL;
-        return plan->add(plan, "_origin", "list<uint64>", "exchange=1", err);
+    if (rows->origin < 0) {
+        return plan->add(plan, "_origin", "uint64", behind ? "exchange=1" : "through=1", err);
     }
-    return plan->add(plan, "_origin", "uint64", behind ? "exchange=1" : NULL, err);
+    rows->composed = plan->metadata(plan, 0, rows->origin, "exchange") != NULL;
+    whole = (rows->composed || plan->metadata(plan, 0, rows->origin, "through") != NULL) &&
+            plan->metadata(plan, 0, rows->origin, "parts") == NULL;
+    snprintf(metadata, sizeof metadata, "%s%s",
+             behind || rows->composed ? "exchange=1" : "through=1", whole ? "" : "\nparts=1");
+    status = plan->add(plan, "_origin", "list<uint64>", metadata, err);
+    return status == SLUICE_OK && rows->span >= 0
+               ? plan->add(plan, "_span", "list<uint64>", NULL, err)
+               : status;
 }
 
 sluice_status whole_rows_prepare(struct whole_rows *rows, struct sluice_plan *plan,
@@ -152,11 +165,11 @@ static sluice_status copy_ids(const struct ArrowArray *array, const struct layou
     return sluice_make_text(out, at, &offsets, &data, &validity, nulls);
 }
 
-/* The origins of one row behind an exchange. */
+/* The origins of one row. */
 static int add_origins(const struct whole_rows *rows, const struct ArrowArray *array, int64_t row,
                        uint64_t place, struct sluice_bytes *ends, struct sluice_bytes *items)
 {
-    uint64_t task = rows->composed ? 0 : place >> ROW_BITS << ROW_BITS;
+    uint64_t task = rows->composed || !rows->behind ? 0 : place >> ROW_BITS << ROW_BITS;
     uint64_t alone;
     const uint64_t *from = &alone;
     size_t n = 1;
@@ -168,7 +181,7 @@ static int add_origins(const struct whole_rows *rows, const struct ArrowArray *a
         alone = sluice_uint64(array, row);
     }
     for (size_t k = 0; k < n; k++) {
-        uint64_t origin = task | from[k];
+        uint64_t origin = (from[k] & SLUICE_ORIGIN_POS) != 0 ? from[k] : task | from[k];
         if (!sluice_bytes_add(items, &origin, sizeof origin)) {
             return 0;
         }
@@ -216,7 +229,10 @@ sluice_status whole_rows_give(const struct whole_rows *rows, const struct sluice
                               const struct layout_run *runs, size_t n_runs, const uint32_t *copies,
                               struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct ArrowArray *columns = calloc(rows->n + 1u, sizeof *columns);
+    struct layout number = { .kind = LAYOUT_FIXED, .width = 8 };
+    const struct layout numbers = { .kind = LAYOUT_LIST, .n_children = 1, .children = &number };
+    uint32_t n_columns = rows->n + (rows->span >= 0 ? 2 : 1);
+    struct ArrowArray *columns = calloc(rows->n + 2u, sizeof *columns);
     struct ArrowArray out;
     sluice_status status = columns == NULL ? SLUICE_E_NOMEM : SLUICE_OK;
     bool made = false;
@@ -231,12 +247,16 @@ sluice_status whole_rows_give(const struct whole_rows *rows, const struct sluice
     if (status == SLUICE_OK) {
         status = make_origins(rows, batch, runs, n_runs, &columns[rows->n]);
     }
+    if (status == SLUICE_OK && rows->span >= 0) {
+        status = layout_copy(&numbers, batch->array->children[rows->span], runs, n_runs,
+                             &columns[rows->n + 1]);
+    }
     if (status == SLUICE_OK) {
         int64_t n = columns[rows->n].length;
-        status = sluice_make_struct(&out, n, (int64_t)rows->n + 1, columns);
+        status = sluice_make_struct(&out, n, n_columns, columns);
         made = status == SLUICE_OK;
     }
-    for (uint32_t k = 0; columns != NULL && k <= rows->n; k++) {
+    for (uint32_t k = 0; columns != NULL && k < n_columns; k++) {
         if (columns[k].release != NULL) {
             columns[k].release(&columns[k]);
         }

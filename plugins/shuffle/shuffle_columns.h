@@ -15,11 +15,14 @@ struct whole_rows {
     struct whole_column *columns; /* owned */
     uint32_t n;
     int32_t origin, place; /* input columns: _origin or -1; _pos or _row */
+    int32_t span;          /* input column _span, or -1 */
+    bool behind;           /* an exchange */
     bool composed;         /* _origin's numbers have that of a task in them */
 };
 
-/* Asks for every column of port 0 but `without` (NULL: for all), and declares them and _origin in that order. Behind an exchange (behind:
- * _pos is asked for) rows are told by task << 40 | row, else by _row. */
+/* Asks for every column of port 0 but `without` (NULL: for all), and declares them, _origin, and _span where there is one, in that order.
+ * Behind an exchange (behind: _pos is asked for) rows are told by task << 40 | row, else by _row; those that say what they come from by
+ * that. */
 sluice_status whole_rows_prepare(struct whole_rows *, struct sluice_plan *, const char *without,
                                  bool behind, struct sluice_error *);
 void whole_rows_deinit(struct whole_rows *);

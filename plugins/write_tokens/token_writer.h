@@ -11,6 +11,8 @@ struct token_config {
     int32_t dtype, sequences, layout;
     const char *tokenizer, *loss_mask;
     uint8_t fixed;
+    const char *compression;
+    struct sluice_list hashes;
 };
 
 /* Options every format has; each lists them in its own table, with further ones of token_config behind them. */
@@ -57,6 +59,7 @@ struct token_stage {
     struct token_rows rows;
     char tokenizer[80]; /* what the tokens say their tokenizer is; "" = nothing */
     uint32_t fixed; /* tokens of every sequence, where the format says so once for all; else 0 */
+    int level;      /* of files that are compressed whole; 0 = they are not */
 };
 
 struct token_writer {

@@ -162,7 +162,7 @@ M.dolma_join = s.composite {
     attributes = { "list", required = true,
                    doc = "Patterns of attribute files, such as \"corpus/attributes/pii/{file}.json.gz\", in the order in which they are merged: of one name the last counts." },
     aligned = { "bool", true, doc = "A line of another document than the one at its place, or one too few, ends the run; false: such lines are left out." },
-    by = { "list", "file", doc = "The {parts} of the paths that name a file, the same for documents and attributes." },
+    by = { "list", "file", doc = "The {parts} of the paths that name a file, the same for documents and attributes; of nested folders by = { \"dir\", \"file\" } with {dir**}/{file}." },
     partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange, by file." },
   },
   build = function(input, o)
@@ -181,7 +181,7 @@ M.attribute_files = s.composite {
   "attribute_files",
   options = {
     path = { "string", required = true, doc = "Dataset folder that is written: for Dolma's mixer `.../attributes/NAME`, which it is then told as NAME/latest." },
-    by = { "column", "file", doc = "The {part} of the documents' paths that names a file." },
+    by = { "list", "file", doc = "The {parts} of the documents' paths that name a file: { \"dir\", \"file\" } with documents/{dir**}/{file}.json.gz writes the same folders." },
     suffix = { "string", ".json.gz", doc = "What stands behind it in the documents' names." },
     compression = { "enum", "gzip", choices = "none|gzip|zstd", doc = "Codec of the files; Dolma's mixer reads gzip." },
     level = { "int", 0, min = 0, max = 22, doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default." },
@@ -294,7 +294,7 @@ function M.pack(given)
       if not (plain and (given.carry == true or given.carry == "true")) then return rows end
       core.rename_default(rows.id, "pack_rows")
       local whole = s.stage("pack_whole", {}, rows)
-      local carried = s.stage("pack_carry", given, whole.dropped)
+      local carried = s.stage("pack_carry", given, s.stage("pack_parts", {}, rows))
       local all = s.union(whole, carried)
       core.rename_default(carried.id, "pack")
       core.rename_default(all.id, "pack_all")

@@ -11,7 +11,8 @@
 --   toxic, nsfw the sentence classifiers of Dolma on Jigsaw's comments (allenai, with the licence ODC-BY; check their hashes where you get them)
 --
 -- What differs: the three top-n-gram rules, which never fire in Dolma's v1.5 and v1.6 configurations because their names are misspelt, fire here
--- (as_published=true leaves them out); toxic sentences are cut out of the text as the classifier finds them, where Dolma writes spans first and
+-- (as_published=true leaves them out); the language is judged on the text as it is (CCNet did that for the published set; the tagger
+-- ft_lang_id_en_doc_v2 lower-cases it: `dolma_fasttext`); toxic sentences are cut out of the text as the classifier finds them, where Dolma writes spans first and
 -- cuts them with all others; repeated lines are found exactly, not by a Bloom filter whose answers depend on the order of threads (bloom=N takes
 -- one made for N different lines, whose size and rate `sluice plan` states).
 local s = require "sluice"

@@ -31,7 +31,7 @@ local valid  = unique | s.holdout { a.holdout, seed = a.seed, take = "holdout" }
 local tokens = train | s.tokenize { a.tokenizer, eos = "default" }
 local mixed  = tokens | s.mix { by = "source", size = "tokens", weights = { web = a.web, code = a.code, books = a.books },
                                 max_epochs = a.max_epochs, seed = a.seed }
-local rows   = mixed | s.shuffle { seed = a.seed } | s.pack { sequence_length = a.length } | s.shuffle { seed = a.seed }
+local rows   = mixed | s.shuffle { seed = a.seed } | s.pack { sequence_length = a.length, carry = true } | s.shuffle { seed = a.seed }
 
 return s.pipeline { "mixture",
   s.named("train", rows | s.write_megatron { a.out .. "/train" }),

@@ -24,7 +24,7 @@ local unique = good | s.exact {} | s.minhash {}
 local packed = unique
              | s.gate { pass_rate = { min = 0.02, of = docs } }
              | s.tokenize { a.tokenizer, eos = "default" }
-             | s.pack { sequence_length = a.length }
+             | s.pack { sequence_length = a.length, carry = true }
 
 return s.pipeline { "pretrain",
   s.named("train", packed | s.write_megatron { a.out .. "/train" }),

@@ -282,6 +282,15 @@ try 2 "found 'many'" -- run read.lua --workers many
 try 2 "found '5q'" size -- run read.lua --memory 5q
 try 2 'needs a value' -- run read.lua --memory
 try 2 --limit "found '0'" -- run read.lua --limit 0
+try 2 --limit "found '-1'" -- run read.lua --limit -1
+try 2 'no run has ended in' -- report "$TMP/nothing"
+cat >wide.lua <<'L'
+local s = require "sluice"
+local columns = {}
+for i = 1, 300 do columns["c" .. i] = "int64" end
+return s.pipeline { "wide", s.files "good/*" | s.read_jsonl { columns = columns } | s.write_jsonl { "out" } }
+L
+try 2 'at most 256 are possible' 'in `metadata`' -- check wide.lua
 try 2 'takes no value' -- run read.lua --json=1
 try 2 nope.lua 'not there' -- run nope.lua
 try 2 folder -- run in

@@ -46,6 +46,7 @@ mkdir ldnoobw
 echo word >ldnoobw/en
 printf '%s\n' word,count the,2 >unigram_freq.csv
 perl "$SRC/tests/data/fasttext_model.pl" >lid.176.ftz
+cp lid.176.ftz lid.176.bin
 sed 's/__label__en/__label__hq/' lid.176.ftz >quality.bin
 perl -e '
     my $n = 0;

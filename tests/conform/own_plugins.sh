@@ -30,11 +30,12 @@ run() {
         case $file in
         */decontaminate.so) kit "$file" --option "reference=$SRC/tests/data/decontaminate/reference.jsonl" ;;
         */tokenize.so) kit "$file" --option "tokenizer=$data/tiny_gpt2.json" ;;
-        */fasttext.so) kit "$file" --option "model=$TMP/model.bin" ;;
+        */fasttext.so) kit "$file" --option "model=$TMP/model.bin" --option tagger=ft_lang_id_en_paragraph_with_doc_score_v2 ;;
         */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
-        */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2 \
+        */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2,tokenizer_repetitions_v2r2 \
+            --option "tokenizer=$data/tiny_deepseek.json" \
             --option no_bad_words=true --option name=web__kit__score --option min_text_length=20 --option aligned=false ;;
         # The kit makes lists of any length: a loss mask would not be the tokens'.
         */pack.so | */write_tokens.so | */write_megatron.so) kit "$file" --option loss_mask= ;;
@@ -70,7 +71,7 @@ for file in "$BUILD"/plugins/*.so; do
     fi
 done
 # And the checks that matter most were not skipped where they apply.
-for line in 'c4_quality: row_local' 'pack: batch_splits' 'pack: origin' 'read_jsonl: chunks' 'gate_check: gate_merge' 'gopher_quality: threads' \
+for line in 'c4_quality: row_local' 'pack: batch_splits' 'read_jsonl: chunks' 'gate_check: gate_merge' 'gopher_quality: threads' \
     'write_jsonl: rolls' 'minhash_components: batch_splits' 'tokenize: allocations' 'read_text: deterministic'; do
     grep -qh "^passed  $line\$" "$TMP"/*.report || fail "not passed: $line"
 done

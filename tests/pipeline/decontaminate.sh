@@ -37,6 +37,35 @@ for workers in 1 4; do
 done
 is "$(wc -l <lost1)" 400 'hits in many documents'
 cmp -s lost1 lost4 || fail 'the rows differ with 4 workers'
+# decon's other fixtures: what its own tests expect of them.
+cat >fixtures.lua <<'L'
+local s = require "sluice"
+local a = s.args { out = { "path", "out" }, items = { "string", "reference.jsonl" }, threshold = { "float", 0.8 } }
+local left = s.files { "fixtures.jsonl" } | s.read_jsonl {}
+  | s.decontaminate { reference = a.items, rule = "decon", id = "doc_id", task = "eval_key", sample = 1, min_tokens = 0, min_unique = 0, threshold = a.threshold }
+return s.pipeline { "fixtures", left | s.write_jsonl { a.out .. "/kept", compression = "none" }, left.dropped | s.write_jsonl { a.out .. "/lost", compression = "none" } }
+L
+# hits NAME [ARGUMENT…]: "document item" of each.
+hits() {
+    name=$1
+    shift
+    expect 0 "$SLUICE" run fixtures.lua --quiet --run-dir "$name.run" out="$name" "$@"
+    lines "$name/lost" >"$name.lost"
+    member id <"$name.lost" >"$name.ids"
+    member dup_of <"$name.lost" | paste -d ' ' "$name.ids" - >"$name.hits"
+}
+hits passages
+for hit in 'beginning-0 101' 'middle-0 101' 'end-0 101'; do
+    grep -qx "$hit" passages.hits || fail "decon finds $hit: $(paste -sd ' ' passages.hits)"
+done
+grep '"id":"multiple-0"' passages.lost | grep -q '"item":"10[0-9]".*"item":"10[0-9]".*"item":"10[0-9]"' || fail 'decon finds two items in multiple-0'
+grep -q clean passages.hits && fail 'decon finds nothing in clean documents'
+hits questions items=questions.jsonl
+grep -qx 'punctuation-0 101' questions.hits || fail "decon finds an item in other punctuation: $(paste -sd ' ' questions.hits)"
+hits strict threshold=0.95
+hits lenient threshold=0.5
+[ "$(grep -c edge lenient.hits)" -ge "$(grep -c edge strict.hits)" ] || fail 'a lower threshold finds less'
+grep -qx 'edge-3 102' lenient.hits || fail 'the item of edge-3'
 # A reference that is none.
 printf '{"question": "x"}\n{"question": [1]}\n' >reference.jsonl
 expect 2 "$SLUICE" run clean.lua --quiet --run-dir bad.run out=bad

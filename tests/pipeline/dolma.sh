@@ -46,6 +46,36 @@ done
 expect 0 "$SLUICE" run tag.lua --quiet --workers 4 --run-dir run4 out=out4
 for part in out/latest/*.gz; do cmp "$part" "out4/latest/$(basename "$part")" || fail 'another number of workers, other bytes'; done
 
+# Taggers of models and of tokenizers.
+perl "$SRC/tests/data/fasttext_model.pl" >model.bin
+cp "$SRC/tests/data/tokenize/tiny_qwen.json" tokenizer.json
+cat >models.lua <<L
+local s = require "sluice"
+local docs = s.files { "$data/more.jsonl" } | s.read_jsonl {}
+local tagged = docs
+for _, name in ipairs { "ft_lang_id_doc_v1", "ft_lang_id_1e2", "ft_lang_id_paragraph_v1", "ft_lang_id_en_doc_v2", "ft_lang_id_en_only_v2", "ft_lang_id_en_paragraph_v2",
+    "ft_lang_id_en_paragraph_with_doc_score_v2", "jigsaw_hatespeech_document_v2", "dclm-oh-eli5", "dolma17-quality", "code_composition" } do
+  tagged = tagged | s.dolma_fasttext { "model.bin", tagger = name, experiment = "e" }
+end
+local tokens = docs | s.dolma_tag { { "tokenizer_repetitions_v1", "paragraph_tokenizer_repetitions_v1", "tokenizer_repetitions_v2r2", "dolma_v1_tokenizer",
+  "tokenizers_AI2_OLMo_v1" }, tokenizer = "tokenizer.json", experiment = "e" }
+return s.pipeline { "models", tagged | s.write_attributes { "models", compression = "none" }, tokens | s.write_attributes { "tokens", compression = "none" } }
+L
+expect 0 "$SLUICE" run models.lua --quiet
+for name in models tokens; do
+    cat "$name"/latest/* >made
+    cmp made "$data/$name.jsonl" || { diff made "$data/$name.jsonl" | head -n 4 | cut -c 1-400 >&2; fail "the attributes of $name are not those of the package"; }
+done
+# refused MESSAGE STAGE
+refused() {
+    printf 'local s = require "sluice"\nreturn s.pipeline { "x", s.files { "docs/a.jsonl" } | s.read_jsonl {} | %s | s.write_attributes { "x" } }\n' "$2" >refused.lua
+    expect 2 "$SLUICE" run refused.lua --quiet --run-dir refused
+    says "$1"
+}
+refused 'these taggers count tokens' 's.dolma_tag { { "tokenizer_repetitions_v1" } }'
+refused "no tagger of Dolma's that asks a fastText model" 's.dolma_fasttext { "model.bin", tagger = "ft_lang" }'
+refused 'another `experiment`' 's.dolma_fasttext { "model.bin", tagger = "labels" } | s.dolma_fasttext { "model.bin", tagger = "labels" }'
+
 # A line for each document, or an error.
 cat >hole.lua <<'L'
 local s = require "sluice"

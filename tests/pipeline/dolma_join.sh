@@ -99,3 +99,50 @@ done
 expect 0 "$SLUICE" verify w/attributes/tags
 expect 0 "$SLUICE" run again.lua --quiet
 is "$(cat again/latest/* | wc -l)" 301 'documents with an address, by the attributes that were written'
+
+# Nested folders: one writer gives each file of documents its attribute file at the same place below the dataset's folder, one reader joins them.
+mkdir -p n/documents/web/2024 n/documents/books/a/b/c
+cp c/documents/x/1.jsonl n/documents/web/2024/1.jsonl
+head -n 3 c/documents/x/1.jsonl >n/documents/books/a/b/c/1.jsonl
+cp c/documents/x/0.jsonl n/documents/0.jsonl
+cat >nested.lua <<'L'
+local s = require "sluice"
+local a = s.args { out = { "path", "n/attributes/tags" }, split = { "string", "64KiB" } }
+local docs = s.files { "n/documents/{dir**}/{file}.jsonl", split = a.split } | s.read_jsonl {}
+return s.pipeline { "nested", docs | s.dolma_tag { { "char_length_v1" } }
+  | s.attribute_files { path = a.out, by = { "dir", "file" }, suffix = ".jsonl.gz", partitions = 5 } }
+L
+cat >nested_join.lua <<'L'
+local s = require "sluice"
+local docs = s.files { "n/documents/{dir**}/{file}.jsonl" } | s.read_jsonl {}
+return s.pipeline { "nested_join", docs | s.dolma_join { attributes = { "n/attributes/tags/latest/{dir**}/{file}.jsonl.gz" }, by = { "dir", "file" }, partitions = 3 }
+  | s.write_jsonl { "njoined", columns = { "id", "attributes" }, compression = "none" } }
+L
+expect 0 "$SLUICE" run nested.lua --quiet
+places='0.jsonl.gz books/a/b/c/1.jsonl.gz web/2024/1.jsonl.gz'
+is "$(cd n/attributes/tags/latest/ && find . -type f | sed 's/^..//' | LC_ALL=C sort | paste -sd ' ')" "$places" 'the folders of the documents'
+for name in $places; do
+    gzip -dc "n/attributes/tags/latest/$name" | sed 's/^{"id":"\([^"]*\)".*/\1/' >ids.left
+    sed 's/^{"id":"\([^"]*\)".*/\1/' "n/documents/${name%.gz}" >ids.right
+    cmp ids.left ids.right || fail "the lines of $name are not those of its documents"
+done
+expect 0 "$SLUICE" verify n/attributes/tags
+expect 0 "$SLUICE" run nested_join.lua --quiet
+is "$(cat njoined/latest/* | wc -l)" 1207 'nested documents joined'
+grep -q '"attributes":{"char_length_v1__char_length_v1__length"' njoined/latest/* || fail 'the attributes of nested files'
+# Other splits, other workers, and a run that ended before it published and is resumed: the same bytes.
+expect 0 "$SLUICE" run nested.lua --quiet --workers 4 --run-dir nested4 out=n4 split=1MiB
+mkdir -p n5/latest # in the way: the work is done, the dataset can't be published
+expect 5 "$SLUICE" run nested.lua --quiet --workers 1 --run-dir nested5 out=n5
+rmdir n5/latest
+expect 0 "$SLUICE" run nested.lua --quiet --workers 2 --run-dir nested5 out=n5
+for name in $places; do
+    cmp "n4/latest/$name" "n/attributes/tags/latest/$name" || fail "$name: cut otherwise, other bytes"
+    cmp "n5/latest/$name" "n/attributes/tags/latest/$name" || fail "$name: resumed, other bytes"
+done
+# A suffix that makes one file the folder of another is refused.
+mkdir -p n/documents/0
+cp c/documents/x/0.jsonl n/documents/0/0.jsonl
+sed 's/suffix = "[^"]*"/suffix = ""/' nested.lua >clash.lua
+expect 2 "$SLUICE" run clash.lua --quiet --run-dir clash out=clash
+says "a file '0'" "in a folder of that name"

@@ -121,6 +121,8 @@ says "unknown option 'weight' of 'mix'"
 sed 's/code = "3", //' mix.lua >less.lua
 expect 2 "$SLUICE" run less.lua --quiet --run-dir less.run out=less.out
 says "120 documents are of the source 'code', which weights does not name"
+expect 2 "$SLUICE" check mix.lua web=-1 # before anything is counted
+says "found -1 for the source 'web'"
 echo 'local s = require "sluice"; local d = s.files "in/web/*" | s.read_jsonl {}; return s.pipeline { "x", d | s.mix_table {} | s.write_jsonl { "x" } }' >table.lua
 expect 2 "$SLUICE" check table.lua
 says 'stands right behind s.mix'

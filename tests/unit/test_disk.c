@@ -102,7 +102,10 @@ static void test_list_and_names(void **state)
     static const char *const made[] = { "b", "a", "C", "a0", ".x" };
     static const char *const expected[] = { ".x", "C", "a", "a0", "b" };
     char *dir = kit_folder();
+    static const char *const bad[] = { "",     "/",  "/a",     "a/",  "a//b", ".",
+                                       "a/.b", "..", "a/../b", "./a", ".a/b", "a/b\nc" };
     char long_name[202];
+    char deep[1100];
     struct disk_names names;
     char *path;
 
@@ -133,6 +136,22 @@ static void test_list_and_names(void **state)
     assert_false(disk_name_valid("../x"));
     assert_false(disk_name_valid("a/b"));
     assert_false(disk_name_valid("a\nb"));
+    assert_true(disk_path_valid("a"));
+    assert_true(disk_path_valid("a/b c/d.json.gz"));
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        assert_false(disk_path_valid(bad[i]));
+    }
+    assert_true(disk_path_valid(long_name));
+    long_name[200] = 'n';
+    assert_false(disk_path_valid(long_name));
+    memset(deep, 'd', sizeof deep);
+    for (size_t i = 100; i < sizeof deep; i += 100) {
+        deep[i] = '/';
+    }
+    deep[1001] = '\0';
+    assert_false(disk_path_valid(deep));
+    deep[999] = '\0';
+    assert_true(disk_path_valid(deep));
     kit_remove(dir);
 }
 

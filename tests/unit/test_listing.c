@@ -245,6 +245,16 @@ static void test_expand(void **state)
     expect(
         f, "**/{stem}.jsonl",
         "b.jsonl[stem=b] de/2024/y.jsonl[stem=y] en/2023/x.jsonl[stem=x] en/2024/y.jsonl[stem=y]");
+    expect(f, "{dir**}/{stem}.jsonl",
+           "b.jsonl[dir=,stem=b] de/2024/y.jsonl[dir=de/2024,stem=y] "
+           "en/2023/x.jsonl[dir=en/2023,stem=x] en/2024/y.jsonl[dir=en/2024,stem=y]");
+    expect(f, "odd/{all**}", "[x]*.txt[all=[x]*.txt] deep/a/b/c/d.txt[all=deep/a/b/c/d.txt]");
+    expect(f, "{lang}/{dir**}/x.jsonl", "en/2023/x.jsonl[lang=en,dir=2023]");
+    expect(f, "odd/{top**}/b/**/*.txt", "deep/a/b/c/d.txt[top=deep/a]");
+    expect_error(f, "odd/{dir**}x/d.txt", SLUICE_E_CONFIG, "a slash before and behind it");
+    expect_error(f, "odd/x{dir**}/d.txt", SLUICE_E_CONFIG, "a slash before and behind it");
+    expect_error(f, "{dir**}/{dir}.txt", SLUICE_E_CONFIG, "the part {dir} twice");
+    expect_error(f, "{9**}/d.txt", SLUICE_E_CONFIG, "expected {name}");
     text = str_printf("%s/*.txt", f);
     expect("/", text, "a.txt");
     expect(f, text, "a.txt");
@@ -363,7 +373,7 @@ static void test_nothing(void **state)
     expect_error(f, "en/2032/*", SLUICE_E_CONFIG, "2023");
     expect_error(f, "b.json", SLUICE_E_CONFIG, "did you mean 'b.jsonl'");
     expect_error(f, "eng/a", SLUICE_E_CONFIG, "did you mean 'en'");
-    expect_error(f, "e*", SLUICE_E_CONFIG, "(1 folders do); add '/**'");
+    expect_error(f, "e*", SLUICE_E_CONFIG, "(1 folder does); add '/**'");
     text = str_printf("%s/empty", f);
     mkdir(text, 0700);
     expect_error(f, "empty", SLUICE_E_CONFIG, "it is empty");

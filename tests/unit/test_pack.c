@@ -164,44 +164,53 @@ static void test_no_token_lost(void **state)
     corpus.input.release(&corpus.input);
 }
 
-/* What pack leaves incomplete with `carry`, as pack_whole's .dropped hands it on: of each document once more where it came from. */
+/* What pack leaves incomplete with `carry`, as pack_parts hands it on: of each piece which row it is of, and from which token on. */
 static struct ArrowArray gather(const struct kit_emit *emit, uint64_t split, uint64_t *tokens_out)
 {
     struct sluice_bytes tokens = { 0 };
     static uint32_t lengths[20 * DOCUMENTS];
     static uint64_t positions[20 * DOCUMENTS];
-    static double origins[20 * DOCUMENTS];
-    struct ArrowArray arrays[3];
+    static uint64_t origins[20 * DOCUMENTS];
+    static uint64_t spans[20 * DOCUMENTS];
+    static uint32_t ones[20 * DOCUMENTS];
+    struct ArrowArray arrays[4];
     int64_t n = 0;
 
     *tokens_out = 0;
     for (uint32_t b = 0; b < emit->n_batches; b++) {
         const struct ArrowArray *batch = &emit->batches[b];
         for (int64_t row = 0; row < batch->length; row++) {
-            size_t size, n_segments, n_origins;
+            size_t size, n_segments, n_origins, n_spans;
             const uint32_t *ids = sluice_list_u32(batch->children[0], row, &size);
             const uint32_t *segments = sluice_list_u32(batch->children[1], row, &n_segments);
             const uint64_t *from = sluice_list_u64(batch->children[3], row, &n_origins);
+            const uint64_t *part = sluice_list_u64(batch->children[4], row, &n_spans);
             int32_t padding = ((const int32_t *)batch->children[2]->buffers[1])[row];
             if (padding != PACK_INCOMPLETE) {
                 continue;
             }
             assert_int_equal(n_segments, 1);
             assert_int_equal(n_origins, 1);
+            assert_int_equal(n_spans, 1);
+            assert_int_equal(part[0] & UINT32_MAX, size);
+            assert_int_equal(part[0] >> 32, ids[0] % 1000);
             assert_int_equal(segments[0], size);
             assert_true(n < 20 * DOCUMENTS);
             assert_true(sluice_bytes_add(&tokens, ids, size * 4));
             lengths[n] = (uint32_t)size;
             positions[n] = split << 40 | (uint64_t)row;
-            origins[n++] = (double)from[0];
+            spans[n] = part[0];
+            ones[n] = 1;
+            origins[n++] = from[0];
             *tokens_out += size;
         }
     }
     arrays[0] = kit_lists(tokens.data, 4, lengths, (uint32_t)n);
     arrays[1] = kit_fixed(positions, 8, n);
-    arrays[2] = kit_fixed(origins, 8, n);
+    arrays[2] = kit_lists(origins, 8, ones, (uint32_t)n);
+    arrays[3] = kit_lists(spans, 8, ones, (uint32_t)n);
     sluice_bytes_free(&tokens);
-    return kit_input(arrays, 3, n);
+    return kit_input(arrays, 4, n);
 }
 
 static int64_t count_rows(const struct kit_emit *emit, bool whole)
@@ -217,10 +226,11 @@ static int64_t count_rows(const struct kit_emit *emit, bool whole)
     return n;
 }
 
-static const struct kit_column carried_columns[] = { { "tokens", "list<uint32>?",
+static const struct kit_column carried_columns[] = { { "tokens", "list<uint32>",
                                                        "vocab_size=100000\neos=7" },
                                                      { "_pos", "uint64", NULL },
-                                                     { "drop_value", "float64?", NULL } };
+                                                     { "_origin", "list<uint64>", "through=1" },
+                                                     { "_span", "list<uint64>", NULL } };
 
 static void test_carry(void **state)
 {
@@ -256,7 +266,7 @@ static void test_carry(void **state)
                 void *worker = NULL;
                 uint64_t sum = 0;
                 config.window = window == 0 ? 0 : window == 1 ? 700 : 2000;
-                kit_plan_init(&plan, carried_columns, 3);
+                kit_plan_init(&plan, carried_columns, 4);
                 kit_ok(pack_carry_stage.open(&kit_api, NULL, &config, &shared, &err), &err);
                 kit_ok(pack_carry_stage.prepare(shared, &plan.plan, &err), &err);
                 kit_ok(pack_carry_stage.worker_open(shared, &worker, &err), &err);
@@ -274,18 +284,27 @@ static void test_carry(void **state)
                 assert_int_equal(kit_sum(again, "pieces"), rest.length);
                 for (uint32_t b = 0; b < again->n_batches; b++) {
                     for (int64_t row = 0; row < again->batches[b].length; row++) {
-                        size_t n, n_origins;
+                        size_t n, n_origins, n_spans;
+                        size_t at = 0;
                         const uint32_t *ids =
                             sluice_list_u32(again->batches[b].children[0], row, &n);
                         const uint64_t *from =
                             sluice_list_u64(again->batches[b].children[3], row, &n_origins);
+                        const uint64_t *part =
+                            sluice_list_u64(again->batches[b].children[4], row, &n_spans);
                         assert_int_equal(n, 333);
+                        assert_int_equal(n_spans, n_origins);
                         for (size_t k = 0; k < n; k++) {
                             sum = sum * 31 + ids[k];
                         }
-                        /* The first piece's document is the one its tokens name, of split 3. */
-                        assert_int_equal(from[0] >> 40, 3);
-                        assert_int_equal(((from[0] & 0xffffffff) - 5000) / 3, ids[0] / 1000);
+                        /* Each piece is of the document that its tokens name, of split 3, from the token on that it begins with. */
+                        for (size_t k = 0; k < n_origins; k++) {
+                            assert_int_equal(from[k] >> 40, 3 | 1 << 23);
+                            assert_int_equal(((from[k] & 0xffffffff) - 5000) / 3, ids[at] / 1000);
+                            assert_int_equal(part[k] >> 32, ids[at] % 1000);
+                            at += part[k] & UINT32_MAX;
+                        }
+                        assert_true(at <= n);
                     }
                 }
                 assert_true(sums[window] == 0 || sums[window] == sum);
@@ -341,14 +360,123 @@ static void test_columns(void **state)
     corpus_init(&corpus, 100, 2);
     emit = pack_all(&config, &corpus, 50, &plan);
     check_rows(emit, &config, &corpus);
-    assert_int_equal(plan.n_added, 4);
+    assert_int_equal(plan.n_added, 5);
     assert_string_equal(plan.added[0].metadata,
                         "sequence_length=64\npad_id=99\nvocab_size=100000\ntokenizer=abc\neos=7");
     assert_string_equal(plan.added[1].type, "list<int32>");
     assert_string_equal(plan.added[2].name, "padding");
     assert_string_equal(plan.added[3].name, "_origin");
+    assert_string_equal(plan.added[3].metadata, "through=1");
+    assert_string_equal(plan.added[4].name, "_span");
     kit_emit_destroy(emit);
     corpus.input.release(&corpus.input);
+}
+
+/* Documents that say what they come from: their numbers are handed on, with the place in the document where that is known. */
+static void test_origins(void **state)
+{
+    static const struct {
+        const char *type, *metadata, *given;
+        bool spans, known;
+    } cases[] = { { "uint64", "exchange=1", "exchange=1", false, true },
+                  { "uint64", "through=1", "through=1", false, true },
+                  { "uint64", NULL, "through=1\nparts=1", false, false },
+                  { "list<uint64>", "exchange=1", "exchange=1", true, true },
+                  { "list<uint64>", "exchange=1\nparts=1", "exchange=1\nparts=1", true, false } };
+    /* Three documents of 10, 3 and 4 tokens; as lists, the second was made of two rows. */
+    static const uint32_t ids[17] = { 1, 2, 3 }, lengths[3] = { 10, 3, 4 }, two[3] = { 1, 2, 1 };
+    static const uint64_t rows[3] = { 100, 101, 102 };
+    static const uint64_t flat[3] = { 7, (uint64_t)5 << 40 | 9, SLUICE_ORIGIN_POS | 3 };
+    static const uint64_t listed[4] = { 7, 8, 9, SLUICE_ORIGIN_POS | 3 };
+    static const uint64_t begins[4] = { (uint64_t)50 << 32 | 10, 0, 0, (uint64_t)6 << 32 | 4 };
+
+    (void)state;
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        const struct config config = {
+            .sequence_length = 6, .pad_id = -1, .pad = 1, .strategy = 1
+        };
+        const struct kit_column all[] = { { "tokens", "list<uint32>", NULL },
+                                          { "_row", "uint64", NULL },
+                                          { "_origin", cases[c].type, cases[c].metadata },
+                                          { "_span", "list<uint64>", NULL } };
+        bool lists = cases[c].type[0] == 'l';
+        struct ArrowArray arrays[4] = { kit_lists(ids, 4, lengths, 3), kit_fixed(rows, 8, 3),
+                                        lists ? kit_lists(listed, 8, two, 3)
+                                              : kit_fixed(flat, 8, 3) };
+        struct kit_emit *emit = kit_emit_create();
+        struct sluice_error err = { .size = sizeof err };
+        struct ArrowArray input;
+        struct sluice_batch batch;
+        struct kit_plan plan;
+        uint32_t selected[3];
+        void *shared = NULL;
+        void *worker = NULL;
+        size_t n, n_spans;
+        const uint64_t *from;
+        const uint64_t *part;
+
+        if (cases[c].spans) {
+            arrays[3] = kit_lists(begins, 8, two, 3);
+        }
+        input = kit_input(arrays, cases[c].spans ? 4 : 3, 3);
+        kit_plan_init(&plan, all, cases[c].spans ? 4 : 3);
+        kit_ok(pack_stage.open(&kit_api, NULL, &config, &shared, &err), &err);
+        kit_ok(pack_stage.prepare(shared, &plan.plan, &err), &err);
+        assert_string_equal(plan.added[3].metadata, cases[c].given);
+        kit_ok(pack_stage.worker_open(shared, &worker, &err), &err);
+        batch = kit_select(&input, selected, 0, 3);
+        kit_ok(pack_stage.process(worker, &batch, &emit->emit, &err), &err);
+        kit_ok(pack_stage.flush(worker, &emit->emit, &err), &err);
+        assert_int_equal(emit->n_batches, 1);
+        /* Rows of 6: 6 of the first; 4 of it and 2 of the second; 1 of the second and the third. */
+        from = sluice_list_u64(emit->batches[0].children[3], 1, &n);
+        part = sluice_list_u64(emit->batches[0].children[4], 1, &n_spans);
+        assert_int_equal(n, lists ? 3 : 2);
+        assert_int_equal(n_spans, n);
+        assert_int_equal(from[0], 7);
+        assert_int_equal(from[1], lists ? 8 : flat[1]);
+        assert_int_equal(part[0], !cases[c].known ? 0 : (uint64_t)(lists ? 56 : 6) << 32 | 4);
+        assert_int_equal(part[1],
+                         !cases[c].known || lists ? 0 : 2); /* of several rows: not known */
+        from = sluice_list_u64(emit->batches[0].children[3], 2, &n);
+        part = sluice_list_u64(emit->batches[0].children[4], 2, &n_spans);
+        assert_int_equal(from[n - 1], SLUICE_ORIGIN_POS | 3);
+        assert_int_equal(part[n - 1], !cases[c].known ? 0 : (uint64_t)(lists ? 6 : 0) << 32 | 4);
+        pack_stage.worker_close(worker);
+        pack_stage.close(shared);
+        kit_emit_destroy(emit);
+        input.release(&input);
+    }
+}
+
+/* A mask of another name is loss_mask in the rows, and so for pack_carry, which is given the same options. */
+static void test_mask_name(void **state)
+{
+    static const struct kit_column carried[] = { { "tokens", "list<uint32>", NULL },
+                                                 { "_pos", "uint64", NULL },
+                                                 { "_origin", "list<uint64>", NULL },
+                                                 { "_span", "list<uint64>", NULL },
+                                                 { "loss_mask", "list<uint8>", NULL } };
+    static const struct kit_column plain[] = { { "tokens", "list<uint32>", NULL },
+                                               { "_row", "uint64", NULL },
+                                               { "trained", "list<uint8>", NULL } };
+    static const char *const names[] = { "trained", "" };
+
+    (void)state;
+    for (int k = 0; k < 4; k++) {
+        const struct sluice_stage *stage = k % 2 == 0 ? &pack_stage : &pack_carry_stage;
+        struct config config = { .sequence_length = 64, .pad_id = -1, .loss_mask = names[k / 2] };
+        struct sluice_error err = { .size = sizeof err };
+        struct kit_plan plan;
+        void *shared = NULL;
+
+        kit_plan_init(&plan, k % 2 == 0 ? plain : carried, k % 2 == 0 ? 3 : 5);
+        kit_ok(stage->open(&kit_api, NULL, &config, &shared, &err), &err);
+        kit_ok(stage->prepare(shared, &plan.plan, &err), &err);
+        assert_int_equal(plan.n_added, k < 2 ? 6 : 5);
+        assert_string_equal(plan.added[3].name, k < 2 ? "loss_mask" : "_origin");
+        stage->close(shared);
+    }
 }
 
 static void test_pad_id_outside(void **state)
@@ -368,10 +496,12 @@ static void test_pad_id_outside(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_token_lost),
-                                        cmocka_unit_test(test_carry), cmocka_unit_test(test_window),
-                                        cmocka_unit_test(test_columns),
-                                        cmocka_unit_test(test_pad_id_outside) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_token_lost), cmocka_unit_test(test_carry),
+        cmocka_unit_test(test_window),        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_origins),       cmocka_unit_test(test_mask_name),
+        cmocka_unit_test(test_pad_id_outside)
+    };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -219,6 +219,47 @@ static void test_verify(void **state)
     kit_remove(dir);
 }
 
+/* Shards whose names lie in folders: published, looked at, repaired. */
+static void test_folders(void **state)
+{
+    char *dir = kit_folder();
+    struct snapshot *s = snapshot_create("gold");
+    struct sluice_error error = ERROR_INIT;
+    struct stat st;
+
+    (void)state;
+    add_shard(s, dir, "top.json", "k1.json", "one");
+    add_shard(s, dir, "web/2024/a.json", "k2.json", "two");
+    add_shard(s, dir, "web/2024/b.json", "k3.json", "three");
+    add_shard(s, dir, "web/a.json", "k4.json", "four");
+    KIT_OK(snapshot_publish(dir, s, NULL, err));
+    assert_int_equal(faults(dir, 1, true), 0);
+    assert_int_equal(stat(kit_path(dir, "v000001/web/2024/a.json"), &st), 0);
+    kit_write(kit_path(dir, "v000001/web/2024/own"), "x", 1);
+    assert_int_equal(mkdir(kit_path(dir, "v000001/web/empty"), 0700), 0);
+    assert_int_equal(faults(dir, 1, false), 2);
+    assert_int_equal(unlink(kit_path(dir, "v000001/web/2024/own")), 0);
+    assert_int_equal(unlink(kit_path(dir, "v000001/web/2024/a.json")), 0);
+    assert_int_equal(unlink(kit_path(dir, "v000001/web/2024/b.json")), 0);
+    assert_int_equal(rmdir(kit_path(dir, "v000001/web/2024")), 0);
+    assert_int_equal(faults(dir, 1, false), 3);
+    assert_int_equal(rmdir(kit_path(dir, "v000001/web/empty")), 0);
+    KIT_OK(snapshot_publish(dir, s, NULL, err)); /* the same content: repairs */
+    assert_int_equal(faults(dir, 1, true), 0);
+    assert_int_equal(kit_temps(kit_path(dir, "v000001")), 0);
+
+    /* A file and a folder of one name. */
+    add_shard(s, dir, "web/2024", "k5.json", "five");
+    assert_int_equal(snapshot_publish(dir, s, NULL, &error), SLUICE_E_CONFIG);
+    assert_non_null(strstr(error.message, "a file 'web/2024' and, in a folder of that name"));
+    assert_int_equal(snapshot_add_shard(s, "a//b", "k6.json", 0, 0, s->content, NULL, &error),
+                     SLUICE_E_CONFIG);
+    assert_int_equal(snapshot_add_shard(s, "a/../b", "k6.json", 0, 0, s->content, NULL, &error),
+                     SLUICE_E_CONFIG);
+    snapshot_destroy(s);
+    kit_remove(dir);
+}
+
 static void test_refused(void **state)
 {
     char *dir = kit_folder();
@@ -576,6 +617,7 @@ int main(void)
         cmocka_unit_test(test_publish),
         cmocka_unit_test(test_repair),
         cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_folders),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_damaged_manifest),
         cmocka_unit_test(test_reference),

@@ -104,6 +104,33 @@ static void test_prefixes(void **state)
     wordpiece_destroy(w);
 }
 
+/* WordLevel: whole words; one that is no token is unk, and without an unk an error. */
+static void test_whole_words(void **state)
+{
+    struct sluice_error err = { .size = sizeof(err) };
+    struct wordpiece *w = read_model("{\"type\":\"WordLevel\",\"unk_token\":\"u\","
+                                     "\"vocab\":{\"u\":0,\"a\":3,\"ab\":7}}",
+                                     SLUICE_OK, NULL);
+    uint32_t ids[2];
+    size_t n;
+    (void)state;
+    assert_int_equal(wordpiece_encode(w, "ab", 2, ids, 2, &n, &err), SLUICE_OK);
+    assert_true(n == 1 && ids[0] == 7);
+    assert_int_equal(wordpiece_encode(w, "aa", 2, ids, 2, &n, &err), SLUICE_OK);
+    assert_true(n == 1 && ids[0] == 0);
+    assert_int_equal(wordpiece_encode(w, "ab", 2, ids, 0, &n, &err), SLUICE_E_CONFIG);
+    wordpiece_destroy(w);
+    w = read_model("{\"type\":\"WordLevel\",\"unk_token\":\"none\",\"vocab\":{\"a\":3}}", SLUICE_OK,
+                   NULL);
+    assert_int_equal(wordpiece_encode(w, "a", 1, ids, 2, &n, &err), SLUICE_OK);
+    assert_int_equal(wordpiece_encode(w, "aa", 2, ids, 2, &n, &err), SLUICE_E_DATA);
+    assert_non_null(strstr(err.message, "the word 'aa'"));
+    wordpiece_destroy(w);
+    (void)read_model("{\"type\":\"WordLevel\",\"unk_token\":\"u\","
+                     "\"max_input_chars_per_word\":1,\"vocab\":{\"u\":0}}",
+                     SLUICE_E_CONFIG, "model WordLevel the member 'max_input_chars_per_word'");
+}
+
 static void test_refused(void **state)
 {
     (void)state;
@@ -149,9 +176,8 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),
-        cmocka_unit_test(test_prefixes),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_prefixes),
+        cmocka_unit_test(test_whole_words), cmocka_unit_test(test_refused),
         cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

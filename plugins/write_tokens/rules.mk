@@ -1,0 +1,2 @@
+NEEDS  := libzstd libxxhash nettle
+DEBIAN := libzstd-dev libxxhash-dev nettle-dev
