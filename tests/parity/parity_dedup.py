@@ -54,8 +54,31 @@ def timed(label, function):
     return result
 
 
-def make_items(tmp, rng, words):
-    """Benchmark items as JSON lines: GSM8K and MMLU where they are, made-up ones elsewhere."""
+def odd_items(records):
+    """Items of unusual text: pieces of the adversarial documents, which so are contaminated, and items at the limits of the rules."""
+    numbered = ["n%d" % k for k in range(40)]
+    pairs = [("?!... --- ***", "., ;: !?"), ("again " * 40, "again " * 40), ("one two three " * 9, "three two one " * 9), ("x" * 5000, "x" * 5000), ("\U0001f600 " * 30, "\U0001f44d\U0001f3fd " * 30)]
+    pairs += [(" ".join(numbered[:a]), " ".join(numbered[a:a + b])) for a in (1, 2, 11, 12, 13) for b in (1, 2, 11, 12, 13)]  # n-grams across question and answer
+    for record in records:
+        text = record["text"]
+        for begin, middle, end in ((0, 200, 400), (100, 100, 700), (len(text) - 900, len(text) - 300, len(text))):
+            begin = max(begin, 0)
+            pairs.append((text[begin:middle], text[middle:end]))
+        pairs.append((text[:300].swapcase(), " - ".join(text[:600].split())))
+    return [{"task": "odd %d" % (k % 2), "question": question, "answer": answer} for k, (question, answer) in enumerate(pairs) if question.strip() and answer.strip()]
+
+
+def odd_documents(records):
+    """Documents whose n-grams would be an item's if the end of one document went on in the next, and such that hold whole odd items and their halves."""
+    numbered = ["n%d" % k for k in range(40)]
+    texts = [" ".join(numbered[:k]) for k in (1, 5, 11, 12, 13, 26)] + [" ".join(numbered[k:26]) for k in (5, 11, 12, 13)]
+    texts += ["word " + " ".join(numbered[:13]).upper() + "!!! " + ", ".join(numbered[13:26]), "\n".join(numbered[:26]), "again " * 12, "again " * 13, "again, " * 500, "one two three " * 5, ".,;: " * 100]
+    texts += [a["text"][-400:] + b["text"][:400] for a, b in zip(records, records[1:])]
+    return [{"id": "odd-%d" % k, "text": text, "url": "http://example.com/%d" % k} for k, text in enumerate(texts)]
+
+
+def make_items(tmp, rng, words, odd):
+    """Benchmark items as JSON lines: GSM8K and MMLU where they are, made-up and odd ones elsewhere."""
     items = []
     archive = os.path.join(os.environ.get("SLUICE_TEST_DATA", ""), "benchmarks.tar.zst")
     if os.path.exists(archive):
@@ -76,7 +99,7 @@ def make_items(tmp, rng, words):
         answer = ", ".join(rng.choice(words) for _ in range(rng.randrange(1, 30)))
         items.append({"task": "made %d" % (k % 3), "question": question + "?", "answer": answer + "."})
     rng.shuffle(items)
-    items = items[:900]
+    items = items[:900] + odd_items(odd)
     for number, item in enumerate(items):
         item["id"] = "item-%d" % number
     return items
@@ -238,8 +261,10 @@ def main():
     rng = random.Random(8)
     base = list(kit.read_corpus(kit.make_corpus(tmp)))
     words = [w for r in base[:3000] for w in r["text"][:2000].split()][:20000]
-    items = make_items(tmp, rng, words)
-    records = plant(base, items, rng)
+    odd = [r for r in base if r["id"].startswith("adv/")][:220]
+    items = make_items(tmp, rng, words, odd)
+    # The odd ones come first: whatever part of the documents is judged has them.
+    records = plant(odd_documents(odd) + base, items, rng)
     print("%d documents, %d characters, %d items; %d left out for the word IS_ALPHA" % (
         len(records), sum(len(r["text"]) for r in records), len(items), sum("IS_ALPHA" in r["text"] for r in records)))
     records = [r for r in records if "IS_ALPHA" not in r["text"]]

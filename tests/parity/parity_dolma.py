@@ -22,6 +22,7 @@ import unicodedata
 
 import yaml
 
+from dolma_models import compare_models, compare_tokens
 from kit import make_corpus, read_corpus, read_dataset, run_script
 
 SECONDS = 0.5
@@ -335,13 +336,13 @@ def compare_fixtures(tmp):
     return failed
 
 
-def join_ours(tmp, name, documents, patterns, stream):
+def join_ours(tmp, name, documents, patterns, stream, by='"file"'):
     """What dolma_join and dolma_mix make of files as they are: [(id, text)] kept."""
     filters = stream.get("filter", {})
     run_script("""local s = require "sluice"
-return s.pipeline { "join", s.files { %s, split = "64KiB" } | s.read_jsonl {} | s.dolma_join { attributes = %s, partitions = 2 }
+return s.pipeline { "join", s.files { %s, split = "64KiB" } | s.read_jsonl {} | s.dolma_join { attributes = %s, by = %s, partitions = 2 }
   | s.dolma_mix { include = %s, exclude = %s, replace = %s, unchecked = true } | s.write_jsonl { %s, columns = { "id", "text" }, compression = "none" } }
-""" % (json.dumps(documents), lua_list(patterns), lua_list(filters.get("include", [])), lua_list(filters.get("exclude", [])),
+""" % (json.dumps(documents), lua_list(patterns), by, lua_list(filters.get("include", [])), lua_list(filters.get("exclude", [])),
        lua_list(json.dumps(r, ensure_ascii=False) for r in stream.get("span_replacement", [])), json.dumps(name)), tmp, name)
     return [(row["id"], row["text"]) for row in read_dataset(os.path.join(tmp, name))]
 
@@ -364,18 +365,21 @@ def compare_files(tmp):
     shutil.rmtree(folder, ignore_errors=True)
     records = [record for record in read_corpus(make_corpus(tmp)) if record["text"]]
     random.Random(7).shuffle(records)
-    for k in range(3):
-        write_gz("%s/documents/%03d.json.gz" % (folder, k), ({**record, "source": "parity"} for record in records[k * 100:k * 100 + 100]))
+    # In nested folders, as Dolma's sources are.
+    for k, place in enumerate(("", "web/", "books/a/b/")):
+        write_gz("%s/documents/%s%03d.json.gz" % (folder, place, k), ({**record, "source": "parity"} for record in records[k * 100:k * 100 + 100]))
     run_script("""local s = require "sluice"
-return s.pipeline { "files", s.files { "files/documents/{file}.json.gz", split = "64KiB" } | s.read_jsonl {}
-  | s.dolma_tag { { "char_length_v1", "pii_regex_with_counts_fast_v2" } } | s.attribute_files { path = "files/attributes/ours", partitions = 2 } }
+return s.pipeline { "files", s.files { "files/documents/{dir**}/{file}.json.gz", split = "64KiB" } | s.read_jsonl {}
+  | s.dolma_tag { { "char_length_v1", "pii_regex_with_counts_fast_v2" } }
+  | s.attribute_files { path = "files/attributes/ours", by = { "dir", "file" }, partitions = 2 } }
 """, tmp, "files-write")
     stream = {"filter": {"include": [], "exclude": ["$.attributes[?(@.char_length_v1__char_length_v1__length[0][2] > 2000)]"]},
               "span_replacement": [{"span": "$.attributes.pii_regex_with_counts_fast_v2__pii_regex_with_counts_fast_v2__EMAIL_ADDRESS", "min_score": 0.5,
                                     "replacement": "|E|"}]}
-    ours = join_ours(tmp, "files-join", "files/documents/{file}.json.gz", ["files/attributes/ours/latest/{file}.json.gz"], stream)
+    ours = join_ours(tmp, "files-join", "files/documents/{dir**}/{file}.json.gz", ["files/attributes/ours/latest/{dir**}/{file}.json.gz"], stream,
+                     '{ "dir", "file" }')
     with open(folder + "/config.json", "w", encoding="utf-8") as out:
-        json.dump({"streams": [{"name": "s", "documents": [folder + "/documents/*.gz"], "attributes": ["ours/latest"],
+        json.dump({"streams": [{"name": "s", "documents": [folder + "/documents/**/*.gz"], "attributes": ["ours/latest"],
                                 "output": {"path": folder + "/out", "max_size_in_bytes": 10 ** 9}, **stream}],
                    "processes": 1, "work_dir": {"input": folder + "/wi", "output": folder + "/wo"}}, out)
     result = subprocess.run([sys.executable, "-m", "dolma.cli", "-c", folder + "/config.json", "mix"], stdout=subprocess.PIPE,
@@ -383,7 +387,8 @@ return s.pipeline { "files", s.files { "files/documents/{file}.json.gz", split =
     path = folder + "/out/s-0000.json.gz"
     if not os.path.exists(path):
         sys.exit("dolma mix failed: " + result.stdout.decode(errors="replace")[-3000:])
-    theirs = [(row["id"], row["text"]) for row in read_gz(path)]
+    ours = sorted(ours)  # the peer takes nested folders in another order
+    theirs = sorted((row["id"], row["text"]) for row in read_gz(path))
     failed += ours != theirs
     print("  attribute files of ours, mixed by Dolma %13d of %d documents kept, %s" % (len(theirs), min(300, len(records)), "equal" if ours == theirs else "DIFFERENT"))
     return failed
@@ -391,7 +396,9 @@ return s.pipeline { "files", s.files { "files/documents/{file}.json.gz", split =
 
 def main():
     tmp = sys.argv[1]
-    parts = sys.argv[2:] or ["fixtures", "files", "random", "taggers"]
+    parts = sys.argv[2:] or ["fixtures", "files", "random", "models", "tokens", "taggers"]
+    if float(os.environ.get("PARITY_MEGABYTES") or 50) < 10 and not sys.argv[2:]:
+        parts.remove("tokens")  # half a minute of loading vocabularies; tests/pipeline/dolma.sh has vectors
     failed = 0
     if "fixtures" in parts:
         failed += compare_fixtures(tmp)
@@ -399,6 +406,11 @@ def main():
         failed += compare_files(tmp)
     if "random" in parts:
         failed += compare_random(tmp)
+    if "models" in parts:
+        failed += compare_models(tmp, make_corpus(tmp))
+    if "tokens" in parts:
+        tests = fixtures(tmp)
+        failed += compare_tokens(tmp, make_corpus(tmp), tests and os.path.join(tests, "data/tokenizer"))
     if "taggers" in parts:
         failed += compare_taggers(tmp)
     sys.exit(1 if failed else 0)

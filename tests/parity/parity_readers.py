@@ -22,8 +22,8 @@ import numpy
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kit  # noqa: E402
 
-ABSENT = ("torch", "torchvision", "transformers", "PIL", "boto3", "botocore", "google", "oci", "azure", "snappy", "brotli", "matplotlib", "catalogue",
-          "paramiko", "alipcsobject", "pyarrow", "datasets", "packaging", "zstd", "huggingface_hub", "databricks")
+ABSENT = ("torch", "torchvision", "transformers", "PIL", "boto3", "botocore", "google", "oci", "azure", "snappy", "brotli", "matplotlib", "psutil", "catalogue",
+          "paramiko", "alipcsobject", "pyarrow", "datasets", "packaging", "huggingface_hub", "databricks")
 LENGTH = 512
 
 
@@ -84,6 +84,9 @@ class StandinFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
             module.int, module.int64, module.long = numpy.int32, numpy.int64, numpy.int64
             module.ones, module.cat = numpy.ones, numpy.concatenate
             module.cumsum = lambda values, dim: numpy.cumsum(values, axis=dim)
+        if module.__name__ == "torch.utils.data":
+            module.get_worker_info = lambda: None
+            module.Dataset = module.IterableDataset = type("Dataset", (), {"__class_getitem__": classmethod(lambda cls, item: cls)})
 
 
 def megatron():
@@ -125,6 +128,8 @@ local function make(name, tokenizer)
     plain | s.write_mds(o "mds"),
     packed | s.write_mds(o "mds_packed"),
     masked | s.write_mds(o "mds_masked"),
+    masked | s.write_mds(o("mds_zstd", { compression = "zstd:7", hashes = { "md5", "sha1", "sha256", "xxh128", "xxh3_64", "xxh64" } })),
+    rows | s.write_mds(o("mds_fixed_zstd", { fixed = true, compression = "zstd", hashes = { "sha1" } })),
     rows | s.write_mds(o("mds_fixed", { fixed = true })),
     plain | s.write_memmap(o "raw"),
     packed | s.write_memmap(o "raw_packed"),
@@ -222,6 +227,37 @@ def check_streaming(name, width, tokens, documents, packed, rows):
     same(name + " streaming fixed", read("mds_fixed"), [(row["tokens"], row["loss_mask"]) for row in rows])
 
 
+def check_fetched(name, width, documents, rows):
+    """StreamingDataset itself: it fetches shards from a remote folder, checks their hashes, unpacks them and checks them again."""
+    from streaming import StreamingDataset
+    from streaming.base.hashing import get_hash
+
+    def read(kind, algorithm):
+        remote = os.path.abspath("%s/%s/latest" % (name, kind))
+        assert not glob.glob(remote + "/*.mds") and glob.glob(remote + "/*.mds.zstd")
+        dataset = StreamingDataset(local=os.path.abspath("%s/%s-%s-local" % (name, kind, algorithm)), remote=remote, batch_size=1, validate_hash=algorithm)
+        for k in range(len(dataset)):
+            sample = dataset[k]
+            assert sample["tokens"].dtype == numpy.dtype("<u%d" % width)
+            yield sample["tokens"].tolist(), sample["loss_mask"].tolist()
+
+    masked = [(row["tokens"], row["loss_mask"]) for row in documents if row["tokens"]]
+    for algorithm in ("sha1", "xxh3_64"):
+        same("%s StreamingDataset %s" % (name, algorithm), read("mds_zstd", algorithm), masked)
+    same(name + " StreamingDataset fixed", read("mds_fixed_zstd", "sha1"), [(row["tokens"], row["loss_mask"]) for row in rows])
+    checked = 0
+    for shard in json.load(open("%s/mds_zstd/latest/index.json" % name))["shards"]:
+        local = "%s/mds_zstd-sha1-local/%s" % (name, shard["raw_data"]["basename"])
+        for info, path in ((shard["raw_data"], local), (shard["zip_data"], "%s/mds_zstd/latest/%s" % (name, shard["zip_data"]["basename"]))):
+            data = open(path, "rb").read()
+            wrong = [a for a in shard["hashes"] if get_hash(a, data) != info["hashes"][a]]
+            if wrong or len(data) != info["bytes"] or list(info["hashes"]) != shard["hashes"]:
+                FAILED.append("hashes of " + path)
+                print("  DIFFERS %s: %s" % (path, ", ".join(wrong) or "size"))
+            checked += 1
+    print("%s: %d files of shards have the hashes of their index" % (name, checked))
+
+
 def check_memmap(name, width, tokens, packed):
     def raw(kind):
         for path in parts("%s/%s" % (name, kind), ".npy"):
@@ -291,6 +327,7 @@ def main():
         check_megatron(name, width, tokens, packed)
         check_datatrove(name, width, documents, rows)
         check_streaming(name, width, tokens, documents, packed, rows)
+        check_fetched(name, width, documents, rows)
         check_memmap(name, width, tokens, packed)
     if FAILED:
         sys.exit("readers: %d of the readers return something else: %s" % (len(FAILED), ", ".join(FAILED)))
