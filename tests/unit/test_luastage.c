@@ -522,10 +522,11 @@ static void test_ordered_endless_loop(void **state)
     struct scene scene;
 
     (void)state;
-    scene_ready(&scene,
-                "local n = 0 s.filter { 'x', function(doc) n = n + 1 local e = doc.text == 'endless' "
-                "while e do end if n == 3 then return 'third' end end, run = 'ordered' }",
-                "x", "");
+    scene_ready(
+        &scene,
+        "local n = 0 s.filter { 'x', function(doc) n = n + 1 local e = doc.text == 'endless' "
+        "while e do end if n == 3 then return 'third' end end, run = 'ordered' }",
+        "x", "");
     processed(&scene, texts, 3);
     assert_bad(&scene, 1, "lua_endless");
     assert_string_equal(reason(&scene, 2), "third");
