@@ -653,7 +653,7 @@ function s.read_text(options) end
 
 ---Drops documents in which a regular expression matches, or keeps only those.
 ---
----datatrove's RegexFilter (filters/regex_filter.py) with PCRE2 instead of Python's re: the same for what both languages have; \s leaves out U+001C to U+001F here, possessive and recursive patterns are there as well. The peer drops without a reason; here it is `regex`. A text on which the expression needs more than `match_limit` steps is set aside, never passed.
+---datatrove's RegexFilter (filters/regex_filter.py) with PCRE2 instead of Python's re: the same for what both languages have; \s leaves out U+001C to U+001F here and has U+180E, possessive and recursive patterns are there as well. The peer drops without a reason; here it is `regex`. A text on which the expression needs more than `match_limit` steps is set aside, never passed.
 ---```lua
 ---docs | s.regex { "(?i)all rights reserved" }
 ---```
