@@ -125,9 +125,10 @@ static sluice_status attribute_prepare(void *shared, struct sluice_plan *plan,
     return status;
 }
 
-static sluice_status attribute_row(const struct stage *stage, const struct sluice_batch *batch,
-                                   int64_t row, struct dolma_out *out, struct sluice_error *err)
+static sluice_status attribute_row(void *ctx, const struct sluice_batch *batch, int64_t row,
+                                   struct dolma_out *out, struct sluice_error *err)
 {
+    const struct stage *stage = ctx;
     struct ArrowArray **columns = batch->array->children;
     double score = sluice_is_null(columns[1], row) ? NAN : sluice_float64(columns[1], row);
     size_t n;
@@ -155,19 +156,11 @@ static sluice_status attribute_row(const struct stage *stage, const struct sluic
 static sluice_status attribute_process(void *state, const struct sluice_batch *batch,
                                        struct sluice_emit *emit, struct sluice_error *err)
 {
-    const struct stage *stage = state;
     struct dolma_out out = { 0 };
-    struct dolma_column column = { 0 };
-    sluice_status status = SLUICE_OK;
+    sluice_status status = dolma_emit_rows(batch, emit, attribute_row, state, &out, err);
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        status = attribute_row(stage, batch, sluice_row(batch, k), &out, err);
-        if (status == SLUICE_OK && !dolma_column_add(&column, &out)) {
-            status = nomem(err);
-        }
-    }
     dolma_out_deinit(&out);
-    return dolma_column_emit(&column, batch->n, status, emit, err);
+    return status;
 }
 
 const struct sluice_stage dolma_attribute_stage = {

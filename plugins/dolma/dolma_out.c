@@ -218,3 +218,19 @@ sluice_status dolma_column_emit(struct dolma_column *column, int64_t n, sluice_s
     sluice_bytes_free(&column->data);
     return status;
 }
+
+sluice_status dolma_emit_rows(const struct sluice_batch *batch, struct sluice_emit *emit,
+                              dolma_make_row *make, void *ctx, struct dolma_out *out,
+                              struct sluice_error *err)
+{
+    struct dolma_column column = { 0 };
+    sluice_status status = SLUICE_OK;
+
+    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
+        status = make(ctx, batch, sluice_row(batch, k), out, err);
+        if (status == SLUICE_OK && !dolma_column_add(&column, out)) {
+            status = sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attributes");
+        }
+    }
+    return dolma_column_emit(&column, batch->n, status, emit, err);
+}

@@ -51,6 +51,15 @@ int dolma_column_add(struct dolma_column *column, const struct dolma_out *out);
 sluice_status dolma_column_emit(struct dolma_column *column, int64_t n, sluice_status status,
                                 struct sluice_emit *emit, struct sluice_error *err);
 
+/* Makes `out` the object of one row; a failure may say which row it was. */
+typedef sluice_status dolma_make_row(void *ctx, const struct sluice_batch *batch, int64_t row,
+                                     struct dolma_out *out, struct sluice_error *err);
+
+/* Emits the column of what `make` gives for each selected row. */
+sluice_status dolma_emit_rows(const struct sluice_batch *batch, struct sluice_emit *emit,
+                              dolma_make_row *make, void *ctx, struct dolma_out *out,
+                              struct sluice_error *err);
+
 /* value rounded to five digits behind the point (half to even on its exact value). */
 double dolma_round(double value);
 

@@ -339,9 +339,10 @@ static void tag_worker_close(void *state)
     free(worker);
 }
 
-static sluice_status tag_row(struct worker *worker, const struct sluice_batch *batch, int64_t row,
-                             struct sluice_error *err)
+static sluice_status tag_row(void *ctx, const struct sluice_batch *batch, int64_t row,
+                             struct dolma_out *out, struct sluice_error *err)
 {
+    struct worker *worker = ctx;
     const struct stage *stage = worker->stage;
     struct dolma_work *work = &worker->work;
     struct ArrowArray **columns = batch->array->children;
@@ -354,40 +355,32 @@ static sluice_status tag_row(struct worker *worker, const struct sluice_batch *b
         (const struct text_span *)(const void *)sluice_list_u64(columns[1], row, &n_words);
     sluice_status status = dolma_doc_set(&work->doc, text, n, words, n_words, id, id_n, err);
 
-    dolma_out_reset(&work->out);
+    dolma_out_reset(out);
     work->has_phrases = work->gopher.done = false;
     if (status == SLUICE_OK && stage->merges) {
         size_t json_n;
         const char *json = sluice_text(columns[3], row, &json_n);
-        if (!dolma_out_members(&work->out, json, json_n)) {
+        if (!dolma_out_members(out, json, json_n)) {
             status = sluice_fail(err, SLUICE_E_DATA, stage->config.as,
                                  "the attributes are no JSON object");
         }
     }
     for (size_t k = 0; status == SLUICE_OK && k < stage->n; k++) {
         status = stage->taggers[k]->tag(work, err);
-        dolma_out_tagger(&work->out, stage->prefixes[k]);
+        dolma_out_tagger(out, stage->prefixes[k]);
     }
     if (status != SLUICE_OK && err != NULL) {
         err->row = row;
     }
-    return status == SLUICE_OK && work->out.failed ? nomem(err) : status;
+    return status == SLUICE_OK && out->failed ? nomem(err) : status;
 }
 
 static sluice_status tag_process(void *state, const struct sluice_batch *batch,
                                  struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct dolma_column column = { 0 };
-    sluice_status status = SLUICE_OK;
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        status = tag_row(worker, batch, sluice_row(batch, k), err);
-        if (status == SLUICE_OK && !dolma_column_add(&column, &worker->work.out)) {
-            status = nomem(err);
-        }
-    }
-    return dolma_column_emit(&column, batch->n, status, emit, err);
+    return dolma_emit_rows(batch, emit, tag_row, worker, &worker->work.out, err);
 }
 
 const struct sluice_stage dolma_tag_stage = {

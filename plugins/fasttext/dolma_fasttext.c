@@ -654,21 +654,22 @@ static sluice_status tag_lines(struct worker *worker, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-static sluice_status tag_row(struct worker *worker, const struct sluice_batch *batch, int64_t row,
-                             struct sluice_error *err)
+static sluice_status tag_row(void *ctx, const struct sluice_batch *batch, int64_t row,
+                             struct dolma_out *out, struct sluice_error *err)
 {
+    struct worker *worker = ctx;
     const struct stage *stage = worker->stage;
     struct dolma_doc *doc = &worker->doc;
     size_t n;
     const char *text = sluice_text(batch->array->children[0], row, &n);
     sluice_status status = dolma_doc_set(doc, text, n, NULL, 0, "", 0, err);
 
-    dolma_out_reset(&worker->out);
+    dolma_out_reset(out);
     worker->spans.size = 0;
     if (status == SLUICE_OK && stage->merges) {
         size_t json_n;
         const char *json = sluice_text(batch->array->children[1], row, &json_n);
-        if (!dolma_out_members(&worker->out, json, json_n)) {
+        if (!dolma_out_members(out, json, json_n)) {
             status = sluice_fail(err, SLUICE_E_DATA, stage->config->as,
                                  "the attributes are no JSON object");
         }
@@ -686,27 +687,19 @@ static sluice_status tag_row(struct worker *worker, const struct sluice_batch *b
         }
     }
     put_rest(worker);
-    dolma_out_tagger(&worker->out, stage->prefix);
+    dolma_out_tagger(out, stage->prefix);
     if (status != SLUICE_OK && err != NULL) {
         err->row = row;
     }
-    return status == SLUICE_OK && worker->out.failed ? nomem(err) : status;
+    return status == SLUICE_OK && out->failed ? nomem(err) : status;
 }
 
 static sluice_status stage_process(void *state, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct dolma_column column = { 0 };
-    sluice_status status = SLUICE_OK;
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        status = tag_row(worker, batch, sluice_row(batch, k), err);
-        if (status == SLUICE_OK && !dolma_column_add(&column, &worker->out)) {
-            status = nomem(err);
-        }
-    }
-    return dolma_column_emit(&column, batch->n, status, emit, err);
+    return dolma_emit_rows(batch, emit, tag_row, worker, &worker->out, err);
 }
 
 const struct sluice_stage dolma_fasttext_stage = {
