@@ -44,6 +44,8 @@ OPTIMISE_debug   := -O0
 OPTIMISE_asan    := -O1 -fno-omit-frame-pointer
 OPTIMISE_tsan    := -O1 -fno-omit-frame-pointer
 OPTIMISE_fuzz    := -O1 -fno-omit-frame-pointer
+# A sanitizer's report needs lines only, and these builds are large.
+SYMBOLS          := $(if $(filter asan tsan fuzz,$(VARIANT)),-g1,-g)
 SANITISE_asan    := -fsanitize=address,undefined -fno-sanitize-recover=all
 SANITISE_tsan    := -fsanitize=thread
 SANITISE_fuzz    := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
@@ -51,7 +53,7 @@ SANITISE         := $(SANITISE_$(VARIANT))
 
 WARNINGS   := -Wall -Wextra -Wshadow -Wconversion -Wvla $(if $(WERROR),-Werror)
 WARNINGS_C := -Wstrict-prototypes -Wmissing-prototypes
-COMMON     := -g $(OPTIMISE_$(VARIANT)) $(SANITISE) -fPIC -pthread -fvisibility=hidden -ffp-contract=off \
+COMMON     := $(SYMBOLS) $(OPTIMISE_$(VARIANT)) $(SANITISE) -fPIC -pthread -fvisibility=hidden -ffp-contract=off \
               -ffile-prefix-map=$(CURDIR)=. -D_GNU_SOURCE
 INCLUDES   := -Isdk -Icore
 ALL_CFLAGS   := -std=c11 $(COMMON) $(WARNINGS) $(WARNINGS_C) $(CPPFLAGS) $(CFLAGS)
@@ -210,9 +212,9 @@ endef
 $(if $(BUILDS),$(foreach p,$(PLUGINS),$(eval $(call plugin,$p))))
 
 # The tokenizer without its stage, for C programs and for `sluice tokenize`.
-$(BUILD)/libsluice-tokenizer.so: $(call objects,$(filter-out plugins/tokenize/tokenize.c,$(tokenize_sources))) pkg/tokenizer.map
+$(BUILD)/libsluice-tokenizer.so: $(call objects,$(filter-out plugins/tokenize/tokenize.c plugins/tokenize/tokenize_rows.c,$(tokenize_sources))) $(TEXT_LIB) pkg/tokenizer.map
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/tokenizer.map \
-	    -Wl,-soname,libsluice-tokenizer.so $(filter %.o,$^) $(tokenize_libs) -o $@
+	    -Wl,-soname,libsluice-tokenizer.so $(filter %.o,$^) $(TEXT_LIB) $(tokenize_libs) -o $@
 tokenizer: $(TOKENIZER_SO)
 
 plugins: $(PLUGINS_BUILT:%=$(BUILD)/plugins/%.so) $(BUILD)/plugins/skipped.txt
@@ -286,7 +288,9 @@ $(BUILD)/examples/%.so: $(BUILD)/obj/sdk/examples/%.o $(TEXT_LIB) pkg/plugin.map
 	@mkdir -p $(@D)
 	$(call show,LINK) $(if $(wildcard sdk/examples/$*.cc),$(CXX),$(CC)) $(ALL_LDFLAGS) -shared -Wl,--version-script=pkg/plugin.map \
 	    $< $(TEXT_LIB) $(TEXT_LINK) -o $@
-$(SCRIPTED:%=$(BUILD)/obj/tests/%/%.o): FLAGS := -I. $(TEST_FLAGS)
+# What the prototypes of foreign functions are compared with; one library tells lines alone.
+$(SCRIPTED:%=$(BUILD)/obj/tests/%/%.o): FLAGS := -I. -g $(TEST_FLAGS)
+$(BUILD)/obj/tests/conform/native_lines.o: FLAGS := -I. -g1 $(TEST_FLAGS)
 
 unit-tests: $(UNIT_BIN)
 test-libraries: $(TEST_SO)

@@ -112,7 +112,8 @@ SLUICE_TOKENIZER_API int32_t sluice_encoder_create(const struct sluice_tokenizer
                                                    struct sluice_error *err);
 SLUICE_TOKENIZER_API void sluice_encoder_destroy(struct sluice_encoder *encoder);
 
-/* Encodes a text into ids[0 .. *n). SLUICE_E_CONFIG when `capacity` is too small. */
+/* Encodes a text into ids[0 .. *n). SLUICE_E_CONFIG when `capacity` is too small; SLUICE_E_DATA, with its place, for
+ * a byte that the vocabulary has no token for. */
 SLUICE_TOKENIZER_API int32_t sluice_encode(struct sluice_encoder *encoder, const char *text,
                                            size_t length, uint32_t *ids, size_t capacity, size_t *n,
                                            struct sluice_error *err);

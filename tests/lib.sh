@@ -130,6 +130,22 @@ commits() {
     find "$1/tasks" -name '*.json' 2>/dev/null | wc -l
 }
 
+# may_be_killed N:OPERATIONS COMMAND...: runs it to be killed at one of its operations on the disk, by the seed N. Counts $killed when it
+# was, and fails unless it ended well otherwise.
+may_be_killed() {
+    SLUICE_TEST_KILL_SEED=$1
+    export SLUICE_TEST_KILL_SEED
+    shift
+    _status=0
+    "$@" >"$TMP/out" 2>&1 || _status=$?
+    case $_status in
+    137) killed=$((killed + 1)) ;;
+    0) ;;
+    *) cat "$TMP/out" >&2; fail "seed $SLUICE_TEST_KILL_SEED: status $_status" ;;
+    esac
+    unset SLUICE_TEST_KILL_SEED
+}
+
 # tasks_apart NAME: forgets what NAME.run made (and NAME.out), then runs each of its tasks by a process of its own, in random order
 # within what a phase needs, four at a time.
 tasks_apart() {

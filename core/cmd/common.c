@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugin/option_table.h"
+
 const struct arg_spec script_specs[] = {
     { "--workers", "N", "worker threads (default: the processors granted)" },
     { "--memory", "SIZE",
@@ -36,6 +38,67 @@ static sluice_status size_option(const struct args *args, const char *name, uint
     return SLUICE_OK;
 }
 
+/* One line, as args_help writes those of options. */
+static void help_argument(void *ctx, const char *type, const struct sluice_option *option)
+{
+    struct buf *out = ctx;
+    struct buf left = BUF_INIT;
+    struct buf limits = BUF_INIT;
+
+    buf_printf(&left, "%s=%s", option->name, type);
+    for (size_t at = strlen(option->name); at < left.size; at++) {
+        char *byte = (char *)left.data + at;
+        *byte = (char)(*byte >= 'a' && *byte <= 'z' ? *byte - 'a' + 'A' : *byte);
+    }
+    buf_printf(out, "  %-22s %s", buf_str(&left), option->doc == NULL ? "" : option->doc);
+    if (option->type == SLUICE_OPT_ENUM) {
+        option_print_choices(option, &limits);
+    } else {
+        option_print_limits(option, &limits);
+    }
+    if (limits.size > 0) {
+        buf_printf(out, " (%s%s)", option->type == SLUICE_OPT_ENUM ? "one of " : "within ",
+                   buf_str(&limits));
+    }
+    if ((option->flags & SLUICE_OPTF_REQUIRED) != 0) {
+        buf_puts(out, " (required)\n");
+    } else if (option->def == NULL) {
+        buf_putc(out, '\n');
+    } else {
+        buf_printf(out, " (default: %s)\n", option->def[0] == '\0' ? "\"\"" : option->def);
+    }
+    buf_deinit(&left);
+    buf_deinit(&limits);
+}
+
+int common_help_script(const struct session_options *asked)
+{
+    struct sluice_error err = ERROR_INIT;
+    struct buf out = BUF_INIT;
+    struct session session;
+    struct session_options options = { .script = asked->script,
+                                       .plugins = asked->plugins,
+                                       .n_plugins = asked->n_plugins,
+                                       .trust = asked->trust,
+                                       .testing = true,
+                                       .declared = help_argument,
+                                       .declared_ctx = &out };
+    int status = 0;
+
+    /* What a script asks for may be missing here; its declarations come first all the same. */
+    if (session_open(&options, SESSION_GRAPH, &session, &err) != SLUICE_OK && out.size == 0) {
+        fflush(stdout);
+        status = session_fail(&err, false);
+    } else if (out.size == 0) {
+        printf("\n%s takes no arguments.\n", asked->script);
+    } else {
+        printf("\narguments of %s:\n%s", asked->script, buf_str(&out));
+    }
+    session_close(&session);
+    buf_deinit(&out);
+    return status;
+}
+
 sluice_status common_script(int argc, char **argv, const char *usage, const char *text,
                             struct common *common, int *exit_status, struct sluice_error *err)
 {
@@ -45,9 +108,20 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     memset(common, 0, sizeof *common);
     *exit_status = -1;
     TRY(args_parse(argc, argv, script_specs, n_script_specs, &common->args, err));
+    for (size_t i = 0; i < common->args.n_repeated; i++) {
+        if (strcmp(script_specs[common->args.repeated_spec[i]].name, "--plugin") == 0) {
+            common->plugins[common->options.n_plugins++] = common->args.repeated[i];
+        }
+    }
+    common->options.plugins = common->plugins;
+    common->options.trust = args_get(&common->args, "--trust") != NULL;
     if (common->args.help) {
         args_help(usage, text, script_specs, n_script_specs);
         *exit_status = 0;
+        if (common->args.n_words > 0) {
+            common->options.script = common->args.words[0];
+            *exit_status = common_help_script(&common->options);
+        }
         return SLUICE_OK;
     }
     if (common->args.n_words == 0) {
@@ -59,7 +133,6 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     common->options.n_words = common->args.n_words - 1;
     common->options.run_dir = args_get(&common->args, "--run-dir");
     common->options.scratch = args_get(&common->args, "--scratch");
-    common->options.trust = args_get(&common->args, "--trust") != NULL;
     common->options.lock_file = args_get(&common->args, "--lock-file");
     common->options.locked =
         args_get(&common->args, "--locked") != NULL || common->options.lock_file != NULL;
@@ -86,11 +159,5 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
         }
         common->options.limit_files = n;
     }
-    for (size_t i = 0; i < common->args.n_repeated; i++) {
-        if (strcmp(script_specs[common->args.repeated_spec[i]].name, "--plugin") == 0) {
-            common->plugins[common->options.n_plugins++] = common->args.repeated[i];
-        }
-    }
-    common->options.plugins = common->plugins;
     return SLUICE_OK;
 }

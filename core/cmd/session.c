@@ -398,7 +398,9 @@ sluice_status session_script(struct session *session, struct sluice_error *err)
                                       .foreign =
                                           session->options.contained || session->options.in_process,
                                       .testing = session->options.testing,
-                                      .watch = &watch };
+                                      .watch = &watch,
+                                      .declared = session->options.declared,
+                                      .declared_ctx = session->options.declared_ctx };
     const char *words[ARGS_MAX];
     size_t n_words = 0;
     sluice_status status;

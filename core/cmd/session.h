@@ -39,6 +39,9 @@ struct session_options {
     /* May change the graph between script and plan, and set run_dir; NULL = nothing to do. */
     sluice_status (*edit)(void *ctx, struct session *, struct sluice_error *);
     void *edit_ctx;
+    /* See script_options. */
+    void (*declared)(void *ctx, const char *type, const struct sluice_option *);
+    void *declared_ctx;
 };
 
 struct session {

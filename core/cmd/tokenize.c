@@ -1,19 +1,12 @@
 /* sluice tokenize: texts to token ids and back, with the engine that the tokenize stage has. Text goes in as files or on standard input,
- * each a text of its own, or as lines of JSON; ids come out as numbers or as bytes. Depends on cmd/tokenizer.h, store/input, jansson. */
-#include <errno.h>
-#include <jansson.h>
-#include <stdio.h>
+ * each a text of its own, or as lines of JSON; ids come out as numbers or as bytes. Depends on tokenizeInt.h, cmd/tokenizer.h,
+ * store/input. */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/utf8.h"
-#include "cmd/args.h"
 #include "cmd/commands.h"
 #include "cmd/session.h"
-#include "cmd/tokenizer.h"
+#include "cmd/tokenizeInt.h"
 #include "store/input.h"
 
 static const struct arg_spec specs[] = {
@@ -39,431 +32,12 @@ static const struct arg_spec specs[] = {
 };
 #define N_SPECS (sizeof specs / sizeof specs[0])
 
-#define SOME_IDS ((size_t)1 << 20) /* a text's ids are written in portions of this many */
-
-struct job {
-    struct args args;
-    struct tokenizer_library lib;
-    struct sluice_tokenizer *tokenizer;
-    struct sluice_encoder *encoder;
-    struct sluice_tokenizer_training *training; /* of --train-head; NULL else */
-    uint32_t *ids;
-    uint64_t *offsets;
-    size_t capacity;
-    int raw; /* bits of an id, 0 = text */
-    bool count, decode, bench, jsonl, with_offsets;
-    uint64_t tokens, bytes;
-    struct buf out;
-};
-
-static bool is_given(const struct job *job, const char *name)
+static bool is_given(const struct tokenizing *job, const char *name)
 {
     return args_get(&job->args, name) != NULL;
 }
 
-/* ---- in and out ---- */
-
-static sluice_status read_standard_input(struct buf *out, struct sluice_error *err)
-{
-    for (;;) {
-        ssize_t n;
-        if (!buf_reserve(out, 1 << 16)) {
-            return error_nomem(err, "the input");
-        }
-        n = read(STDIN_FILENO, out->data + out->size, out->capacity - out->size);
-        if (n < 0 && errno != EINTR) {
-            return error_errno(err, errno, "can't read standard input");
-        }
-        if (n == 0) {
-            return SLUICE_OK;
-        }
-        out->size += n > 0 ? (size_t)n : 0;
-    }
-}
-
-/* A whole input, "-" is standard input; compressed files are decoded. */
-static sluice_status read_input(const char *path, struct buf *out, struct sluice_error *err)
-{
-    void *data;
-    uint64_t size;
-    sluice_status status;
-
-    buf_clear(out);
-    if (strcmp(path, "-") == 0) {
-        return read_standard_input(out, err);
-    }
-    status = input_read_all(path, &data, &size, err);
-    if (status == SLUICE_OK) {
-        buf_append(out, data, (size_t)size);
-        free(data);
-        status = buf_status(out, err);
-    }
-    return status;
-}
-
-static sluice_status flush_out(struct job *job, size_t least, struct sluice_error *err)
-{
-    sluice_status status = buf_status(&job->out, err);
-
-    if (status == SLUICE_OK && job->out.size >= least) {
-        if (fwrite(job->out.data, 1, job->out.size, stdout) != job->out.size) {
-            return error_errno(err, errno, "can't write the output");
-        }
-        buf_clear(&job->out);
-    }
-    return status;
-}
-
-static void put_number(struct buf *out, uint64_t number)
-{
-    char digits[20];
-    size_t n = sizeof digits;
-
-    do {
-        digits[--n] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    buf_append(out, digits + n, sizeof digits - n);
-}
-
-static sluice_status put_ids(struct job *job, size_t n, bool first, struct sluice_error *err)
-{
-    for (size_t k = 0; k < n && !job->count; k++) {
-        if (job->raw > 0) {
-            const uint32_t id = job->ids[k];
-            const unsigned char bytes[4] = { (unsigned char)id, (unsigned char)(id >> 8),
-                                             (unsigned char)(id >> 16), (unsigned char)(id >> 24) };
-            buf_append(&job->out, bytes, (size_t)job->raw / 8);
-        } else {
-            if (!first || k > 0) {
-                buf_putc(&job->out, ' ');
-            }
-            put_number(&job->out, job->ids[k]);
-        }
-    }
-    return flush_out(job, 1 << 20, err);
-}
-
-/* ---- encoding ---- */
-
-static sluice_status need_ids(struct job *job, size_t n, struct sluice_error *err)
-{
-    if (n > job->capacity) {
-        free(job->ids);
-        free(job->offsets);
-        job->offsets = NULL;
-        job->ids = n <= SIZE_MAX / sizeof *job->ids ? malloc(n * sizeof *job->ids) : NULL;
-        if (job->with_offsets) {
-            job->offsets =
-                n <= SIZE_MAX / sizeof *job->offsets ? malloc(n * sizeof *job->offsets) : NULL;
-        }
-        job->capacity = n;
-        if (job->ids == NULL || (job->with_offsets && job->offsets == NULL)) {
-            job->capacity = 0;
-            return error_nomem(err, "token ids");
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status check_text(const char *text, size_t n, const char *name,
-                                struct sluice_error *err)
-{
-    if (!utf8_valid(text, n)) {
-        return error_set(err, SLUICE_E_DATA,
-                         "%s is not UTF-8, which is what a tokenizer encodes; iconv(1) converts it",
-                         name);
-    }
-    return SLUICE_OK;
-}
-
-/* A text of any length, its ids in portions. */
-static sluice_status encode_text(struct job *job, const char *text, size_t length,
-                                 struct sluice_error *err)
-{
-    const size_t bound = job->lib.tokenizer_bound(job->tokenizer, length);
-    size_t done = 0;
-    sluice_status status;
-
-    if (job->training != NULL) {
-        job->bytes += length;
-        return job->lib.tokenizer_training_add(job->training, text, length, err);
-    }
-    status = need_ids(job, bound < SOME_IDS ? bound + 1 : SOME_IDS, err);
-
-    while (status == SLUICE_OK && done < length) {
-        size_t n;
-        size_t used;
-        status = job->lib.encode_some(job->encoder, text + done, length - done, job->ids,
-                                      job->capacity, &n, &used, err);
-        if (status == SLUICE_E_CONFIG &&
-            job->capacity < bound) { /* it can't be taken in portions */
-            status = need_ids(job, bound, err);
-            continue;
-        }
-        if (status == SLUICE_OK) {
-            status = put_ids(job, n, done == 0, err);
-            done += used;
-            job->tokens += n;
-        }
-    }
-    job->bytes += length;
-    return status;
-}
-
-static sluice_status encode_file(struct job *job, const char *path, struct buf *text,
-                                 struct sluice_error *err)
-{
-    const uint64_t before = job->tokens;
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    sluice_status status = read_input(path, text, err);
-
-    if (status == SLUICE_OK) {
-        status = check_text(text->data, text->size, name, err);
-    }
-    if (status == SLUICE_OK) {
-        status = encode_text(job, text->data, text->size, err);
-    }
-    if (status == SLUICE_OK && job->count) {
-        buf_printf(&job->out, "%llu %s\n", (unsigned long long)(job->tokens - before),
-                   strcmp(path, "-") == 0 ? "-" : path);
-    } else if (status == SLUICE_OK && job->raw == 0 && job->training == NULL) {
-        buf_putc(&job->out, '\n');
-    }
-    return status == SLUICE_OK ? flush_out(job, 1, err) : status;
-}
-
-/* ---- lines of JSON ---- */
-
-static void put_array(struct job *job, const char *name, size_t n)
-{
-    buf_printf(&job->out, "\"%s\":[", name);
-    for (size_t k = 0; k < n; k++) {
-        if (k > 0) {
-            buf_putc(&job->out, ',');
-        }
-        put_number(&job->out, strcmp(name, "ids") == 0 ? job->ids[k] : job->offsets[k]);
-    }
-    buf_putc(&job->out, ']');
-}
-
-static sluice_status encode_line(struct job *job, const char *line, size_t length, const char *name,
-                                 uint64_t number, struct sluice_error *err)
-{
-    json_error_t why;
-    json_t *record = json_loadb(line, length, JSON_ALLOW_NUL, &why);
-    json_t *text = json_object_get(record, "text");
-    size_t n = 0;
-    sluice_status status;
-
-    if (record == NULL) {
-        return error_set(err, SLUICE_E_DATA, "%s, line %llu: %s", name, (unsigned long long)number,
-                         why.text);
-    }
-    if (!json_is_string(text)) {
-        json_decref(record);
-        return error_set(err, SLUICE_E_DATA,
-                         "%s, line %llu: expected an object with a string \"text\", found %s", name,
-                         (unsigned long long)number,
-                         text == NULL ? "none" : "another type of value");
-    }
-    length = json_string_length(text);
-    if (job->training != NULL) {
-        status = encode_text(job, json_string_value(text), length, err);
-        json_decref(record);
-        return status;
-    }
-    status = need_ids(job, job->lib.tokenizer_bound(job->tokenizer, length) + 1, err);
-    if (status == SLUICE_OK) {
-        status = job->with_offsets
-                     ? job->lib.encode_offsets(job->encoder, json_string_value(text), length,
-                                               job->ids, job->offsets, job->capacity, &n, err)
-                     : job->lib.encode(job->encoder, json_string_value(text), length, job->ids,
-                                       job->capacity, &n, err);
-        if (status != SLUICE_OK && err != NULL) {
-            char cause[sizeof err->message];
-            memcpy(cause, err->message, sizeof cause);
-            error_set(err, status, "%s, line %llu: %.800s", name, (unsigned long long)number,
-                      cause);
-        }
-    }
-    json_decref(record);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    job->tokens += n;
-    job->bytes += length;
-    if (job->raw > 0) {
-        return put_ids(job, n, true, err);
-    }
-    if (job->count) {
-        buf_printf(&job->out, "{\"count\":%zu}\n", n);
-    } else {
-        buf_putc(&job->out, '{');
-        put_array(job, "ids", n);
-        if (job->with_offsets) {
-            buf_putc(&job->out, ',');
-            put_array(job, "offsets", n);
-        }
-        buf_puts(&job->out, "}\n");
-    }
-    return flush_out(job, 1 << 16, err);
-}
-
-/* Lines as they come, so that a pipe of any length needs the memory of its longest line. */
-static sluice_status encode_lines(struct job *job, const char *path, struct sluice_error *err)
-{
-    const bool standard = strcmp(path, "-") == 0;
-    const char *name = standard ? "standard input" : path;
-    struct input *input = NULL;
-    struct buf text = BUF_INIT;
-    size_t begin = 0;
-    size_t seen = 0; /* what is known to hold no end of the line: a long one is looked at once */
-    uint64_t number = 0;
-    bool ended = false;
-    sluice_status status = standard ? SLUICE_OK : input_open(path, &input, err);
-
-    while (status == SLUICE_OK && !(ended && begin == text.size)) {
-        char *line = text.size > begin ? text.data + begin : NULL;
-        char *end = line == NULL ? NULL : memchr(line + seen, '\n', text.size - begin - seen);
-        size_t got = 0;
-        if (end == NULL && !ended) {
-            seen = text.size - begin;
-            if (begin > 0) {
-                memmove(text.data, text.data + begin, seen);
-                text.size = seen;
-                begin = 0;
-            }
-            if (!buf_reserve(&text, text.size + (1 << 16))) {
-                status = error_nomem(err, "a line");
-            } else if (standard) {
-                ssize_t n = read(STDIN_FILENO, text.data + text.size, 1 << 16);
-                got = n > 0 ? (size_t)n : 0;
-                if (n < 0 && errno != EINTR) {
-                    status = error_errno(err, errno, "can't read standard input");
-                }
-                ended = n == 0;
-            } else {
-                status = input_read(input, text.data + text.size, 1 << 16, &got, err);
-                ended = got == 0;
-            }
-            text.size += got;
-            continue;
-        }
-        if (end == NULL) {
-            end = text.data + text.size;
-        }
-        number++;
-        seen = 0;
-        if (end > line) {
-            status = encode_line(job, line, (size_t)(end - line), name, number, err);
-        }
-        begin = (size_t)(end - text.data) + (end < text.data + text.size);
-    }
-    if (input != NULL) {
-        input_close(input);
-    }
-    buf_deinit(&text);
-    return status == SLUICE_OK ? flush_out(job, 1, err) : status;
-}
-
-/* ---- the other way ---- */
-
-static sluice_status decode_file(struct job *job, const char *path, struct buf *text,
-                                 struct sluice_error *err)
-{
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    sluice_status status = read_input(path, text, err);
-    const char *p = status == SLUICE_OK ? buf_str(text) : "";
-    const char *last = p + (status == SLUICE_OK ? text->size : 0);
-
-    while (status == SLUICE_OK) {
-        const char *bytes;
-        size_t length;
-        char *end;
-        unsigned long long id;
-        p += strspn(p, " \t\r\n,[]");
-        if (p == last) {
-            break;
-        }
-        id = strtoull(p, &end, 10);
-        if (end == p || *p == '-' || *p == '+' || strchr(" \t\r\n,[]", *end) == NULL) {
-            return error_set(err, SLUICE_E_DATA,
-                             "%s: found '%.*s', expected token ids separated by white space", name,
-                             (int)strcspn(p, " \t\r\n"), p);
-        }
-        if (id > UINT32_MAX ||
-            job->lib.tokenizer_token(job->tokenizer, (uint32_t)id, &bytes, &length) != SLUICE_OK) {
-            return error_set(err, SLUICE_E_DATA,
-                             "%s: no token has the id %.*s; the vocabulary has ids below %u", name,
-                             (int)(end - p), p, job->lib.tokenizer_vocab_size(job->tokenizer));
-        }
-        buf_append(&job->out, bytes, length);
-        status = flush_out(job, 1 << 20, err);
-        p = end;
-    }
-    return status == SLUICE_OK ? flush_out(job, 1, err) : status;
-}
-
-/* ---- speed ---- */
-
-static double seconds(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static sluice_status bench_file(struct job *job, const char *path, struct buf *text,
-                                struct sluice_error *err)
-{
-    struct sluice_encoder_counts counts = { .size = sizeof counts };
-    double first = 0;
-    double start;
-    double took = 0;
-    unsigned passes = 0;
-    const char *name = strcmp(path, "-") == 0 ? "standard input" : path;
-    sluice_status status = read_input(path, text, err);
-
-    if (status == SLUICE_OK) {
-        status = check_text(text->data, text->size, name, err);
-    }
-    if (status == SLUICE_OK && text->size == 0) {
-        status = error_set(err, SLUICE_E_DATA, "%s is empty: there is nothing to measure", name);
-    }
-    job->count = true;
-    job->tokens = 0;
-    start = seconds();
-    while (status == SLUICE_OK && took < 2) {
-        status = encode_text(job, text->data, text->size, err);
-        took = seconds() - start;
-        first = passes++ == 0 ? took : first;
-    }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    job->lib.encoder_count(job->encoder, &counts);
-    buf_printf(&job->out,
-               "%s: %.1f MB, %.2f bytes a token; the first pass %.1f MB/s, %u passes %.1f MB/s, "
-               "%.1f million tokens/s of processor time\n"
-               "pieces: %.1f%% in the vocabulary's table, %.1f%% in the cache, %.1f%% merged; "
-               "cache %.1f of at most %.1f MiB\n",
-               name, 1e-6 * (double)text->size,
-               (double)text->size * passes / (double)(job->tokens > 0 ? job->tokens : 1),
-               1e-6 * (double)text->size / first, passes, 1e-6 * (double)text->size * passes / took,
-               1e-6 * (double)job->tokens / took,
-               100.0 * (double)counts.head_hits / (double)counts.pieces,
-               100.0 * (double)counts.tail_hits / (double)counts.pieces,
-               100.0 * (double)(counts.pieces - counts.head_hits - counts.tail_hits) /
-                   (double)counts.pieces,
-               (double)counts.cache_bytes / (1 << 20), (double)counts.cache_bytes_most / (1 << 20));
-    return flush_out(job, 1, err);
-}
-
-/* ---- the command ---- */
-
-static sluice_status parse_options(struct job *job, struct sluice_tokenizer_options *options,
+static sluice_status parse_options(struct tokenizing *job, struct sluice_tokenizer_options *options,
                                    uint64_t *cache, struct sluice_error *err)
 {
     static const char *const kinds[] = { "ordinary", "allow", "refuse" };
@@ -524,7 +98,7 @@ static sluice_status parse_options(struct job *job, struct sluice_tokenizer_opti
     return SLUICE_OK;
 }
 
-static sluice_status load(struct job *job, struct sluice_error *err)
+static sluice_status load(struct tokenizing *job, struct sluice_error *err)
 {
     struct sluice_tokenizer_options options = { 0 };
     const char *path = args_get(&job->args, "--tokenizer");
@@ -542,10 +116,8 @@ static sluice_status load(struct job *job, struct sluice_error *err)
     if (status == SLUICE_OK) {
         status = job->lib.tokenizer_load(data, (size_t)size, &options, &job->tokenizer, err);
         free(data);
-        if (status != SLUICE_OK && err != NULL) {
-            char cause[sizeof err->message];
-            memcpy(cause, err->message, sizeof cause);
-            return error_set(err, status, "%s: %.800s", path, cause);
+        if (status != SLUICE_OK) {
+            return error_prefix(err, "%s", path);
         }
     }
     if (status == SLUICE_OK && job->raw == 16 &&
@@ -558,10 +130,8 @@ static sluice_status load(struct job *job, struct sluice_error *err)
     if (status == SLUICE_OK && is_given(job, "--head")) {
         path = args_get(&job->args, "--head");
         status = job->lib.tokenizer_head_open(job->tokenizer, path, err);
-        if (status == SLUICE_E_CONFIG && err != NULL) {
-            char cause[sizeof err->message];
-            memcpy(cause, err->message, sizeof cause);
-            return error_set(err, status, "%s: %.800s", path, cause);
+        if (status == SLUICE_E_CONFIG) {
+            return error_prefix(err, "%s", path);
         }
     }
     if (status == SLUICE_OK && is_given(job, "--train-head")) {
@@ -572,36 +142,36 @@ static sluice_status load(struct job *job, struct sluice_error *err)
                : status;
 }
 
-static sluice_status write_head(struct job *job, struct sluice_error *err)
+static sluice_status write_head(struct tokenizing *job, struct sluice_error *err)
 {
     const char *path = args_get(&job->args, "--train-head");
     sluice_status status = job->lib.tokenizer_training_write(job->training, 0, path, err);
 
     if (status == SLUICE_OK) {
         buf_printf(&job->out, "%s: a head of %.1f MB of text\n", path, 1e-6 * (double)job->bytes);
-        status = flush_out(job, 1, err);
+        status = tokenize_flush(job, 1, err);
     }
     return status;
 }
 
-static sluice_status go(struct job *job, struct sluice_error *err)
+static sluice_status go(struct tokenizing *job, struct sluice_error *err)
 {
     struct buf text = BUF_INIT;
     sluice_status status = SLUICE_OK;
 
     if (job->jsonl) {
-        status = encode_lines(job, args_get(&job->args, "--jsonl"), err);
+        status = tokenize_lines(job, args_get(&job->args, "--jsonl"), err);
         return status == SLUICE_OK && job->training != NULL ? write_head(job, err) : status;
     }
     for (size_t i = 0; status == SLUICE_OK && (i < job->args.n_words || i == 0); i++) {
         const char *path = job->args.n_words > 0 ? job->args.words[i] : "-";
-        status = job->decode  ? decode_file(job, path, &text, err)
-                 : job->bench ? bench_file(job, path, &text, err)
-                              : encode_file(job, path, &text, err);
+        status = job->decode  ? tokenize_decode(job, path, &text, err)
+                 : job->bench ? tokenize_bench(job, path, &text, err)
+                              : tokenize_file(job, path, &text, err);
     }
     if (status == SLUICE_OK && job->count && !job->bench && job->args.n_words > 1) {
         buf_printf(&job->out, "%llu total\n", (unsigned long long)job->tokens);
-        status = flush_out(job, 1, err);
+        status = tokenize_flush(job, 1, err);
     }
     buf_deinit(&text);
     return status == SLUICE_OK && job->training != NULL ? write_head(job, err) : status;
@@ -609,7 +179,7 @@ static sluice_status go(struct job *job, struct sluice_error *err)
 
 int cmd_tokenize(int argc, char **argv)
 {
-    struct job job;
+    struct tokenizing job;
     struct sluice_error err = ERROR_INIT;
     sluice_status status;
 

@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/look.h"
 #include "cmd/places.h"
+#include "sluice_arrays.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec trace_specs[] = {
@@ -161,16 +162,16 @@ static sluice_status trace_row(void *ctx, const struct batch *batch, int64_t row
                                struct sluice_error *err)
 {
     struct search *search = ctx;
-    const struct ArrowArray *list = &batch->columns[3]->array;
-    const int32_t *offsets = list->buffers[1];
+    size_t n;
+    const uint64_t *items = sluice_list_u64(&batch->columns[3]->array, row, &n);
 
     if (!is_row(search, batch, row)) {
         return SLUICE_OK;
     }
     search->found = true;
     *stop = true;
-    for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
-        TRY(add_origin(search, ((const uint64_t *)list->children[0]->buffers[1])[k], err));
+    for (size_t k = 0; k < n; k++) {
+        TRY(add_origin(search, items[k], err));
     }
     return SLUICE_OK;
 }
@@ -181,17 +182,16 @@ static sluice_status trace_spans(void *ctx, const struct batch *batch, int64_t r
 {
     struct search *search = ctx;
     struct tracing *tracing = search->tracing;
-    const struct ArrowArray *list = &batch->columns[3]->array;
-    const int32_t *offsets = list->buffers[1];
+    size_t n;
+    const uint64_t *items = sluice_list_u64(&batch->columns[3]->array, row, &n);
 
     (void)err;
     if (!is_row(search, batch, row)) {
         return SLUICE_OK;
     }
     *stop = true;
-    for (size_t k = 0; k < tracing->n && (int32_t)k < offsets[row + 1] - offsets[row]; k++) {
-        place_span(&tracing->places[k],
-                   ((const uint64_t *)list->children[0]->buffers[1])[offsets[row] + (int32_t)k]);
+    for (size_t k = 0; k < tracing->n && k < n; k++) {
+        place_span(&tracing->places[k], items[k]);
     }
     return SLUICE_OK;
 }

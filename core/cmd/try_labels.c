@@ -128,7 +128,13 @@ sluice_status labels_read(const char *path, const struct sample *sample, bool mi
     labels->of = calloc(sample->n_rows + 1, sizeof *labels->of);
     status = reading.rows == NULL || labels->of == NULL ? error_nomem(err, "labels") : SLUICE_OK;
     if (status == SLUICE_OK) {
-        status = disk_read_file(path, UINT64_C(1) << 30, &text, missing ? &found : NULL, err);
+        status = disk_read_file(path, UINT64_C(1) << 30, &text, &found, err);
+    }
+    if (status == SLUICE_OK && !found && !missing) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "%s is not there; --labels takes a file of lines ID<TAB>keep or drop, "
+                           "which --label adds to",
+                           path);
     }
     if (status == SLUICE_OK) {
         status = index_rows(sample, reading.rows, err);

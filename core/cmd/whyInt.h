@@ -1,4 +1,4 @@
-/* Private to sluice why: what why.c, why_document.c and why_rows.c share. */
+/* Private to sluice why: what why.c, why_way.c, why_document.c and why_rows.c share. */
 #ifndef SLUICE_CMD_WHYINT_H
 #define SLUICE_CMD_WHYINT_H
 
@@ -18,6 +18,10 @@ struct why {
 /* The fate of the documents with an id; or of row `row` of task `task`. */
 sluice_status why_id(struct why *, const char *id, struct sluice_error *) MUST_USE;
 sluice_status why_row(struct why *, uint64_t task, uint64_t row, struct sluice_error *) MUST_USE;
+/* why_way.c: what became of the document that place names, as a JSON array of events in order (a reference is given, also after an error,
+ * or NULL). */
+sluice_status why_way(struct why *, const struct place *, json_t **events,
+                      struct sluice_error *) MUST_USE;
 /* Documents dropped for a reason. */
 sluice_status why_reason(struct why *, const char *reason, struct sluice_error *) MUST_USE;
 /* Quarantined records. */

@@ -46,6 +46,7 @@ void frame_codec_destroy(struct frame_codec *codec)
         ZSTD_freeDCtx(codec->decompressor);
         XXH3_freeState(codec->hash);
         free(codec->raw);
+        free(codec->words);
         free(codec);
     }
 }
@@ -116,8 +117,10 @@ static bool encode_children(struct frame_codec *codec, const struct ArrowArray *
                             const struct type *type, const struct runs *runs)
 {
     struct runs made = { 0 };
+    const bool outside = codec->in_list;
     bool ok = true;
 
+    codec->in_list = outside || type->kind == TYPE_LIST;
     if (type->kind == TYPE_LIST) {
         ok = runs_of_items(&made, runs, a);
         runs = &made;
@@ -128,6 +131,7 @@ static bool encode_children(struct frame_codec *codec, const struct ArrowArray *
     for (uint32_t k = 0; ok && k < type->n_children; k++) {
         ok = encode_array(codec, a->children[k], type->children[k], runs);
     }
+    codec->in_list = outside;
     runs_deinit(&made);
     return ok;
 }
@@ -151,6 +155,9 @@ static bool encode_values(struct frame_codec *codec, const struct ArrowArray *a,
             return false;
         }
         copy_fixed(piece, runs, a, width);
+        if (codec->in_list && width == sizeof(uint32_t)) {
+            return frame_words_note(codec, piece, rows);
+        }
     } else if (type_is_bytes(type) || type->kind == TYPE_LIST) {
         int64_t total;
         piece = raw_take(codec, (rows + 1) * sizeof(int32_t));
@@ -202,7 +209,8 @@ static bool encode_batch(struct frame_codec *codec, const struct batch *batch,
     bool ok = batch->rows != NULL ? runs_of_rows(&runs, batch->rows, batch->n_rows)
                                   : runs_add(&runs, 0, batch->length);
 
-    codec->size = 0;
+    codec->size = codec->n_words = 0;
+    codec->in_list = false;
     ok = ok && raw_put_u64(codec, frame_types_hash(batch->n_columns, types));
     for (uint32_t k = 0; ok && k < batch->n_columns; k++) {
         ok = encode_array(codec, &batch->columns[k]->array, types[k], &runs);
@@ -212,12 +220,22 @@ static bool encode_batch(struct frame_codec *codec, const struct batch *batch,
 }
 
 /* Puts the raw bytes, compressed when that makes them smaller, at `at`, which has room for
- * `room` bytes. */
+ * `room` bytes; before them the numbers that are stored apart. */
 static sluice_status store(struct frame_codec *codec, char *at, size_t room,
                            struct frame_header *header, struct sluice_error *err)
 {
-    size_t stored = ZSTD_compress2(codec->compressor, at, room, codec->raw, codec->size);
+    const size_t apart = frame_words_size(codec);
+    size_t stored;
 
+    header->flags = 0;
+    header->raw = codec->size;
+    if (apart > 0) {
+        frame_words_put(codec, at);
+        header->flags = FRAME_FLAG_WORDS;
+        at += apart;
+        room -= apart;
+    }
+    stored = ZSTD_compress2(codec->compressor, at, room, codec->raw, codec->size);
     if (ZSTD_isError(stored)) {
         if (ZSTD_getErrorCode(stored) == ZSTD_error_memory_allocation) {
             return error_nomem(err, "a spill frame");
@@ -226,14 +244,12 @@ static sluice_status store(struct frame_codec *codec, char *at, size_t room,
                          "compressing a spill frame of %zu bytes failed: zstd says '%s'",
                          codec->size, ZSTD_getErrorName(stored));
     }
-    header->flags = 0;
     if (stored >= codec->size) {
         memcpy(at, codec->raw, codec->size);
         stored = codec->size;
-        header->flags = FRAME_FLAG_RAW;
+        header->flags |= FRAME_FLAG_RAW;
     }
-    header->raw = codec->size;
-    header->stored = stored;
+    header->stored = apart + stored;
     return SLUICE_OK;
 }
 
@@ -261,8 +277,9 @@ sluice_status frame_encode(struct frame_codec *codec, const struct batch *batch,
     if (!encode_batch(codec, batch, types)) {
         return error_nomem(err, "a spill frame");
     }
-    room = ZSTD_compressBound(codec->size);
-    if (ZSTD_isError(room) || !buf_reserve(out, FRAME_HEADER_BYTES + room)) {
+    room = ZSTD_compressBound(codec->size) + frame_words_size(codec);
+    if (ZSTD_isError(ZSTD_compressBound(codec->size)) ||
+        !buf_reserve(out, FRAME_HEADER_BYTES + room)) {
         return error_nomem(err, "a spill frame");
     }
     header.rows = (uint32_t)batch->n_rows;

@@ -4,7 +4,8 @@
  * Layout (little-endian): u32 magic "SLF1", u32 flags, u32 rows, u32 columns, u64 raw bytes, u64
  * stored bytes, u64 XXH3-64 of everything in the header before it and the stored bytes, then the
  * stored bytes: one zstd frame (level 1, content size and no checksum) of the raw column
- * buffers, or the raw bytes themselves when smaller (flag 1). Decoding treats every byte as
+ * buffers, or the raw bytes themselves when smaller (flag 1); long lists of small numbers (token
+ * ids) apart from these, in few bits each (flag 2). Decoding treats every byte as
  * hostile. The bytes of a frame are a pure function of rows and types (never of capacity,
  * padding or selection). */
 #ifndef SLUICE_DATA_FRAME_H

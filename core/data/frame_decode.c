@@ -36,12 +36,12 @@ sluice_status frame_size(const void *data, uint64_t *total, uint32_t *rows,
     if (memcmp(header.magic, "SLF1", 4) != 0) {
         return damaged(err, "it does not begin with 'SLF1'");
     }
-    if ((header.flags & ~FRAME_FLAG_RAW) != 0) {
+    if ((header.flags & ~(FRAME_FLAG_RAW | FRAME_FLAG_WORDS)) != 0) {
         return damaged(err, "it has unknown flags");
     }
     if (header.stored > INT64_MAX - FRAME_HEADER_BYTES || header.rows > COLUMN_ROWS_MAX ||
         header.stored > header.raw ||
-        ((header.flags & FRAME_FLAG_RAW) != 0 && header.stored != header.raw)) {
+        (header.flags == FRAME_FLAG_RAW && header.stored != header.raw)) {
         return damaged(err, "its sizes contradict each other");
     }
     *total = FRAME_HEADER_BYTES + header.stored;
@@ -158,11 +158,18 @@ static sluice_status decode_array(struct decoder *d, const struct type *type, in
 static sluice_status unpack(struct frame_codec *codec, const struct frame_header *header,
                             const char *stored, struct array_memory **out, struct sluice_error *err)
 {
+    struct frame_words_view words = { .rest = stored, .rest_stored = header->stored };
     size_t raw = (size_t)header->raw;
+    size_t rest; /* of raw */
     struct array_memory *memory;
 
-    if ((header->flags & FRAME_FLAG_RAW) == 0 &&
-        ZSTD_getFrameContentSize(stored, (size_t)header->stored) != header->raw) {
+    if ((header->flags & FRAME_FLAG_WORDS) != 0 && !frame_words_open(&words, header, stored)) {
+        return damaged(err, "its numbers are not where it says");
+    }
+    rest = raw - (size_t)words.plain;
+    if ((header->flags & FRAME_FLAG_RAW) != 0
+            ? words.rest_stored != rest
+            : ZSTD_getFrameContentSize(words.rest, (size_t)words.rest_stored) != rest) {
         return damaged(err, "its compressed bytes tell another size than its header");
     }
     memory = array_memory_create(raw + ARRAY_PADDING);
@@ -170,16 +177,19 @@ static sluice_status unpack(struct frame_codec *codec, const struct frame_header
         return error_nomem(err, "a batch");
     }
     if ((header->flags & FRAME_FLAG_RAW) != 0) {
-        memcpy(memory->data, stored, raw);
+        memcpy(memory->data + words.plain, words.rest, rest);
     } else {
-        size_t n = ZSTD_decompressDCtx(codec->decompressor, memory->data, raw, stored,
-                                       (size_t)header->stored);
-        if (ZSTD_isError(n) || n != raw) {
+        size_t n = ZSTD_decompressDCtx(codec->decompressor, memory->data + words.plain, rest,
+                                       words.rest, (size_t)words.rest_stored);
+        if (ZSTD_isError(n) || n != rest) {
             bool nomem = ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation;
             array_memory_unref(memory);
             return nomem ? error_nomem(err, "a batch")
                          : damaged(err, "its compressed bytes can't be read");
         }
+    }
+    if (words.n > 0) {
+        frame_words_take(&words, memory->data, raw);
     }
     memset(memory->data + raw, 0, ARRAY_PADDING);
     *out = memory;

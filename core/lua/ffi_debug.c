@@ -309,6 +309,19 @@ static sluice_status compare(Dwarf_Die *function, const char *path,
                : differs(function, path, prototype, "the type of the result", err);
 }
 
+/* Debug information of lines alone (-g1) names functions and says nothing of their types: then neither
+ * a result, a parameter nor that there is a prototype stands there. */
+static bool tells_types(Dwarf_Die *function)
+{
+    Dwarf_Attribute attribute;
+    Dwarf_Die entry;
+    bool variadic = false;
+
+    return dwarf_attr_integrate(function, DW_AT_type, &attribute) != NULL ||
+           dwarf_attr_integrate(function, DW_AT_prototyped, &attribute) != NULL ||
+           parameter(function, 0, &entry, &variadic) || variadic;
+}
+
 sluice_status debug_compare(Elf *elf, const char *path, GElf_Addr address,
                             const struct prototype *prototype, bool *compared,
                             struct sluice_error *err)
@@ -321,7 +334,7 @@ sluice_status debug_compare(Elf *elf, const char *path, GElf_Addr address,
         return SLUICE_OK;
     }
     find_function(dwarf, &search);
-    if (search.found) {
+    if (search.found && tells_types(&search.function)) {
         *compared = true;
         status = compare(&search.function, path, prototype, err);
     }

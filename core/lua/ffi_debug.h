@@ -8,7 +8,7 @@
 #include "lua/ffi_prototype.h"
 
 /* address: of the function in the file. SLUICE_E_CONFIG: another number of parameters, or other types. *compared is false when there is
- * no debug information of the function. */
+ * no debug information of the function's types. */
 sluice_status debug_compare(Elf *elf, const char *path, GElf_Addr address, const struct prototype *,
                             bool *compared, struct sluice_error *err) MUST_USE;
 

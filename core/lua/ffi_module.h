@@ -4,7 +4,7 @@
  *   local score = ffi.def { lib = "./libppl.so", "double score(const char *, size_t)" }      -- several prototypes give several functions
  *
  * A library is loaded where script_options.foreign allows it, in the state of a worker, and nowhere else: in the planner a definition is
- * parsed and the library's content hashed. Functions that a stage reaches make it run in a child process (bindings.c); the content of
+ * parsed and the library's content hashed. Functions that a stage reaches make it run in a child process (bindings_stage.c); the content of
  * the library is part of the stage's hash (funchash.c). Depends on script and ffi_foreign. */
 #ifndef SLUICE_LUA_FFI_MODULE_H
 #define SLUICE_LUA_FFI_MODULE_H

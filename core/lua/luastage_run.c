@@ -204,7 +204,7 @@ static sluice_status open_state(struct luaworker *worker, struct sluice_error *e
     const struct luastage *stage = instance->stage;
     lua_State *L = NULL;
 
-    TRY(script_worker_open(stage->script, &L, err));
+    TRY(script_worker_open(stage->script, stage->k, &L, err));
     worker->L = L;
     lua_settop(L, 0);
     if (!lua_checkstack(L, (int)instance->n_fields + 40)) {

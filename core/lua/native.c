@@ -224,7 +224,8 @@ static sluice_status open_foreign(struct native *native, const struct foreign_si
     TRY(foreign_open(signature, native->config->lib, &native->foreign, err));
     if (!native->foreign.compared && SLUICE_HAS(native->api, log)) {
         snprintf(text, sizeof text,
-                 "%.200s has no debug information about '%s' (gcc -g): that the prototype is right "
+                 "%.200s has no debug information about the types of '%s' (gcc -g): that the "
+                 "prototype is right "
                  "can't be checked",
                  native->config->lib, signature->prototype.name);
         native->api->log(native->host, SLUICE_LOG_INFO, text);

@@ -9,6 +9,22 @@
 #include "lua/textlib.h"
 
 #define HOOK_STEP 1000 /* instructions between two looks of a counted call */
+#define STEP_BYTES 64  /* allocated for one instruction's worth: about what it takes to fill them */
+#define LEAST_BYTES 1024 /* that count: short strings are shared, so that only some are allocated */
+
+/* Lua collects all garbage and asks once more. What it is refused then, it must not go on without: its table of strings could not grow,
+ * and each new string would collect all garbage again, for hours. So nothing is given from then on, and the call ends. */
+static void *refuse(struct sandbox *box, const void *block, size_t new_size)
+{
+    if (box->refused == new_size && box->refused_block == block) {
+        box->exhausted = true;
+    } else if (box->hooked) {
+        box->steps += box->used / STEP_BYTES; /* a collection looks at everything */
+    }
+    box->refused = new_size;
+    box->refused_block = block;
+    return NULL;
+}
 
 static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
 {
@@ -22,13 +38,20 @@ static void *allocate(void *ud, void *block, size_t old_size, size_t new_size)
         return NULL;
     }
     /* Outside of protected calls the host works, a little at a time: there an error has no one to catch it. */
-    if (new_size > before && box->depth > 0 && box->used + (new_size - before) > box->cap) {
-        return NULL;
+    if (new_size > before && box->depth > 0 &&
+        (box->exhausted || box->used + (new_size - before) > box->cap)) {
+        return refuse(box, block, new_size);
     }
+    box->refused = 0;
     memory = realloc(block, new_size);
     if (memory != NULL) {
         box->used += new_size;
         box->used -= before;
+        /* One instruction can copy megabytes (x = x .. "a"). What is asked for depends on the script
+         * and its data alone, so the count does too; the next look at it is soon. */
+        if (box->hooked && new_size >= before + LEAST_BYTES) {
+            box->steps += (new_size - before) / STEP_BYTES;
+        }
     }
     return memory;
 }
@@ -355,6 +378,8 @@ sluice_status sandbox_call(lua_State *L, int n_args, int n_results, struct sluic
     if (box->depth == 0) {
         forget_next(L, box);
         box->fatal = FATAL_NONE;
+        box->exhausted = false;
+        box->refused = 0;
         if (box->interrupted) { /* too late for the call it was meant for */
             lua_sethook(L, NULL, 0, 0);
             box->interrupted = 0;

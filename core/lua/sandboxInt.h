@@ -14,7 +14,10 @@ struct textlib;
 
 struct sandbox {        /* one a state; freed with it */
     uint64_t used, cap; /* bytes of the Lua heap */
-    int depth;          /* sandbox_calls running; outside of them the cap is not enforced */
+    size_t refused;     /* the size last asked for that the cap does not allow; 0 = given since */
+    const void *refused_block;
+    bool exhausted; /* also after a collection: this call gets nothing more */
+    int depth;      /* sandbox_calls running; outside of them the cap is not enforced */
     enum sandbox_fatal fatal;
     volatile int interrupted;
     bool hooked;    /* a count hook is set for a limit */

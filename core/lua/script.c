@@ -161,9 +161,11 @@ static void print_line(void *ctx, const char *line, size_t n)
     fprintf(stderr, "%.*s\n", (int)(n < 10000 ? n : 10000), line);
 }
 
-static sluice_status open_state(struct script *script, bool planning, lua_State **out,
+/* only: the number of the stage that a worker wants; UINT32_MAX in the planner, which keeps all. */
+static sluice_status open_state(struct script *script, uint32_t only, lua_State **out,
                                 struct sluice_error *err)
 {
+    const bool planning = only == UINT32_MAX;
     struct binding *binding = calloc(1, sizeof *binding);
     lua_State *L = NULL;
     sluice_status status;
@@ -173,6 +175,7 @@ static sluice_status open_state(struct script *script, bool planning, lua_State 
         return error_nomem(err, "a Lua state");
     }
     binding->script = script;
+    binding->only = only;
     binding->planning = planning;
     status = sandbox_create(script->options.memory > 0 ? script->options.memory : DEFAULT_MEMORY,
                             &L, err);
@@ -217,9 +220,10 @@ static sluice_status open_state(struct script *script, bool planning, lua_State 
     return SLUICE_OK;
 }
 
-sluice_status script_worker_open(struct script *script, lua_State **out, struct sluice_error *err)
+sluice_status script_worker_open(struct script *script, uint32_t k, lua_State **out,
+                                 struct sluice_error *err)
 {
-    return open_state(script, false, out, err);
+    return open_state(script, k, out, err);
 }
 
 void script_worker_close(lua_State *L)
@@ -291,7 +295,7 @@ sluice_status script_load(const struct script_options *options, struct script **
             load_file(script, options->path, slash == NULL ? options->path : slash + 1, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = open_state(script, true, &script->L, err);
+        status = open_state(script, UINT32_MAX, &script->L, err);
     }
     if (status == SLUICE_OK && script->n_args > 0 && script->graph->n_args == 0) {
         status =

@@ -42,6 +42,9 @@ struct script_options {
     bool foreign;    /* ffi.def may load: a child process that has given up its rights */
     bool testing;    /* the script may define stages and return no pipeline (`sluice test`) */
     const struct script_watch *watch; /* borrowed until script_destroy; NULL = no watchdog */
+    /* Is told each argument that the script declares, before values are looked at; or NULL. type is the name that the script gave. */
+    void (*declared)(void *ctx, const char *type, const struct sluice_option *);
+    void *declared_ctx;
 };
 
 /* Runs the script. A script that returns no pipeline is SLUICE_E_CONFIG. Errors point at FILE:LINE of the user's script. Gives script and
@@ -58,11 +61,13 @@ struct script_file {
 };
 const struct script_file *script_files(const struct script *, size_t *n);
 
-/* A fresh state in which the script has run with a counting core; on the stack: nothing. The functions are reached with
- * script_push_stage. Close with script_worker_close. Thread-safe for different states. */
-sluice_status script_worker_open(struct script *, lua_State **out, struct sluice_error *) MUST_USE;
+/* A fresh state for Lua stage number k, in which the script has run with a counting core; on the stack: nothing. Of the stages only
+ * this one is kept: with hundreds of them, states that keep all take gigabytes. Its function is reached with script_push_stage. Close
+ * with script_worker_close. Thread-safe for different states. */
+sluice_status script_worker_open(struct script *, uint32_t k, lua_State **out,
+                                 struct sluice_error *) MUST_USE;
 void script_worker_close(lua_State *);
-/* Pushes the definition table and then the function of Lua stage number k. */
+/* Pushes the definition table and then the function of Lua stage number k, which must be that of the state. */
 void script_push_stage(lua_State *, uint32_t k);
 
 /* Calls policy k's judge with the run's measures (a JSON text); outcome 0 nothing, 1 warn, 2 halt. message is filled for 1 and 2. */

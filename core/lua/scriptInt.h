@@ -1,4 +1,4 @@
-/* Private to script.c and bindings.c. */
+/* A script while it runs: shared by script.c, bindings*.c and the stages that a script defines. */
 #ifndef SLUICE_LUA_SCRIPTINT_H
 #define SLUICE_LUA_SCRIPTINT_H
 
@@ -31,6 +31,7 @@ struct script {
 struct binding {
     struct script *script;
     bool planning; /* false: the counting core of a worker */
+    uint32_t only; /* the stage that a worker wants */
     uint32_t n_nodes, n_stages, n_functions;
     char at[256];  /* place that overrides the stack's, or "" */
     bool returned; /* core.pipeline was called */

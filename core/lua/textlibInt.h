@@ -1,4 +1,4 @@
-/* What the parts of textlib share. See textlib.h. */
+/* What the parts of textlib share: what is known of a string (textlib_analysis.c), and the methods. See textlib.h. */
 #ifndef SLUICE_LUA_TEXTLIBINT_H
 #define SLUICE_LUA_TEXTLIBINT_H
 
@@ -47,6 +47,37 @@ void *textlib_memory(lua_State *L, size_t n);
 struct sluice_error *textlib_error(lua_State *L);
 /* Raises err, unless status is SLUICE_OK. */
 void textlib_check(lua_State *L, sluice_status status, const struct sluice_error *err);
+
+/* Which lines or paragraphs of the string at 1 repeat an earlier one. */
+const struct text_duplicates *textlib_units(lua_State *L, enum text_unit unit);
+double textlib_ratio(double part, double whole); /* 0 of nothing */
+
+/* textlib_chars.c */
+int textlib_contains(lua_State *L);
+int textlib_count(lua_State *L);
+int textlib_find_plain(lua_State *L);
+int textlib_starts(lua_State *L);
+int textlib_ends(lua_State *L);
+int textlib_chars(lua_State *L);
+int textlib_share(lua_State *L);
+int textlib_count_class(lua_State *L);
+int textlib_strip(lua_State *L);
+int textlib_lower_unicode(lua_State *L);
+int textlib_simplify(lua_State *L);
+
+/* textlib_words.c */
+int textlib_all_words(lua_State *L);
+int textlib_n_words(lua_State *L);
+int textlib_lines(lua_State *L);
+int textlib_n_lines(lua_State *L);
+int textlib_sentences(lua_State *L);
+int textlib_n_sentences(lua_State *L);
+int textlib_dup_line_share(lua_State *L);
+int textlib_dup_line_char_share(lua_State *L);
+int textlib_dup_para_share(lua_State *L);
+int textlib_dup_para_char_share(lua_State *L);
+int textlib_mean_word_length(lua_State *L);
+int textlib_word_stats(lua_State *L);
 
 /* textlib_ngrams.c */
 struct textlib_ngrams;

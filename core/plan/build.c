@@ -1,5 +1,5 @@
-/* From placed nodes to ops: opens and prepares every stage, connects ops inside a phase and through edges between phases, inserts the
- * providers of derived columns, and propagates schemas. */
+/* From placed nodes to ops: connects ops inside a phase and through edges between phases, and propagates schemas. What becomes of a stage
+ * is build_stage.c's. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 #include "base/buf.h"
 
 /* A new op that is in no phase yet. */
-static sluice_status op_create(enum op_kind kind, const char *name, struct op **out,
-                               struct sluice_error *err)
+sluice_status planner_op_create(enum op_kind kind, const char *name, struct op **out,
+                                struct sluice_error *err)
 {
     struct op *op = calloc(1, sizeof *op);
 
@@ -32,8 +32,8 @@ static sluice_status op_create(enum op_kind kind, const char *name, struct op **
 }
 
 /* Puts an op at the end of a phase (which owns it from now on, also on failure). Ops are put behind all their inputs. */
-static sluice_status op_append(struct planner *planner, struct phase *phase, struct op *op,
-                               struct sluice_error *err)
+sluice_status planner_op_append(struct planner *planner, struct phase *phase, struct op *op,
+                                struct sluice_error *err)
 {
     if (phase->n_ops == phase->capacity) {
         uint32_t capacity = phase->capacity == 0 ? 8 : phase->capacity * 2;
@@ -59,8 +59,8 @@ static sluice_status op_append(struct planner *planner, struct phase *phase, str
 sluice_status planner_op(struct planner *planner, struct phase *phase, enum op_kind kind,
                          const char *name, struct op **out, struct sluice_error *err)
 {
-    TRY(op_create(kind, name, out, err));
-    return op_append(planner, phase, *out, err);
+    TRY(planner_op_create(kind, name, out, err));
+    return planner_op_append(planner, phase, *out, err);
 }
 
 sluice_status planner_consume(struct phase *phase, uint32_t producer, uint32_t consumer,
@@ -80,7 +80,7 @@ sluice_status planner_consume(struct phase *phase, uint32_t producer, uint32_t c
     return SLUICE_OK;
 }
 
-static void find_row(struct op *op)
+void planner_find_row(struct op *op)
 {
     op->row_slot = schema_find(&op->out, "_row");
 }
@@ -204,7 +204,7 @@ sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_
     TRY(planner_op(planner, to, OP_LOAD, edge->name, &loader, err));
     loader->edge = edge;
     TRY(schema_copy(&loader->out, &edge->loaded, err));
-    find_row(loader);
+    planner_find_row(loader);
     *op_out = loader->index;
     return SLUICE_OK;
 }
@@ -220,484 +220,6 @@ sluice_status planner_input(struct planner *planner, const struct node *node, st
     }
     return planner_edge(planner, (uint32_t)place->phase, (uint32_t)place->op, phase, load,
                         node->where, op, err);
-}
-
-/* ---- stages ---- */
-
-/* The next component of a path, without "." and empty ones; NULL at the end. */
-static const char *path_component(const char **path, size_t *n)
-{
-    for (;;) {
-        const char *begin = *path + strspn(*path, "/");
-        *n = strcspn(begin, "/");
-        *path = begin + *n;
-        if (*n == 0) {
-            return NULL;
-        }
-        if (*n != 1 || begin[0] != '.') {
-            return begin;
-        }
-    }
-}
-
-static bool path_equal(const char *a, const char *b)
-{
-    for (;;) {
-        size_t n_a;
-        size_t n_b;
-        const char *left = path_component(&a, &n_a);
-        const char *right = path_component(&b, &n_b);
-        if (left == NULL || right == NULL) {
-            return left == right;
-        }
-        if (n_a != n_b || memcmp(left, right, n_a) != 0) {
-            return false;
-        }
-    }
-}
-
-/* Two writers of one dataset would publish over each other at every run. */
-static sluice_status check_dataset(const struct planner *planner, const struct op *op,
-                                   const char *where, struct sluice_error *err)
-{
-    for (uint32_t p = 0; p < planner->plan->n_phases; p++) {
-        for (uint32_t i = 0; i < planner->plan->phases[p]->n_ops; i++) {
-            const struct op *other = planner->plan->phases[p]->ops[i];
-            if (other != op && other->writes && other->dataset != NULL &&
-                path_equal(other->dataset, op->dataset)) {
-                return error_set(err, SLUICE_E_CONFIG,
-                                 "%s: '%s' and '%s' write the same dataset %s; give each a folder "
-                                 "of its own, or unite the streams",
-                                 where, other->name, op->name, op->dataset);
-            }
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* Where does the stage run? *entry becomes its twin when that is in a child process. */
-static sluice_status place_stage(struct planner *planner, struct op *op,
-                                 const struct registry_entry **entry, struct sluice_error *err)
-{
-    static const struct node_isolation none;
-    const struct plan_options *options = &planner->plan->options;
-    const struct node_isolation *isolation = op->node == NULL ? &none : &op->node->isolation;
-    bool refused = isolation->given && !isolation->on;
-
-    if (options->in_process) {
-        return SLUICE_OK;
-    }
-    if (refused && (*entry)->isolation == REGISTRY_ALWAYS_ISOLATED) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "isolate = false: '%s' calls foreign functions, and such stages always "
-                         "run in a process of their own; leave isolate away",
-                         op->name);
-    }
-    if (refused && (*entry)->isolation == REGISTRY_ISOLATED) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "isolate = false: '%s' is native code from outside the installation (%s) "
-                         "and runs in a process of its own; leave isolate away, or pass --trust "
-                         "if you trust it",
-                         op->name, (*entry)->origin);
-    }
-    if (refused || ((*entry)->isolation == REGISTRY_IN_PROCESS && !isolation->on)) {
-        return SLUICE_OK;
-    }
-    if (options->isolate == NULL) {
-        return error_set(err, SLUICE_E_INTERNAL,
-                         "'%s' must run in a process of its own, which this command can't do",
-                         op->name);
-    }
-    op->isolated = true;
-    op->quarantine_late = isolation->quarantine_late;
-    return options->isolate(options->isolate_ctx, *entry, isolation, entry, err);
-}
-
-static sluice_status open_stage(struct planner *planner, struct op *op,
-                                const struct registry_entry *entry, const struct option_args *args,
-                                const char *where, struct sluice_error *err)
-{
-    struct option_table table = option_table_of(&entry->stage);
-    struct options *options = NULL;
-    sluice_status status =
-        options_parse(&table, args, planner->plan->options.base_dir, &options, err);
-
-    if (status == SLUICE_OK) {
-        status = place_stage(planner, op, &entry, err);
-        if (status != SLUICE_OK) {
-            options_destroy(options);
-        }
-    }
-    if (status == SLUICE_OK) {
-        for (uint64_t k = 0;; k++) {
-            struct option_value value;
-            if (!options_get(options, k, &value)) {
-                break;
-            }
-            if ((value.option.flags & SLUICE_OPTF_OUTPUT_PATH) != 0 && value.text != NULL) {
-                const char *folder = options_string(options, value.option.name);
-                op->dataset = str_copy(folder, strlen(folder));
-                if (op->dataset == NULL) {
-                    options_destroy(options);
-                    return error_nomem(err, "the plan");
-                }
-            }
-        }
-        status =
-            stage_open(entry, options, op->name, planner->plan->options.services, &op->stage, err);
-    }
-    if (status != SLUICE_OK) {
-        return error_prefix(err, "%s", where);
-    }
-    op->kind_of = stage_kind(op->stage);
-    op->writes = op->kind_of->role == SLUICE_ROLE_WRITER;
-    if (op->writes && op->dataset == NULL) {
-        return error_set(err, SLUICE_E_INTERNAL,
-                         "%s: the writer '%s' has no option for its dataset folder (OUTPUT_PATH)",
-                         where, op->name);
-    }
-    return op->writes ? check_dataset(planner, op, where, err) : SLUICE_OK;
-}
-
-/* Provider texts are compared as the providers understand them: canonical options. */
-static sluice_status provider_options(struct planner *planner, const char *provider,
-                                      const char *options_text, const char *source,
-                                      const struct registry_entry **entry, char **canonical,
-                                      struct value *named, struct sluice_error *err)
-{
-    struct option_table table;
-    struct options *options = NULL;
-    struct buf text = BUF_INIT;
-    struct value over;
-    struct option_args args = { .named = named, .text = true };
-    sluice_status status;
-
-    *entry = NULL;
-    TRY(registry_load_all(planner->registry, err));
-    for (size_t k = 0; k < registry_count(planner->registry); k++) {
-        const struct registry_entry *candidate = registry_at(planner->registry, k);
-        if (candidate->stage.provides != NULL && strcmp(candidate->stage.provides, provider) == 0) {
-            *entry = candidate;
-            break;
-        }
-    }
-    if (*entry == NULL) {
-        return error_set(
-            err, SLUICE_E_CONFIG,
-            "no plugin provides the derived column '%s'; see `sluice plugins` for what is missing",
-            provider);
-    }
-    value_map_init(named);
-    status = options_split(options_text, named, err);
-    if (status == SLUICE_OK &&
-        (!value_string(&over, source, strlen(source)) || !value_map_set(named, "over", over))) {
-        status = error_nomem(err, "the plan");
-    }
-    if (status == SLUICE_OK) {
-        table = option_table_of(&(*entry)->stage);
-        status = options_parse(&table, &args, NULL, &options, err);
-    }
-    if (status == SLUICE_OK) {
-        options_canonical(options, &text);
-        *canonical = buf_take(&text);
-        status = *canonical == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
-    }
-    options_destroy(options);
-    if (status != SLUICE_OK) {
-        value_deinit(named);
-    }
-    return status;
-}
-
-static sluice_status find_derived(void *ctx, const struct schema *schema, const char *provider,
-                                  const char *options_text, const char *source, int32_t *field,
-                                  struct sluice_error *err)
-{
-    struct planner *planner = ctx;
-    const struct registry_entry *entry;
-    struct value named = VALUE_INIT;
-    char *canonical = NULL;
-
-    TRY(provider_options(planner, provider, options_text, source, &entry, &canonical, &named, err));
-    *field = STAGE_FIELD_MISSING;
-    for (uint32_t k = 0; k < schema->n; k++) {
-        const struct field *f = &schema->fields[k];
-        if (f->derived_provider != NULL && strcmp(f->derived_provider, provider) == 0 &&
-            strcmp(f->derived_options, canonical) == 0 && strcmp(f->derived_source, source) == 0) {
-            *field = (int32_t)k;
-        }
-    }
-    value_deinit(&named);
-    free(canonical);
-    return SLUICE_OK;
-}
-
-struct derived_ctx {
-    struct planner *planner;
-    const struct schema *schemas[STAGE_PORTS];
-};
-
-static sluice_status find_derived_port(void *ctx, uint32_t port, const char *provider,
-                                       const char *options, const char *source, int32_t *field,
-                                       struct sluice_error *err)
-{
-    struct derived_ctx *derived = ctx;
-    return find_derived(derived->planner, derived->schemas[port], provider, options, source, field,
-                        err);
-}
-
-static sluice_status note_needs(struct op *op, const struct stage_prepared *prepared,
-                                const struct schema *const *schemas, struct sluice_error *err)
-{
-    for (uint32_t port = 0; port < STAGE_PORTS; port++) {
-        if (prepared->n_needs[port] > PLAN_NEEDS_MAX) {
-            return error_set(err, SLUICE_E_SCHEMA,
-                             "stage '%s' needs %u columns, at most %d are possible; declare fewer "
-                             "columns in the reader: what is not declared goes by in `metadata`",
-                             op->name, prepared->n_needs[port], PLAN_NEEDS_MAX);
-        }
-        free(op->need[port]);
-        op->n_need[port] = prepared->n_needs[port];
-        op->need[port] = calloc(prepared->n_needs[port] + 1, sizeof *op->need[port]);
-        if (op->need[port] == NULL) {
-            return error_nomem(err, "the plan");
-        }
-        for (uint32_t k = 0; k < prepared->n_needs[port]; k++) {
-            const struct stage_need *need = &prepared->needs[port][k];
-            int32_t slot = need->field;
-            if (slot == STAGE_FIELD_ROW || slot == STAGE_FIELD_POS) {
-                slot = schema_find(schemas[port], slot == STAGE_FIELD_ROW ? "_row" : "_pos");
-                if (slot < 0) {
-                    return error_set(err, SLUICE_E_SCHEMA,
-                                     "stage '%s' needs %s, which the rows here do not have",
-                                     op->name, need->name);
-                }
-            }
-            op->need[port][k] = slot < 0 ? -1 : slot;
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* Replaced and added columns; what was derived from a replaced column goes. */
-static sluice_status annotated_schema(struct op *op, const struct schema *in,
-                                      const struct schema *added, struct sluice_error *err)
-{
-    uint32_t room = in->n + added->n;
-
-    op->from = calloc(room + 1, sizeof *op->from);
-    if (op->from == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    for (uint32_t k = 0; k < in->n; k++) {
-        const struct field *field = &in->fields[k];
-        struct field *copy;
-        int32_t replaced = schema_find(added, field->name);
-        if (field->derived_source != NULL && schema_find(added, field->derived_source) >= 0) {
-            continue;
-        }
-        op->from[op->out.n] = replaced >= 0 ? ~replaced : (int32_t)k;
-        field = replaced >= 0 ? &added->fields[replaced] : field;
-        TRY(schema_add(&op->out, field->name, field->type, field->metadata, err));
-        copy = &op->out.fields[op->out.n - 1];
-        field = &in->fields[k];
-        if (replaced < 0 && field->derived_provider != NULL) {
-            copy->derived_provider =
-                str_copy(field->derived_provider, strlen(field->derived_provider));
-            copy->derived_options =
-                str_copy(field->derived_options, strlen(field->derived_options));
-            copy->derived_source = str_copy(field->derived_source, strlen(field->derived_source));
-            if (copy->derived_provider == NULL || copy->derived_options == NULL ||
-                copy->derived_source == NULL) {
-                return error_nomem(err, "the plan");
-            }
-        }
-    }
-    for (uint32_t k = 0; k < added->n; k++) {
-        if (schema_find(in, added->fields[k].name) < 0) {
-            op->from[op->out.n] = ~(int32_t)k;
-            TRY(schema_add(&op->out, added->fields[k].name, added->fields[k].type,
-                           added->fields[k].metadata, err));
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status output_schema(struct op *op, const struct schema *in,
-                                   const struct schema *added, struct sluice_error *err)
-{
-    static const struct schema none = { NULL, 0, 0 };
-
-    switch (op->kind_of->role) {
-    case SLUICE_ROLE_FILTER:
-    case SLUICE_ROLE_GATE:
-        return annotated_schema(op, in, &none, err);
-    case SLUICE_ROLE_ANNOTATOR:
-        return annotated_schema(op, in, added, err);
-    case SLUICE_ROLE_WRITER:
-        return SLUICE_OK;
-    default:
-        TRY(schema_copy(&op->out, added, err));
-        return schema_find(&op->out, "_row") >= 0
-                   ? SLUICE_OK
-                   : schema_add_text(&op->out, "_row", "uint64", NULL, err);
-    }
-}
-
-static sluice_status insert_provider(struct planner *planner, struct phase *phase, uint32_t input,
-                                     const struct stage_need *need, const char *where,
-                                     uint32_t *out, struct sluice_error *err);
-
-/* A run with on_timeout = "quarantine" may lose rows to a slow machine: every manifest downstream says so. */
-static sluice_status note_late(struct op *op, struct sluice_error *err)
-{
-    struct stage_note *notes;
-
-    if (!op->quarantine_late) {
-        return SLUICE_OK;
-    }
-    notes = realloc(op->notes, (op->n_notes + 1u) * sizeof *notes);
-    if (notes == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    op->notes = notes;
-    notes[op->n_notes].key = str_printf("reproducible");
-    notes[op->n_notes].json = str_printf("false");
-    op->n_notes++;
-    return notes[op->n_notes - 1].key == NULL || notes[op->n_notes - 1].json == NULL
-               ? error_nomem(err, "the plan")
-               : SLUICE_OK;
-}
-
-/* Prepares op's stage against its inputs, inserting providers behind them as long as derived columns are missing. */
-static sluice_status prepare_op(struct planner *planner, struct phase *phase, struct op *op,
-                                const char *where, uint32_t n_ports, uint32_t *inputs,
-                                struct sluice_error *err)
-{
-    for (int rounds = 0;; rounds++) {
-        struct derived_ctx derived = { .planner = planner };
-        struct stage_inputs ports = { .n_ports = n_ports,
-                                      .find_derived = find_derived_port,
-                                      .ctx = &derived };
-        struct stage_prepared prepared;
-        sluice_status status;
-        bool again = false;
-
-        for (uint32_t port = 0; port < n_ports; port++) {
-            ports.schemas[port] = &phase->ops[inputs[port]]->out;
-            derived.schemas[port] = ports.schemas[port];
-        }
-        status = stage_prepare(op->stage, &ports, &prepared, err);
-        if (status != SLUICE_OK) {
-            stage_prepared_deinit(&prepared);
-            return error_prefix(err, "%s", where);
-        }
-        for (uint32_t port = 0; port < n_ports && status == SLUICE_OK; port++) {
-            for (uint32_t k = 0; k < prepared.n_needs[port] && status == SLUICE_OK && !again; k++) {
-                const struct stage_need *need = &prepared.needs[port][k];
-                if (need->provider != NULL && need->field == STAGE_FIELD_MISSING) {
-                    status = rounds > 8 ? error_set(err, SLUICE_E_INTERNAL,
-                                                    "%s: the provider of '%s' does not deliver it",
-                                                    where, need->provider)
-                                        : insert_provider(planner, phase, inputs[port], need, where,
-                                                          &inputs[port], err);
-                    again = true;
-                }
-            }
-        }
-        if (status == SLUICE_OK && !again) {
-            status = note_needs(op, &prepared, ports.schemas, err);
-            if (status == SLUICE_OK) {
-                status =
-                    output_schema(op, n_ports > 0 ? ports.schemas[0] : NULL, &prepared.added, err);
-            }
-            if (status != SLUICE_OK) {
-                stage_prepared_deinit(&prepared);
-                return error_prefix(err, "%s", where);
-            }
-            op->outputs = prepared.outputs;
-            op->n_outputs = prepared.n_outputs;
-            prepared.outputs = NULL;
-            prepared.n_outputs = 0;
-            op->notes = prepared.notes;
-            op->n_notes = prepared.n_notes;
-            prepared.notes = NULL;
-            prepared.n_notes = 0;
-            find_row(op);
-            status = note_late(op, err);
-        }
-        stage_prepared_deinit(&prepared);
-        if (status != SLUICE_OK || !again) {
-            return status;
-        }
-    }
-}
-
-static sluice_status insert_provider(struct planner *planner, struct phase *phase, uint32_t input,
-                                     const struct stage_need *need, const char *where,
-                                     uint32_t *out, struct sluice_error *err)
-{
-    const struct registry_entry *entry;
-    struct value named = VALUE_INIT;
-    char *canonical = NULL;
-    char *name = NULL;
-    struct op *op;
-    struct field *field;
-    sluice_status status;
-    struct option_args args = { .named = &named, .text = true };
-
-    TRY(provider_options(planner, need->provider, need->options, need->source, &entry, &canonical,
-                         &named, err));
-    name = str_printf("%s(%s) of %s", need->provider, need->options, phase->ops[input]->name);
-    status = name == NULL ? error_nomem(err, "the plan") : op_create(OP_STAGE, name, &op, err);
-    free(name);
-    if (status == SLUICE_OK) {
-        uint32_t from = input;
-        status = open_stage(planner, op, entry, &args, where, err);
-        if (status == SLUICE_OK) {
-            status = prepare_op(planner, phase, op, where, 1, &from, err);
-        }
-        if (status == SLUICE_OK) {
-            status = op_append(planner, phase, op, err);
-        } else {
-            op_destroy(op);
-        }
-        if (status == SLUICE_OK) {
-            status = planner_consume(phase, from, op->index, 0, err);
-        }
-    }
-    value_deinit(&named);
-    if (status == SLUICE_OK) {
-        int32_t slot = schema_find(&op->out, need->provider);
-        if (slot < 0) {
-            status =
-                error_set(err, SLUICE_E_INTERNAL, "%s: the provider '%s' declares no column '%s'",
-                          where, entry->stage.name, need->provider);
-        } else {
-            /* A hidden name of its own, so that several variants stand side by side. */
-            field = &op->out.fields[slot];
-            free(field->name);
-            field->name = str_printf("_%s@%u", need->provider, op->index);
-            field->hidden = true;
-            field->derived_provider = str_copy(need->provider, strlen(need->provider));
-            field->derived_options = canonical;
-            canonical = NULL;
-            field->derived_source = str_copy(need->source, strlen(need->source));
-            status = field->name == NULL || field->derived_provider == NULL ||
-                             field->derived_source == NULL
-                         ? error_nomem(err, "the plan")
-                         : SLUICE_OK;
-            planner->tails[phase->index][input] = op->index;
-            for (uint32_t k = 0; k < phase->n_ops; k++) {
-                if (planner->tails[phase->index][k] == input) {
-                    planner->tails[phase->index][k] = op->index;
-                }
-            }
-            *out = op->index;
-        }
-    }
-    free(canonical);
-    return status;
 }
 
 /* ---- nodes ---- */
@@ -716,9 +238,9 @@ static sluice_status build_reader(struct planner *planner, const struct node *no
         }
     }
     args = node_args(node);
-    TRY(open_stage(planner, op, node->entry, &args, node->where, err));
+    TRY(planner_open_stage(planner, op, node->entry, &args, node->where, err));
     TRY(planner_reader(planner, phase, op, false, err));
-    find_row(op);
+    planner_find_row(op);
     planner->places[node->id].op = (int32_t)op->index;
     return SLUICE_OK;
 }
@@ -751,18 +273,19 @@ static sluice_status build_stage(struct planner *planner, const struct node *nod
             phase->ops[inputs[port]]->side = true;
         }
     }
-    TRY(op_create(OP_STAGE, node->name, &op, err));
+    TRY(planner_op_create(OP_STAGE, node->name, &op, err));
     op->node = node;
     args = node_args(node);
-    status = open_stage(planner, op, node->entry, &args, node->where, err);
+    status = planner_open_stage(planner, op, node->entry, &args, node->where, err);
     if (status == SLUICE_OK) {
-        status = prepare_op(planner, phase, op, node->where, node->n_inputs, inputs, err);
+        status =
+            planner_prepare_stage(planner, phase, op, node->where, node->n_inputs, inputs, err);
     }
     if (status != SLUICE_OK) {
         op_destroy(op);
         return status;
     }
-    TRY(op_append(planner, phase, op, err));
+    TRY(planner_op_append(planner, phase, op, err));
     planner->places[node->id].op = (int32_t)op->index;
     for (uint32_t port = 0; port < node->n_inputs; port++) {
         TRY(planner_consume(phase, inputs[port], op->index, port, err));
@@ -842,7 +365,7 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
         }
         TRY(planner_consume(phase, inputs[i], op->index, i, err));
     }
-    find_row(op);
+    planner_find_row(op);
     planner->places[node->id].op = (int32_t)op->index;
     return SLUICE_OK;
 }

@@ -40,6 +40,14 @@ sluice_status planner_build(struct planner *, struct sluice_error *) MUST_USE;
 /* Adds an empty op to a phase. */
 sluice_status planner_op(struct planner *, struct phase *, enum op_kind, const char *name,
                          struct op **out, struct sluice_error *) MUST_USE;
+/* The same in two steps: an op that is in no phase yet, and its way to the end of a phase, behind all its inputs (which owns it from then
+ * on, also on failure). */
+sluice_status planner_op_create(enum op_kind, const char *name, struct op **out,
+                                struct sluice_error *) MUST_USE;
+sluice_status planner_op_append(struct planner *, struct phase *, struct op *,
+                                struct sluice_error *) MUST_USE;
+/* Finds op's column _row. */
+void planner_find_row(struct op *);
 sluice_status planner_consume(struct phase *, uint32_t producer, uint32_t consumer, uint32_t port,
                               struct sluice_error *) MUST_USE;
 /* The op of phase that delivers what node delivers: its own op, or an edge (made when needed). */
@@ -50,6 +58,15 @@ sluice_status planner_input(struct planner *, const struct node *, struct phase 
 sluice_status planner_edge(struct planner *, uint32_t from_phase, uint32_t from_op,
                            struct phase *to, enum edge_load, const char *where, uint32_t *op,
                            struct sluice_error *) MUST_USE;
+
+/* build_stage.c: opens op's stage where it is to run. */
+sluice_status planner_open_stage(struct planner *, struct op *, const struct registry_entry *,
+                                 const struct option_args *, const char *where,
+                                 struct sluice_error *) MUST_USE;
+/* Prepares op's stage against its inputs, inserting providers behind them as long as derived columns are missing. */
+sluice_status planner_prepare_stage(struct planner *, struct phase *, struct op *,
+                                    const char *where, uint32_t n_ports, uint32_t *inputs,
+                                    struct sluice_error *) MUST_USE;
 
 /* reader.c: prepares a reader and makes its schema; final: with what projection found to be wanted. */
 sluice_status planner_reader(struct planner *, struct phase *, struct op *, bool final,

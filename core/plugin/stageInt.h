@@ -1,5 +1,5 @@
 /* What the parts of the stage driver share: stage.c calls the plugin, stage_host.c serves it,
- * stage_plan.c records what it asks for in prepare, stage_emit.c collects and checks what it gives
+ * stage_plan*.c record what it asks for in prepare, stage_emit.c collects and checks what it gives
  * back. See stage.h. */
 #ifndef SLUICE_PLUGIN_STAGEINT_H
 #define SLUICE_PLUGIN_STAGEINT_H

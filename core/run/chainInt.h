@@ -1,4 +1,4 @@
-/* Private to chain.c, push.c and collect.c. */
+/* Private to chain.c, push*.c and collect.c. */
 #ifndef SLUICE_RUN_CHAININT_H
 #define SLUICE_RUN_CHAININT_H
 
@@ -23,7 +23,7 @@ struct op_state {
     struct edge_directory directory;
     uint64_t port_rows;
     struct shards *shards; /* writers */
-    struct buf traced;     /* writers: see trace_row in push.c, until the task ends */
+    struct buf traced;     /* writers: see trace_row in push_trace.c, until the task ends */
     uint64_t next_row;     /* transforms: number of the next emitted row */
     bool flushed;
     /* OP_COLLECT */
@@ -63,7 +63,33 @@ bool chain_repeats(const struct op *);
 void chain_drop_worker(struct chain *, uint32_t op);
 sluice_status chain_open_table(struct chain *, enum chain_table, struct sluice_error *) MUST_USE;
 
-/* push.c: writes what writers traced to the table, writer by writer. */
+/* push.c: one call of a stage over a batch, and its result on its way. */
+sluice_status chain_push_once(struct chain *, const struct op *, uint32_t port, struct batch *,
+                              struct sluice_error *) MUST_USE;
+
+/* push_verdicts.c: sorts the rows of a batch by the verdicts in chain->result: *kept is a new batch, dropped rows go to the collectors. */
+sluice_status chain_judge(struct chain *, const struct op *, struct batch *, struct batch **kept,
+                          struct sluice_error *) MUST_USE;
+/* Quarantines the rows that a stage which doesn't judge could not process; *good, a new batch, are the others. */
+sluice_status chain_set_aside(struct chain *, const struct op *, struct batch *,
+                              struct batch **good, struct sluice_error *) MUST_USE;
+/* Quarantines a row of op's input; text is "reason: detail". */
+sluice_status chain_quarantine_row(struct chain *, const struct op *, const struct batch *,
+                                   int64_t row, const char *text, size_t n,
+                                   struct sluice_error *) MUST_USE;
+/* The number in its split of a row that `from` gave. */
+uint64_t chain_row_number(const struct op *from, const struct batch *, int64_t row);
+
+/* push_faults.c: chain_push_once, again over parts of the batch when rows of it fail. */
+sluice_status chain_push_stage(struct chain *, const struct op *, uint32_t port, struct batch *,
+                               struct sluice_error *) MUST_USE;
+/* May the rows of the batch be to blame? */
+bool chain_row_fault(sluice_status status);
+
+/* push_trace.c: which source rows the rows of a writer's batch are. */
+sluice_status chain_trace(struct chain *, const struct op *, const struct batch *,
+                          struct sluice_error *) MUST_USE;
+/* Writes what writers traced to the table, writer by writer. */
 sluice_status chain_write_traces(struct chain *, struct sluice_error *) MUST_USE;
 /* push.c: the end of an op's input. Ops end in topological order. */
 sluice_status chain_flush_op(struct chain *, uint32_t op, struct sluice_error *) MUST_USE;

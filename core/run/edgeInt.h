@@ -41,6 +41,35 @@ sluice_status edge_rows_batch(struct edge_rows *, struct batch **out,
                               struct sluice_error *) MUST_USE;
 void edge_rows_clear(struct edge_rows *); /* keeps the memory when it is of the usual size */
 
+/* ---- partitions of a file in the making: open frames and those that are written ---- */
+
+#define EDGE_CODEC_MEMORY ((uint64_t)4 << 20) /* what making a frame takes beside its rows */
+
+struct edge_parts;
+/* types are borrowed until destroy. Frames go to sink; what is spilled to a file in scratch_dir. */
+sluice_status edge_parts_create(uint32_t n_partitions, uint32_t n_columns,
+                                const struct type *const *types, struct edge_sink sink,
+                                const char *scratch_dir, struct edge_parts **out,
+                                struct sluice_error *) MUST_USE;
+void edge_parts_destroy(struct edge_parts *); /* NULL is fine */
+/* Appends n rows of the arrays to a partition's open frame: rows[i], or first + i when rows is
+ * NULL. */
+sluice_status edge_parts_add(struct edge_parts *, uint32_t part,
+                             const struct ArrowArray *const *arrays, const uint32_t *rows,
+                             int64_t first, int64_t n, struct sluice_error *) MUST_USE;
+uint64_t edge_parts_memory(const struct edge_parts *); /* bytes that open frames hold */
+/* Moves the rows of all open frames to scratch. */
+sluice_status edge_parts_spill(struct edge_parts *, struct sluice_error *) MUST_USE;
+/* Writes the open frame of a partition, all of whose rows are there. */
+sluice_status edge_parts_close_frame(struct edge_parts *, uint32_t part,
+                                     struct sluice_error *) MUST_USE;
+/* Writes the open frame, if there is one, and ends the partition. */
+sluice_status edge_parts_close_slice(struct edge_parts *, uint32_t part,
+                                     struct sluice_error *) MUST_USE;
+/* What was written, once every partition has ended. */
+sluice_status edge_parts_directory(const struct edge_parts *, struct edge_directory *out,
+                                   struct sluice_error *) MUST_USE;
+
 /* ---- rows on their way to EDGE_BY_SPLIT: sorted by (_pos, order of adding) ---- */
 
 struct edge_split;

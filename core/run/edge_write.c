@@ -7,40 +7,24 @@
  * sorts first and then adds partition after partition. When accumulators outgrow the memory
  * given, what they hold goes to scratch and comes back when its frame ends; frames are cut at
  * the same rows either way. */
-#include <assert.h>
 #include <endian.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/frame.h"
 #include "run/edgeInt.h"
-#include "run/scratch.h"
 
 #define CHUNK_ROWS 8192 /* rows looked at at once */
 #define CHUNK_BYTES ((uint64_t)4 << 20)
-#define CODEC_MEMORY ((uint64_t)4 << 20)
 
-/* One partition in the making. */
-struct part {
-    uint64_t rows_total;
-    uint64_t rows, bytes;   /* of the open frame, those in the chunk at hand included */
-    struct edge_rows *held; /* of the open frame; NULL = none */
-    uint64_t held_memory;
-    uint64_t *spilled; /* blocks in scratch with its earlier rows */
-    uint32_t n_spilled, spilled_capacity;
-    struct hasher *hasher;
-    struct hash128 hash; /* once closed */
-    uint32_t begin, end; /* in the order of the chunk at hand */
+/* What is counted of one partition. */
+struct count {
+    uint64_t rows, bytes; /* of the open frame, those in the chunk at hand included */
+    uint32_t begin, end;  /* in the order of the chunk at hand */
 };
 
 /* Rows of a partition up to `end` (in the chunk's order) complete a frame. */
 struct closing {
     uint32_t part, end;
-};
-
-struct made_frame {
-    uint32_t part;
-    struct edge_frame frame;
 };
 
 struct edge_writer {
@@ -50,18 +34,11 @@ struct edge_writer {
     const struct type **types; /* of the stored columns; owned array */
     struct schema schema;      /* as given */
     int32_t key;               /* column: key or _pos */
-    struct edge_sink sink;
-    char *scratch_dir;
-    uint64_t memory, held_memory;
-    struct frame_codec *codec;
-    struct buf frame;
-    struct scratch *scratch;
-    struct part *parts;
-    struct made_frame *frames;
-    size_t n_frames, frames_capacity;
-    uint64_t offset;
-    uint64_t row_size; /* of all rows, or 0 */
-    uint64_t *sizes;   /* per row of the chunk */
+    uint64_t memory;
+    struct edge_parts *parts;
+    struct count *counts; /* of each partition */
+    uint64_t row_size;    /* of all rows, or 0 */
+    uint64_t *sizes;      /* per row of the chunk */
     uint32_t *part_of;
     uint32_t *order; /* rows of the chunk by partition */
     struct closing *closings;
@@ -71,35 +48,21 @@ struct edge_writer {
     bool failed, finished;
 };
 
-static void part_deinit(struct part *part)
-{
-    edge_rows_destroy(part->held);
-    hasher_destroy(part->hasher);
-    free(part->spilled);
-}
-
 void edge_writer_destroy(struct edge_writer *w)
 {
     if (w == NULL) {
         return;
     }
-    for (uint32_t p = 0; w->parts != NULL && p < w->n_partitions; p++) {
-        part_deinit(&w->parts[p]);
-    }
-    free(w->parts);
+    edge_parts_destroy(w->parts);
+    free(w->counts);
     free(w->types);
-    free(w->frames);
     free(w->sizes);
     free(w->part_of);
     free(w->order);
     free(w->closings);
     free(w->arrays);
-    free(w->scratch_dir);
     edge_split_destroy(w->split);
-    scratch_close(w->scratch);
-    frame_codec_destroy(w->codec);
     schema_deinit(&w->schema);
-    buf_deinit(&w->frame);
     free(w);
 }
 
@@ -139,7 +102,8 @@ static sluice_status check_spec(const struct edge_spec *spec, struct sluice_erro
 }
 
 static sluice_status prepare(struct edge_writer *w, const struct edge_spec *spec,
-                             const char *scratch_dir, struct sluice_error *err)
+                             struct edge_sink sink, const char *scratch_dir,
+                             struct sluice_error *err)
 {
     TRY(schema_copy(&w->schema, spec->schema, err));
     w->n_columns = w->schema.n;
@@ -147,19 +111,18 @@ static sluice_status prepare(struct edge_writer *w, const struct edge_spec *spec
                  ? -1
                  : schema_find(&w->schema, spec->partition == EDGE_BY_KEY ? "key" : "_pos");
     w->types = edge_types(&w->schema);
-    w->parts = calloc(w->n_partitions, sizeof *w->parts);
+    w->counts = calloc(w->n_partitions, sizeof *w->counts);
     w->sizes = malloc(CHUNK_ROWS * sizeof *w->sizes);
     w->part_of = malloc(CHUNK_ROWS * sizeof *w->part_of);
     w->order = malloc(CHUNK_ROWS * sizeof *w->order);
     w->closings = malloc(CHUNK_ROWS * 2 * sizeof *w->closings);
     w->arrays = calloc((size_t)w->n_columns + 1, sizeof *w->arrays);
-    w->scratch_dir = str_copy(scratch_dir, strlen(scratch_dir));
-    w->codec = frame_codec_create();
-    if (w->types == NULL || w->parts == NULL || w->sizes == NULL || w->part_of == NULL ||
-        w->order == NULL || w->closings == NULL || w->arrays == NULL || w->scratch_dir == NULL ||
-        w->codec == NULL) {
+    if (w->types == NULL || w->counts == NULL || w->sizes == NULL || w->part_of == NULL ||
+        w->order == NULL || w->closings == NULL || w->arrays == NULL) {
         return error_nomem(err, "an edge file");
     }
+    TRY(edge_parts_create(w->n_partitions, w->n_columns, w->types, sink, scratch_dir, &w->parts,
+                          err));
     w->row_size = 0;
     for (uint32_t k = 0; k < w->n_columns; k++) {
         uint64_t size = edge_size_fixed(w->types[k]);
@@ -192,9 +155,8 @@ sluice_status edge_writer_open(const struct edge_spec *spec, struct edge_sink si
     schema_init(&w->schema);
     w->partition = spec->partition;
     w->n_partitions = spec->n_partitions;
-    w->sink = sink;
-    w->memory = memory > 2 * CODEC_MEMORY ? memory - CODEC_MEMORY : memory / 2;
-    status = prepare(w, spec, scratch_dir, err);
+    w->memory = memory > 2 * EDGE_CODEC_MEMORY ? memory - EDGE_CODEC_MEMORY : memory / 2;
+    status = prepare(w, spec, sink, scratch_dir, err);
     if (status != SLUICE_OK) {
         edge_writer_destroy(w);
         return status;
@@ -203,171 +165,12 @@ sluice_status edge_writer_open(const struct edge_spec *spec, struct edge_sink si
     return SLUICE_OK;
 }
 
-/* ---- frames ---- */
-
-static sluice_status frames_push(struct edge_writer *w, uint32_t part, uint64_t bytes,
-                                 struct sluice_error *err)
-{
-    if (w->n_frames == w->frames_capacity) {
-        size_t capacity = w->frames_capacity < 16 ? 16 : w->frames_capacity * 2;
-        struct made_frame *frames = realloc(w->frames, capacity * sizeof *frames);
-        if (frames == NULL) {
-            return error_nomem(err, "the directory of an edge file");
-        }
-        w->frames = frames;
-        w->frames_capacity = capacity;
-    }
-    if (w->n_frames == UINT32_MAX) {
-        return error_set(err, SLUICE_E_DATA,
-                         "a task stores more than %u frames in one edge file: use smaller splits",
-                         UINT32_MAX);
-    }
-    w->frames[w->n_frames++] = (struct made_frame){ part, { w->offset, bytes } };
-    w->offset += bytes;
-    return SLUICE_OK;
-}
-
-static sluice_status part_open(struct edge_writer *w, struct part *part, struct sluice_error *err)
-{
-    return part->held != NULL ? SLUICE_OK
-                              : edge_rows_create(w->n_columns, w->types, &part->held, err);
-}
-
-static void count_held(struct edge_writer *w, struct part *part)
-{
-    uint64_t memory = part->held == NULL ? 0 : edge_rows_memory(part->held);
-
-    w->held_memory += memory - part->held_memory;
-    part->held_memory = memory;
-}
-
-/* Puts the spilled rows of a partition before those in memory. */
-static sluice_status unspill(struct edge_writer *w, struct part *part, struct sluice_error *err)
-{
-    struct edge_rows *late = part->held;
-    struct buf block = BUF_INIT;
-    sluice_status status;
-
-    part->held = NULL;
-    status = part_open(w, part, err);
-    for (uint32_t k = 0; k <= part->n_spilled && status == SLUICE_OK; k++) {
-        struct batch *batch = NULL;
-        if (k < part->n_spilled) {
-            uint64_t end = 0;
-            status = scratch_read(w->scratch, part->spilled[k], &block, &end, err);
-            if (status == SLUICE_OK) {
-                scratch_drop(w->scratch, part->spilled[k], end);
-                status = frame_decode(w->codec, block.data, block.size, w->n_columns, w->types,
-                                      EDGE_FRAME_RAW_MAX, &batch, err);
-            }
-        } else if (late != NULL && edge_rows_length(late) > 0) {
-            status = edge_rows_batch(late, &batch, err);
-        }
-        if (status == SLUICE_OK && batch != NULL) {
-            const struct ArrowArray **arrays = calloc((size_t)w->n_columns + 1, sizeof *arrays);
-            for (uint32_t c = 0; arrays != NULL && c < w->n_columns; c++) {
-                arrays[c] = &batch->columns[c]->array;
-            }
-            status = arrays == NULL
-                         ? error_nomem(err, "rows to store")
-                         : edge_rows_add(part->held, arrays, NULL, 0, batch->length, err);
-            free(arrays);
-        }
-        batch_unref(batch);
-    }
-    part->n_spilled = 0;
-    buf_deinit(&block);
-    edge_rows_destroy(late);
-    return status;
-}
-
-/* Ends the frame of a partition whose rows are all there. */
-static sluice_status close_frame(struct edge_writer *w, uint32_t p, struct sluice_error *err)
-{
-    struct part *part = &w->parts[p];
-    struct batch *batch = NULL;
-    sluice_status status;
-
-    if (part->n_spilled > 0) {
-        TRY(unspill(w, part, err));
-    }
-    if (part->hasher == NULL) {
-        part->hasher = hasher_create();
-        if (part->hasher == NULL) {
-            return error_nomem(err, "an edge file");
-        }
-    }
-    TRY(edge_rows_batch(part->held, &batch, err));
-    part->rows_total += (uint64_t)batch->length;
-    buf_clear(&w->frame);
-    status = frame_encode(w->codec, batch, w->types, &w->frame, err);
-    batch_unref(batch);
-    TRY(status);
-    hasher_add(part->hasher, w->frame.data, w->frame.size);
-    TRY(w->sink.write(w->sink.ctx, w->frame.data, w->frame.size, err));
-    TRY(frames_push(w, p, w->frame.size, err));
-    edge_rows_clear(part->held);
-    count_held(w, part);
-    if (w->frame.capacity > 2 * CODEC_MEMORY) {
-        buf_deinit(&w->frame);
-    }
-    return SLUICE_OK;
-}
-
+/* Ends the open frame of a partition and the partition. */
 static sluice_status close_slice(struct edge_writer *w, uint32_t p, struct sluice_error *err)
 {
-    struct part *part = &w->parts[p];
-
-    if (part->n_spilled > 0 || (part->held != NULL && edge_rows_length(part->held) > 0)) {
-        TRY(close_frame(w, p, err));
-    }
-    if (part->hasher != NULL) {
-        part->hash = hasher_digest(part->hasher);
-        hasher_destroy(part->hasher);
-        part->hasher = NULL;
-    }
-    part->rows = 0;
-    part->bytes = 0;
-    edge_rows_destroy(part->held);
-    part->held = NULL;
-    count_held(w, part);
-    return SLUICE_OK;
-}
-
-/* Moves the rows of all open frames to scratch. */
-static sluice_status spill(struct edge_writer *w, struct sluice_error *err)
-{
-    if (w->scratch == NULL) {
-        TRY(scratch_open(w->scratch_dir, &w->scratch, err));
-    }
-    for (uint32_t p = 0; p < w->n_partitions; p++) {
-        struct part *part = &w->parts[p];
-        if (part->held != NULL && edge_rows_length(part->held) > 0) {
-            struct batch *batch;
-            sluice_status status;
-            if (part->n_spilled == part->spilled_capacity) {
-                uint32_t capacity = part->spilled_capacity < 8 ? 8 : part->spilled_capacity * 2;
-                uint64_t *more = realloc(part->spilled, capacity * sizeof *more);
-                if (more == NULL) {
-                    return error_nomem(err, "rows to store");
-                }
-                part->spilled = more;
-                part->spilled_capacity = capacity;
-            }
-            TRY(edge_rows_batch(part->held, &batch, err));
-            buf_clear(&w->frame);
-            status = frame_encode(w->codec, batch, w->types, &w->frame, err);
-            batch_unref(batch);
-            TRY(status);
-            TRY(scratch_write(w->scratch, w->frame.data, w->frame.size,
-                              &part->spilled[part->n_spilled], err));
-            part->n_spilled++;
-        }
-        edge_rows_destroy(part->held);
-        part->held = NULL;
-        count_held(w, part);
-    }
-    return SLUICE_OK;
+    w->counts[p].rows = 0;
+    w->counts[p].bytes = 0;
+    return edge_parts_close_slice(w->parts, p, err);
 }
 
 /* ---- adding ---- */
@@ -376,19 +179,19 @@ static sluice_status spill(struct edge_writer *w, struct sluice_error *err)
  * partition's order. */
 static inline void count_row(struct edge_writer *w, uint32_t p, uint64_t size, uint32_t at)
 {
-    struct part *part = &w->parts[p];
+    struct count *count = &w->counts[p];
 
-    if (part->rows > 0 && part->bytes + size > EDGE_FRAME_MOST) {
+    if (count->rows > 0 && count->bytes + size > EDGE_FRAME_MOST) {
         w->closings[w->n_closings++] = (struct closing){ p, at };
-        part->rows = 0;
-        part->bytes = 0;
+        count->rows = 0;
+        count->bytes = 0;
     }
-    part->rows++;
-    part->bytes += size;
-    if (part->rows == EDGE_FRAME_ROWS || part->bytes >= EDGE_FRAME_BYTES) {
+    count->rows++;
+    count->bytes += size;
+    if (count->rows == EDGE_FRAME_ROWS || count->bytes >= EDGE_FRAME_BYTES) {
         w->closings[w->n_closings++] = (struct closing){ p, at + 1 };
-        part->rows = 0;
-        part->bytes = 0;
+        count->rows = 0;
+        count->bytes = 0;
     }
 }
 
@@ -396,15 +199,13 @@ static inline void count_row(struct edge_writer *w, uint32_t p, uint64_t size, u
 static sluice_status copy_rows(struct edge_writer *w, uint32_t p, const uint32_t *order,
                                int64_t first, uint32_t end, struct sluice_error *err)
 {
-    struct part *part = &w->parts[p];
-    uint32_t begin = part->begin;
+    struct count *count = &w->counts[p];
+    uint32_t begin = count->begin;
 
     if (end > begin) {
-        TRY(part_open(w, part, err));
-        TRY(edge_rows_add(part->held, w->arrays, order != NULL ? order + begin : NULL,
-                          first + begin, end - begin, err));
-        part->begin = end;
-        count_held(w, part);
+        TRY(edge_parts_add(w->parts, p, w->arrays, order != NULL ? order + begin : NULL,
+                           first + begin, end - begin, err));
+        count->begin = end;
     }
     return SLUICE_OK;
 }
@@ -416,7 +217,7 @@ static sluice_status close_frames(struct edge_writer *w, const uint32_t *order, 
     for (size_t k = 0; k < w->n_closings; k++) {
         const struct closing *closing = &w->closings[k];
         TRY(copy_rows(w, closing->part, order, first, closing->end, err));
-        TRY(close_frame(w, closing->part, err));
+        TRY(edge_parts_close_frame(w->parts, closing->part, err));
     }
     w->n_closings = 0;
     return SLUICE_OK;
@@ -449,12 +250,12 @@ static sluice_status add_single(struct edge_writer *w, uint32_t p, const uint32_
 {
     while (n > 0) {
         int64_t take = measure(w, rows, first, n < CHUNK_ROWS ? n : CHUNK_ROWS);
-        struct part *part = &w->parts[p];
+        struct count *count = &w->counts[p];
         for (int64_t i = 0; i < take; i++) {
             count_row(w, p, w->row_size > 0 || w->n_columns == 0 ? w->row_size : w->sizes[i],
                       (uint32_t)i);
         }
-        part->begin = 0;
+        count->begin = 0;
         TRY(close_frames(w, rows, first, err));
         TRY(copy_rows(w, p, rows, first, (uint32_t)take, err));
         rows = rows != NULL ? rows + take : NULL;
@@ -486,31 +287,31 @@ static sluice_status add_by_key(struct edge_writer *w, const uint32_t *rows, int
         int64_t take = measure(w, rows, first, n < CHUNK_ROWS ? n : CHUNK_ROWS);
         uint32_t sum = 0;
         for (uint32_t p = 0; p < w->n_partitions; p++) {
-            w->parts[p].end = 0;
+            w->counts[p].end = 0;
         }
         for (int64_t i = 0; i < take; i++) {
             int64_t row = rows != NULL ? rows[i] : first + i;
             uint32_t p = part_of_key(keys + row * 16, w->n_partitions);
             w->part_of[i] = p;
-            w->parts[p].end++;
+            w->counts[p].end++;
         }
         for (uint32_t p = 0; p < w->n_partitions; p++) {
-            w->parts[p].begin = sum;
-            sum += w->parts[p].end;
-            w->parts[p].end = w->parts[p].begin;
+            w->counts[p].begin = sum;
+            sum += w->counts[p].end;
+            w->counts[p].end = w->counts[p].begin;
         }
         for (int64_t i = 0; i < take; i++) {
             uint32_t p = w->part_of[i];
-            uint32_t at = w->parts[p].end++;
+            uint32_t at = w->counts[p].end++;
             w->order[at] = rows != NULL ? rows[i] : (uint32_t)(first + i);
             count_row(w, p, w->row_size > 0 ? w->row_size : w->sizes[i], at);
         }
         TRY(close_frames(w, w->order, 0, err));
         for (uint32_t p = 0; p < w->n_partitions; p++) {
-            TRY(copy_rows(w, p, w->order, 0, w->parts[p].end, err));
+            TRY(copy_rows(w, p, w->order, 0, w->counts[p].end, err));
         }
-        if (w->held_memory > w->memory / 4 * 3) {
-            TRY(spill(w, err));
+        if (edge_parts_memory(w->parts) > w->memory / 4 * 3) {
+            TRY(edge_parts_spill(w->parts, err));
         }
         rows = rows != NULL ? rows + take : NULL;
         first += take;
@@ -567,39 +368,6 @@ static sluice_status take_sorted(void *ctx, uint32_t partition,
     return add_single(w, partition, NULL, 0, n, err);
 }
 
-static sluice_status make_directory(struct edge_writer *w, struct edge_directory *out,
-                                    struct sluice_error *err)
-{
-    uint32_t sum = 0;
-
-    out->slices = calloc(w->n_partitions, sizeof *out->slices);
-    out->frames = calloc(w->n_frames + 1, sizeof *out->frames);
-    if (out->slices == NULL || out->frames == NULL) {
-        edge_directory_deinit(out);
-        return error_nomem(err, "the directory of an edge file");
-    }
-    out->n_partitions = w->n_partitions;
-    out->n_frames = (uint32_t)w->n_frames;
-    for (size_t k = 0; k < w->n_frames; k++) {
-        out->slices[w->frames[k].part].n_frames++;
-    }
-    for (uint32_t p = 0; p < w->n_partitions; p++) {
-        struct edge_slice *slice = &out->slices[p];
-        if (slice->n_frames > 0) {
-            slice->first_frame = sum;
-            slice->rows = w->parts[p].rows_total;
-            slice->hash = w->parts[p].hash;
-            sum += slice->n_frames;
-            slice->n_frames = 0;
-        }
-    }
-    for (size_t k = 0; k < w->n_frames; k++) {
-        struct edge_slice *slice = &out->slices[w->frames[k].part];
-        out->frames[slice->first_frame + slice->n_frames++] = w->frames[k].frame;
-    }
-    return SLUICE_OK;
-}
-
 sluice_status edge_writer_finish(struct edge_writer *w, struct edge_directory *out,
                                  struct sluice_error *err)
 {
@@ -618,5 +386,5 @@ sluice_status edge_writer_finish(struct edge_writer *w, struct edge_directory *o
             status = close_slice(w, p, err);
         }
     }
-    return status == SLUICE_OK ? make_directory(w, out, err) : status;
+    return status == SLUICE_OK ? edge_parts_directory(w->parts, out, err) : status;
 }

@@ -286,6 +286,9 @@ sluice_status feeder_take(struct feeder *feeder, const struct source_file *file,
     if (status == SLUICE_OK) {
         status = feed_decode(feeder, station, begin, end, max_record, out, &at_end, err);
     }
+    if (status == SLUICE_OK) {
+        status = probe_verify_read(file->file, file->info, station->in, err);
+    }
     if (status != SLUICE_OK || at_end) {
         station_destroy(station);
         station = NULL;

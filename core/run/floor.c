@@ -10,7 +10,8 @@
 #define TASK_BYTES ((uint64_t)6 << 10) /* records and directories of a task's commit */
 #define FILE_BYTES ((uint64_t)512)     /* a listed and probed file, its name twice */
 #define FRAME_BYTES ((uint64_t)24)     /* a place where decoding can begin */
-#define DECODER (11 * MIB)             /* input buffer, decoder and a window of 8 MiB */
+#define WINDOW (8 * MIB)               /* of zstd as it is usually called */
+#define DECODER (3 * MIB + WINDOW)     /* input buffer, decoder and its window */
 #define FEED_MORE (4 * MIB)  /* of a range: the line that crosses its end, rounding to huge pages */
 #define EDGE (6 * MIB)       /* an edge file being written or read: frame, its encoding, codec */
 #define TABLE (2 * MIB)      /* origin, drops, quarantine, trace */
@@ -69,14 +70,18 @@ static uint64_t largest_split(const struct phase *phase)
     return most;
 }
 
-static bool compressed(const struct lane *lane)
+/* What decoding takes: 0 where no file is compressed. *window: that of a zstd file above the usual, or 0. */
+static uint64_t decoder(const struct lane *lane, uint64_t *window)
 {
+    bool compressed = false;
+
+    *window = 0;
     for (size_t i = 0; lane->infos != NULL && i < lane->files.n; i++) {
-        if (lane->infos[i].codec != CODEC_PLAIN) {
-            return true;
-        }
+        const struct input_info *info = &lane->infos[i];
+        compressed = compressed || info->codec != CODEC_PLAIN;
+        *window = info->window > WINDOW && info->window > *window ? info->window : *window;
     }
-    return false;
+    return !compressed ? 0 : *window > 0 ? DECODER - WINDOW + *window : DECODER;
 }
 
 /* zstd's tables and windows by level: 1.3 to 5 MiB up to level 9, about 90 at 19 and 750 at 22. */
@@ -120,8 +125,10 @@ void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t
         case OP_READ: {
             const struct lane *lane = phase->lanes[op->lane];
             uint64_t feed = largest_feed(lane);
+            uint64_t window;
+            out->per_worker += 2 * batch_bytes + TABLE + decoder(lane, &window);
             out->feed = feed > out->feed ? feed : out->feed;
-            out->per_worker += 2 * batch_bytes + TABLE + (compressed(lane) ? DECODER : 0);
+            out->window = window > out->window ? window : out->window;
             add_stage(phase, op, out);
             break;
         }
@@ -191,6 +198,7 @@ sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t ba
     struct floor_phase one;
     uint64_t need = floor_of(plan, workers, batch_bytes, &dearest, &of);
     char feed[200] = "";
+    char window[200] = "";
     char fewer[100] = "";
 
     if (plan->n_phases == 0 || memory >= need || floor_off()) {
@@ -201,17 +209,23 @@ sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t ba
                  ", %llu MiB of that for a range of a compressed file: a smaller split needs less",
                  mib(of.feed));
     }
+    if (of.window > 0) {
+        snprintf(window, sizeof window,
+                 ", %llu MiB of that for the window of a zstd file: compressed without --long and "
+                 "--ultra it needs less",
+                 mib(of.window));
+    }
     if (of.workers > 1) {
         snprintf(fewer, sizeof fewer, " or --workers 1 (%llu MiB)",
                  mib(floor_of(plan, 1, batch_bytes, &ignored, &one)));
     }
     return error_set(err, SLUICE_E_NOMEM,
                      "found %llu MiB of memory, expected at least %llu MiB for %u worker%s: the "
-                     "process takes %llu MiB, and a worker in %s %llu MiB%s; give "
+                     "process takes %llu MiB, and a worker in %s %llu MiB%s%s; give "
                      "--memory %lluMiB%s",
                      (unsigned long long)(memory / MIB), mib(need), of.workers,
                      of.workers == 1 ? "" : "s", mib(floor_base(plan)), dearest->name,
-                     mib(of.per_worker), feed, mib(need), fewer);
+                     mib(of.per_worker), feed, window, mib(need), fewer);
 }
 
 uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32_t workers,

@@ -12,6 +12,7 @@ struct floor_phase {
     uint32_t n_sorters;  /* of one worker */
     uint64_t per_worker; /* bytes, with the least of each sorter */
     uint64_t feed;       /* of those: a range of a file that can't be sought */
+    uint64_t window;     /* of those: a zstd file with a window above the usual */
 };
 
 /* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of stages. */

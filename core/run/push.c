@@ -138,12 +138,6 @@ static uint64_t text_bytes_of(const struct chain *chain, const struct op *op, ui
     return sum;
 }
 
-/* May the rows of the batch be to blame? */
-static bool row_fault(sluice_status status)
-{
-    return status == SLUICE_E_DATA || status == STAGE_CRASHED || status == STAGE_TIMED_OUT;
-}
-
 static sluice_status run_stage(struct chain *chain, const struct op *op, uint32_t port,
                                const struct batch *batch, struct sluice_error *err)
 {
@@ -166,152 +160,13 @@ static sluice_status run_stage(struct chain *chain, const struct op *op, uint32_
             chain_drop_worker(chain, op->index);
         }
     } while (status == SLUICE_E_RETRY && ++tries < 5);
-    chain->fault_op = row_fault(status) ? (int32_t)op->index : -1;
+    chain->fault_op = chain_row_fault(status) ? (int32_t)op->index : -1;
     for (uint32_t k = 0; status == SLUICE_OK && k < chain->result.n_measures; k++) {
         if (chain->result.measures[k].delta != 0) {
             status = ledger_measure(&chain->ledger.ops[op->index], chain->result.measures[k].name,
                                     chain->result.measures[k].delta, err);
         }
     }
-    return status;
-}
-
-/* ---- verdicts ---- */
-
-static uint64_t row_number(const struct op *from, const struct batch *batch, int64_t row)
-{
-    const struct column *column = from->row_slot < 0 ? NULL : batch->columns[from->row_slot];
-    return column == NULL ? (uint64_t)row : ((const uint64_t *)column->array.buffers[1])[row];
-}
-
-static sluice_status quarantine_row(struct chain *chain, const struct op *op,
-                                    const struct batch *batch, int64_t row, const char *text,
-                                    size_t n, struct sluice_error *err)
-{
-    const struct op *from = chain->phase->ops[op->inputs[0]];
-    char reason[64] = "bad_row";
-    char detail[1024];
-    const char *colon = memchr(text, ':', n);
-    struct bad_record bad = {
-        .stage = op->name, .reason = reason, .detail = detail, .has_row = true
-    };
-
-    if (colon != NULL && (size_t)(colon - text) < sizeof reason) {
-        memcpy(reason, text, (size_t)(colon - text));
-        reason[colon - text] = '\0';
-        colon++;
-        while (colon < text + n && *colon == ' ') {
-            colon++;
-        }
-    } else {
-        colon = text;
-    }
-    snprintf(detail, sizeof detail, "%.*s", (int)(text + n - colon), colon);
-    bad.row = row_number(from, batch, row);
-    TRY(quarantine_add(&chain->kept,
-                       &(struct quarantine_row){ .phase = chain->phase,
-                                                 .op = op,
-                                                 .task_key = chain->options.key,
-                                                 .task = chain->options.task,
-                                                 .row = bad.row,
-                                                 .reason = reason,
-                                                 .detail = detail },
-                       batch, (uint32_t)row, err));
-    return chain_quarantine(chain, op->index, &bad, err);
-}
-
-/* Sorts the rows of batch by the verdicts in chain->result: *kept is a new batch, dropped rows go to the collectors. */
-static sluice_status apply_verdicts(struct chain *chain, const struct op *op, struct batch *batch,
-                                    struct batch **kept, struct sluice_error *err)
-{
-    const struct sluice_verdict *verdicts = chain->result.verdicts;
-    struct ledger_op *entry = &chain->ledger.ops[op->index];
-    int64_t n = batch->n_rows;
-    int64_t n_kept = 0;
-    int64_t n_dropped = 0;
-    uint32_t *rows;
-    uint32_t *dropped;
-    struct sluice_verdict *reasons = NULL;
-    sluice_status status = SLUICE_OK;
-
-    if (n > chain->verdict_capacity) {
-        uint32_t *more = realloc(chain->verdict_rows, (size_t)n * 2 * sizeof *more);
-        if (more == NULL) {
-            return error_nomem(err, "a selection");
-        }
-        chain->verdict_rows = more;
-        chain->verdict_capacity = n;
-    }
-    rows = chain->verdict_rows;
-    dropped = rows + chain->verdict_capacity;
-    for (int64_t k = 0; k < n; k++) {
-        uint32_t row = batch->rows == NULL ? (uint32_t)k : batch->rows[k];
-        if (verdicts[k].reason == 0) {
-            rows[n_kept++] = row;
-        } else if (verdicts[k].reason == SLUICE_VERDICT_BAD) {
-            TRY(quarantine_row(
-                chain, op, batch, row, verdicts[k].dup_of == NULL ? "" : verdicts[k].dup_of,
-                verdicts[k].dup_of == NULL ? 0 : (size_t)verdicts[k].dup_of_length, err));
-        } else {
-            entry->dropped[verdicts[k].reason]++;
-            dropped[n_dropped++] = row;
-        }
-    }
-    entry->kept += (uint64_t)n_kept;
-    if (n_dropped > 0) {
-        int64_t at = 0;
-        reasons = malloc((size_t)n_dropped * sizeof *reasons);
-        if (reasons == NULL) {
-            return error_nomem(err, "dropped rows");
-        }
-        for (int64_t k = 0; k < n; k++) {
-            if (verdicts[k].reason > 0) {
-                reasons[at++] = verdicts[k];
-            }
-        }
-        status = collect_drops(chain, op, batch, dropped, reasons, n_dropped, err);
-        free(reasons);
-    }
-    if (status == SLUICE_OK) {
-        *kept = n_kept == n ? batch_ref(batch) : batch_select(batch, rows, n_kept);
-        status = *kept == NULL ? error_nomem(err, "a selection") : SLUICE_OK;
-    }
-    return status;
-}
-
-/* Quarantines the rows that a stage which doesn't judge could not process; *good are the others. */
-static sluice_status set_aside(struct chain *chain, const struct op *op, struct batch *batch,
-                               struct batch **good, struct sluice_error *err)
-{
-    const struct sluice_verdict *verdicts = chain->result.verdicts;
-    uint32_t *rows;
-    int64_t n = 0;
-    sluice_status status = SLUICE_OK;
-
-    if (!chain->result.has_verdicts) {
-        *good = batch_ref(batch);
-        return SLUICE_OK;
-    }
-    rows = malloc(((size_t)batch->n_rows + 1) * sizeof *rows);
-    if (rows == NULL) {
-        return error_nomem(err, "a selection");
-    }
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n_rows; k++) {
-        uint32_t row = batch->rows == NULL ? (uint32_t)k : batch->rows[k];
-        const struct sluice_verdict *verdict = &verdicts[k];
-        if (verdict->reason == 0) {
-            rows[n++] = row;
-        } else {
-            status = quarantine_row(
-                chain, op, batch, row, verdict->dup_of == NULL ? "" : verdict->dup_of,
-                verdict->dup_of == NULL ? 0 : (size_t)verdict->dup_of_length, err);
-        }
-    }
-    if (status == SLUICE_OK) {
-        *good = batch_select(batch, rows, n);
-        status = *good == NULL ? error_nomem(err, "a selection") : SLUICE_OK;
-    }
-    free(rows);
     return status;
 }
 
@@ -383,10 +238,10 @@ static sluice_status push_filter(struct chain *chain, const struct op *op, struc
     sluice_status status;
 
     if (op->kind_of->role == SLUICE_ROLE_GATE) {
-        TRY(set_aside(chain, op, batch, &kept, err));
+        TRY(chain_set_aside(chain, op, batch, &kept, err));
         chain->ledger.ops[op->index].kept += (uint64_t)kept->n_rows;
     } else {
-        TRY(apply_verdicts(chain, op, batch, &kept, err));
+        TRY(chain_judge(chain, op, batch, &kept, err));
     }
     status = project(op, op->from, kept, NULL, &out, err);
     batch_unref(kept);
@@ -425,7 +280,7 @@ static sluice_status push_annotator(struct chain *chain, const struct op *op, st
     if (judged) {
         /* Rows are judged as they came in; out has the same rows. */
         struct batch *same = NULL;
-        status = apply_verdicts(chain, op, batch, &same, err);
+        status = chain_judge(chain, op, batch, &same, err);
         if (status == SLUICE_OK) {
             kept =
                 same->rows == NULL ? batch_ref(out) : batch_select(out, same->rows, same->n_rows);
@@ -524,123 +379,13 @@ static sluice_status push_emitted(struct chain *chain, const struct op *op,
     return status;
 }
 
-/* The numbers of a row in a list<uint64>; none where slot is -1. */
-static const uint64_t *listed(const struct batch *batch, int32_t slot, int64_t at, uint64_t *n)
-{
-    const struct ArrowArray *list = slot < 0 ? NULL : &batch->columns[slot]->array;
-    const int32_t *offsets = list == NULL ? NULL : list->buffers[1];
-
-    *n = list == NULL ? 0 : (uint64_t)(offsets[at + 1] - offsets[at]);
-    return *n == 0 ? NULL : (const uint64_t *)list->children[0]->buffers[1] + offsets[at];
-}
-
-/* Where the rows that a writer takes say what they came from: columns, or -1. */
-struct trace_slots {
-    int32_t origin, span, row;
-};
-
-/* Notes one written row: where it stands, how many source rows it came from and how many of their spans it says, and these. */
-#define TRACE_HEAD 4
-static sluice_status trace_row(struct buf *traced, uint32_t shard, uint64_t row,
-                               const struct batch *batch, const struct trace_slots *slots,
-                               int64_t at, struct sluice_error *err)
-{
-    uint64_t head[TRACE_HEAD] = { shard, row, 1, 0 };
-
-    if (slots->origin >= 0 && batch->columns[slots->origin]->array.n_children == 1) {
-        const uint64_t *items = listed(batch, slots->origin, at, &head[2]);
-        const uint64_t *spans = listed(batch, slots->span, at, &head[3]);
-        head[3] = head[3] == head[2] ? head[3] : 0;
-        buf_append(traced, head, sizeof head);
-        buf_append(traced, items, (size_t)head[2] * sizeof *items);
-        buf_append(traced, spans, (size_t)head[3] * sizeof *spans);
-    } else {
-        int32_t slot = slots->origin >= 0 ? slots->origin : slots->row;
-        uint64_t value =
-            slot < 0 ? row : ((const uint64_t *)batch->columns[slot]->array.buffers[1])[at];
-        buf_append(traced, head, sizeof head);
-        buf_append(traced, &value, sizeof value);
-    }
-    return buf_status(traced, err);
-}
-
-/* A row of one of the two tables of a writer's rows. */
-static sluice_status note_trace(struct chain *chain, enum chain_table which, const char *writer,
-                                const uint64_t *head, const uint64_t *items, uint64_t n,
-                                struct sluice_error *err)
-{
-    struct table *table;
-
-    TRY(chain_open_table(chain, which, err));
-    table = chain->tables[which];
-    return table_row(table,
-                     builder_bytes_add(table_column(table, 0), writer, strlen(writer)) &&
-                         builder_uint(table_column(table, 1), head[0]) &&
-                         builder_uint(table_column(table, 2), head[1]) &&
-                         builder_list_fixed(table_column(table, 3), items, (size_t)n),
-                     err);
-}
-
-sluice_status chain_write_traces(struct chain *chain, struct sluice_error *err)
-{
-    for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
-        const struct buf *traced = &chain->states[i].traced;
-        const char *name = chain->phase->ops[i]->name;
-        for (size_t at = 0; at < traced->size;) {
-            uint64_t head[TRACE_HEAD];
-            const uint64_t *items;
-            memcpy(head, traced->data + at, sizeof head);
-            items = (const uint64_t *)(const void *)(traced->data + at + sizeof head);
-            TRY(note_trace(chain, CHAIN_TRACE, name, head, items, head[2], err));
-            if (head[3] > 0) {
-                TRY(note_trace(chain, CHAIN_SPANS, name, head, items + head[2], head[3], err));
-            }
-            at += sizeof head + (size_t)(head[2] + head[3]) * sizeof *items;
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* Which source rows stand where in which shard. */
-static sluice_status trace(struct chain *chain, const struct op *op, const struct batch *batch,
-                           struct sluice_error *err)
-{
-    const struct op *from = chain->phase->ops[op->inputs[0]];
-    const struct shards *shards = chain->states[op->index].shards;
-    const struct trace_slots slots = { schema_find(&from->out, "_origin"),
-                                       schema_find(&from->out, "_span"), from->row_slot };
-    uint32_t shard = shards_ordinal(shards);
-    uint64_t row = shards_ordinal_rows(shards);
-    uint32_t mark = 0;
-
-    for (int64_t k = 0; k < batch->n_rows; k++) {
-        int64_t at = batch->rows == NULL ? k : batch->rows[k];
-        /* A roll ends the shard after its number of rows. */
-        for (;;) {
-            while (mark < chain->result.n_marks &&
-                   chain->result.marks[mark].output != STAGE_MARK_ROLL) {
-                mark++;
-            }
-            if (mark >= chain->result.n_marks || row < (uint64_t)chain->result.marks[mark].rows) {
-                break;
-            }
-            mark++;
-            shard++;
-            row = 0;
-        }
-        TRY(trace_row(&chain->states[op->index].traced, shard, row, batch, &slots, at, err));
-        row++;
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status push_written(struct chain *chain, const struct op *op,
                                   const struct batch *batch, struct sluice_error *err)
 {
     struct shards *shards = chain->states[op->index].shards;
     struct op_metrics *metrics = &chain->options.metrics->ops[op->index];
     uint64_t start = clock_ns();
-    sluice_status status = trace(chain, op, batch, err);
+    sluice_status status = chain_trace(chain, op, batch, err);
 
     if (status == SLUICE_OK) {
         shards_rows(shards, (uint64_t)batch->n_rows);
@@ -658,7 +403,7 @@ static sluice_status push_writer(struct chain *chain, const struct op *op, struc
                                  struct sluice_error *err)
 {
     struct batch *good = NULL;
-    sluice_status status = set_aside(chain, op, batch, &good, err);
+    sluice_status status = chain_set_aside(chain, op, batch, &good, err);
 
     if (status == SLUICE_OK) {
         status = push_written(chain, op, good, err);
@@ -682,7 +427,7 @@ static sluice_status check_origin(const struct chain *chain, const struct op *op
         return SLUICE_OK;
     }
     for (int64_t k = 0; k < batch->n_rows; k++) {
-        uint64_t row = row_number(from, batch, batch->rows == NULL ? k : batch->rows[k]);
+        uint64_t row = chain_row_number(from, batch, batch->rows == NULL ? k : batch->rows[k]);
         first = row < first ? row : first;
         last = row > last ? row : last;
     }
@@ -711,14 +456,14 @@ static sluice_status push_transform(struct chain *chain, const struct op *op, st
     struct batch *good = NULL;
 
     TRY(check_origin(chain, op, batch, err));
-    TRY(set_aside(chain, op, batch, &good, err));
+    TRY(chain_set_aside(chain, op, batch, &good, err));
     chain->ledger.ops[op->index].consumed += (uint64_t)good->n_rows;
     batch_unref(good);
     return push_emitted(chain, op, err);
 }
 
-static sluice_status push_once(struct chain *chain, const struct op *op, uint32_t port,
-                               struct batch *batch, struct sluice_error *err)
+sluice_status chain_push_once(struct chain *chain, const struct op *op, uint32_t port,
+                              struct batch *batch, struct sluice_error *err)
 {
     struct batch *whole = NULL;
     sluice_status status;
@@ -752,147 +497,6 @@ static sluice_status push_once(struct chain *chain, const struct op *op, uint32_
     return status;
 }
 
-/* Which rows of the split a fault is about, for a message: " (rows 17 to 300)". */
-static void describe_rows(const struct chain *chain, const struct op *op, const struct batch *batch,
-                          char *text, size_t size)
-{
-    const struct op *from = chain->phase->ops[op->inputs[0]];
-    int64_t first = batch->rows == NULL ? 0 : batch->rows[0];
-    int64_t last = batch->rows == NULL ? batch->length - 1 : batch->rows[batch->n_rows - 1];
-
-    if (batch->n_rows == 1) {
-        snprintf(text, size, "row %llu", (unsigned long long)row_number(from, batch, first));
-    } else {
-        snprintf(text, size, "rows %llu to %llu",
-                 (unsigned long long)row_number(from, batch, first),
-                 (unsigned long long)row_number(from, batch, last));
-    }
-}
-
-/* SIGKILL comes from outside, as a rule from a system that has no memory left: never a row's doing. */
-static bool killed(sluice_status fault, const struct sluice_error *err)
-{
-    return fault == STAGE_CRASHED && strstr(err->message, "(SIGKILL") != NULL;
-}
-
-/* Can the rows to blame be found, and set aside? */
-static bool divides(const struct op *op, sluice_status fault, const struct sluice_error *err)
-{
-    return chain_repeats(op) && !killed(fault, err) &&
-           (fault != STAGE_TIMED_OUT || op->quarantine_late);
-}
-
-/* The run ends over a fault. Data errors stay what they are. */
-static sluice_status refuse_batch(struct chain *chain, const struct op *op, uint32_t port,
-                                  const struct batch *batch, sluice_status fault, bool divided,
-                                  struct sluice_error *err)
-{
-    char why[sizeof err->message];
-    char rows[80];
-
-    if (fault == SLUICE_E_DATA) {
-        return fault;
-    }
-    describe_rows(chain, op, batch, rows, sizeof rows);
-    snprintf(why, sizeof why, "%.600s", err->message);
-    if (killed(fault, err)) {
-        return error_set(err, SLUICE_E_NOMEM,
-                         "%s; the batch is %s of its %s; it was killed from outside, as the system "
-                         "does when it has no memory left: run again, with fewer workers, or with "
-                         "a lower isolate = { memory = ... }",
-                         why, rows, port == 0 ? "input" : "side input");
-    }
-    if (fault == STAGE_TIMED_OUT) {
-        return error_set(err, SLUICE_E_INTERNAL,
-                         "%s; the batch is %s of its %s%s; raise isolate = { timeout = ... }%s",
-                         why, rows, port == 0 ? "input" : "side input",
-                         divided ? ", a row alone" : "",
-                         chain_repeats(op) ? ", or set such rows aside with on_timeout = "
-                                             "\"quarantine\" (the result then depends on the "
-                                             "machine's speed)"
-                                           : "");
-    }
-    return error_set(err, SLUICE_E_INTERNAL, "%s; the batch is %s of its %s%s", why, rows,
-                     port == 0 ? "input" : "side input",
-                     divided
-                         ? ": all of them together crash it, no row does alone; that is a defect "
-                           "of the plugin, see `sluice test-plugin`"
-                         : ": the stage keeps a state from row to row, so no row can be set "
-                           "aside; that is a defect of the plugin, see `sluice test-plugin`");
-}
-
-static sluice_status quarantine_culprit(struct chain *chain, const struct op *op,
-                                        const struct batch *batch, sluice_status fault,
-                                        struct sluice_error *err)
-{
-    char text[1100];
-    int n = snprintf(text, sizeof text, "%s: %s",
-                     fault == SLUICE_E_DATA   ? "data_error"
-                     : fault == STAGE_CRASHED ? "crash"
-                                              : "late",
-                     err->message);
-
-    chain->culprits++;
-    return quarantine_row(chain, op, batch, batch->rows == NULL ? 0 : batch->rows[0], text,
-                          n < (int)sizeof text ? (size_t)n : sizeof text - 1, err);
-}
-
-/* After a fault: finds the rows that fail alone and quarantines them; all others go on, in order. A stage in a child process gets a
- * fresh child for every part, so that what a part does is not the doing of the one before. */
-static sluice_status bisect(struct chain *chain, const struct op *op, struct batch *batch,
-                            sluice_status fault, struct sluice_error *err)
-{
-    struct sluice_error first = *err;
-    uint64_t culprits = chain->culprits;
-    sluice_status status;
-
-    if (batch->n_rows == 1) {
-        return quarantine_culprit(chain, op, batch, fault, err);
-    }
-    for (int half = 0; half < 2; half++) {
-        int64_t middle = batch->n_rows / 2;
-        struct batch *part = half == 0 ? batch_slice(batch, 0, middle)
-                                       : batch_slice(batch, middle, batch->n_rows - middle);
-        if (part == NULL) {
-            return error_nomem(err, "a selection");
-        }
-        status = push_once(chain, op, 0, part, err);
-        if (row_fault(status) && chain->fault_op == (int32_t)op->index) {
-            status = divides(op, status, err)
-                         ? bisect(chain, op, part, status, err)
-                         : refuse_batch(chain, op, 0, part, status, false, err);
-        }
-        batch_unref(part);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-    }
-    if (fault == STAGE_CRASHED && chain->culprits == culprits) {
-        *err = first;
-        return refuse_batch(chain, op, 0, batch, fault, true, err);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status push_stage(struct chain *chain, const struct op *op, uint32_t port,
-                                struct batch *batch, struct sluice_error *err)
-{
-    sluice_status status = push_once(chain, op, port, batch, err);
-
-    if (!row_fault(status) || chain->fault_op != (int32_t)op->index) {
-        return status;
-    }
-    if (port != 0 || !divides(op, status, err)) {
-        return refuse_batch(chain, op, port, batch, status, false, err);
-    }
-    if (status == SLUICE_E_DATA) {
-        return bisect(chain, op, batch, status, err);
-    }
-    status = bisect(chain, op, batch, status, err);
-    chain_drop_worker(chain, op->index); /* the next batch is no suspect */
-    return status;
-}
-
 static sluice_status push(struct chain *chain, uint32_t index, uint32_t port, struct batch *batch,
                           struct sluice_error *err)
 {
@@ -907,7 +511,7 @@ static sluice_status push(struct chain *chain, uint32_t index, uint32_t port, st
     entry->in[op->kind == OP_UNION ? 0 : port] += (uint64_t)batch->n_rows;
     switch (op->kind) {
     case OP_STAGE:
-        return push_stage(chain, op, port, batch, err);
+        return chain_push_stage(chain, op, port, batch, err);
     case OP_UNION:
         TRY(project(op, op->from + (size_t)port * op->out.n, batch, NULL, &out, err));
         status = deliver(chain, op, out, err);

@@ -504,6 +504,9 @@ sluice_status source_next(struct source *source, struct sluice_chunk *chunk, boo
                         : whole_next(source, &n, &flags, err));
         }
         if (n == 0 && (newline || source->last)) {
+            if (source->in != NULL) {
+                TRY(probe_verify_read(file->file, file->info, source->in, err));
+            }
             range_close(source);
             source->range++;
             continue;

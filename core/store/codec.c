@@ -1,17 +1,10 @@
-/* Codecs: see codec.h. gzip headers and trailers are read here (RFC 1952); ISA-L decodes the
- * deflate stream between them, five times as fast as zlib, and keeps the CRC. */
+/* Which codec a file has, and decoders by codec: see codec.h, decoderInt.h. */
 #include "store/codec.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <isa-l/crc.h>
-#include <isa-l/igzip_lib.h>
-#include <zstd.h>
-#include <zstd_errors.h>
-
-#define WINDOW_LOG_MAX 31
+#include "store/decoderInt.h"
 
 const char *codec_name(enum codec codec)
 {
@@ -83,6 +76,35 @@ static bool foreign_confirmed(const struct foreign *foreign, const unsigned char
     return true;
 }
 
+static bool name_ends(const char *path, const char *suffix)
+{
+    size_t n = strlen(path);
+    size_t m = strlen(suffix);
+
+    return n >= m && memcmp(path + n - m, suffix, m) == 0;
+}
+
+/* Suffixes decide nothing but this: a file of nothing, or of the first bytes of a magic, can't be
+ * what its name says. An upload that broke off at its beginning must not count as no rows. */
+static sluice_status codec_begun(const unsigned char *head, size_t n, const char *path,
+                                 struct sluice_error *err)
+{
+    bool gzip = name_ends(path, ".gz") || name_ends(path, ".gzip");
+    bool zstd = name_ends(path, ".zst") || name_ends(path, ".zstd");
+    bool cut = (gzip && n < 2 && memcmp(head, "\x1f", n) == 0) ||
+               (zstd && n < 4 && memcmp(head, "\x28\xb5\x2f", n) == 0);
+
+    if (!cut) {
+        return SLUICE_OK;
+    }
+    return error_set(err, SLUICE_E_DATA,
+                     "%s is truncated: it has %zu byte%s, and a %s file of no rows at all has %s; "
+                     "copy it again, or leave it out (a plain file may be empty, and `%s` makes "
+                     "a compressed one of an empty file)",
+                     path, n, n == 1 ? "" : "s", gzip ? "gzip" : "zstd",
+                     gzip ? "20 or more" : "9 or more", gzip ? "gzip" : "zstd");
+}
+
 sluice_status codec_detect(const void *data, size_t n, const char *path, enum codec *out,
                            struct sluice_error *err)
 {
@@ -90,6 +112,9 @@ sluice_status codec_detect(const void *data, size_t n, const char *path, enum co
     uint32_t magic = 0;
 
     *out = CODEC_PLAIN;
+    if (n < 4) {
+        TRY(codec_begun(head, n, path, err));
+    }
     if (n >= 2 && head[0] == 0x1f && head[1] == 0x8b) {
         *out = CODEC_GZIP;
         return SLUICE_OK;
@@ -125,348 +150,13 @@ sluice_status codec_detect(const void *data, size_t n, const char *path, enum co
     return SLUICE_OK;
 }
 
-/* ---- gzip ---- */
-
-enum gzip_state {
-    GZIP_FIXED,
-    GZIP_EXTRA_LENGTH,
-    GZIP_EXTRA,
-    GZIP_NAME,
-    GZIP_COMMENT,
-    GZIP_HEADER_CRC,
-    GZIP_BODY,
-    GZIP_TRAILER
-};
-
-struct gzip {
-    enum gzip_state state;
-    uint32_t have; /* bytes in head */
-    uint32_t left; /* of the extra field */
-    uint32_t header_crc;
-    uint64_t size; /* decoded bytes of this member */
-    unsigned char flags;
-    unsigned char head[16];
-    struct inflate_state inflate;
-};
+/* ---- decoders ---- */
 
 struct decoder {
-    enum codec codec;
     bool boundary;
-    ZSTD_DCtx *zstd;
+    struct zstd *zstd; /* one of both, the other is NULL */
     struct gzip *gzip;
 };
-
-static uint32_t le32(const unsigned char *p)
-{
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
-static bool gzip_collect(struct gzip *gzip, struct decoder_step *step, uint32_t want)
-{
-    while (gzip->have < want && step->in_n > 0) {
-        gzip->head[gzip->have++] = *step->in++;
-        step->in_n--;
-    }
-    return gzip->have >= want;
-}
-
-static void gzip_crc(struct gzip *gzip, const unsigned char *data, size_t n)
-{
-    gzip->header_crc = crc32_gzip_refl(gzip->header_crc, data, n);
-}
-
-static void gzip_next(struct gzip *gzip, enum gzip_state state)
-{
-    gzip->state = state;
-    gzip->have = 0;
-}
-
-static sluice_status gzip_fixed(struct gzip *gzip, struct sluice_error *err)
-{
-    const unsigned char *h = gzip->head;
-
-    if (h[2] != 8) {
-        return error_set(err, SLUICE_E_DATA,
-                         "gzip method %u, expected 8 (deflate); the file is damaged: copy it again",
-                         h[2]);
-    }
-    if ((h[3] & 0xe0) != 0) {
-        return error_set(
-            err, SLUICE_E_DATA,
-            "gzip flags %02x have reserved bits set; the file is damaged: copy it again", h[3]);
-    }
-    gzip->flags = h[3];
-    gzip->header_crc = 0;
-    gzip_crc(gzip, h, 10);
-    gzip_next(gzip, GZIP_EXTRA_LENGTH);
-    return SLUICE_OK;
-}
-
-/* Skips a zero-terminated header field. */
-static bool gzip_string(struct gzip *gzip, struct decoder_step *step)
-{
-    const unsigned char *zero = memchr(step->in, 0, step->in_n);
-    size_t n = zero != NULL ? (size_t)(zero - step->in) + 1 : step->in_n;
-
-    gzip_crc(gzip, step->in, n);
-    step->in += n;
-    step->in_n -= n;
-    return zero != NULL;
-}
-
-/* Takes what can be taken of the header; stops when input is missing or the body begins. */
-static sluice_status gzip_header(struct gzip *gzip, struct decoder_step *step,
-                                 struct sluice_error *err)
-{
-    for (;;) {
-        bool collected;
-        size_t n;
-        switch (gzip->state) {
-        case GZIP_FIXED:
-            collected = gzip_collect(gzip, step, 10);
-            if ((gzip->have > 0 && gzip->head[0] != 0x1f) ||
-                (gzip->have > 1 && gzip->head[1] != 0x8b)) {
-                return error_set(err, SLUICE_E_DATA,
-                                 "something that is no gzip member follows the last one; something "
-                                 "was appended to the "
-                                 "file: remove it, or compress the text again");
-            }
-            if (!collected) {
-                return SLUICE_OK;
-            }
-            TRY(gzip_fixed(gzip, err));
-            break;
-        case GZIP_EXTRA_LENGTH:
-            gzip->left = 0;
-            if ((gzip->flags & 4) != 0) {
-                if (!gzip_collect(gzip, step, 2)) {
-                    return SLUICE_OK;
-                }
-                gzip_crc(gzip, gzip->head, 2);
-                gzip->left = (uint32_t)gzip->head[0] | (uint32_t)gzip->head[1] << 8;
-            }
-            gzip_next(gzip, GZIP_EXTRA);
-            break;
-        case GZIP_EXTRA:
-            n = gzip->left < step->in_n ? gzip->left : step->in_n;
-            gzip_crc(gzip, step->in, n);
-            step->in += n;
-            step->in_n -= n;
-            gzip->left -= (uint32_t)n;
-            if (gzip->left > 0) {
-                return SLUICE_OK;
-            }
-            gzip_next(gzip, GZIP_NAME);
-            break;
-        case GZIP_NAME:
-            if ((gzip->flags & 8) != 0 && !gzip_string(gzip, step)) {
-                return SLUICE_OK;
-            }
-            gzip_next(gzip, GZIP_COMMENT);
-            break;
-        case GZIP_COMMENT:
-            if ((gzip->flags & 16) != 0 && !gzip_string(gzip, step)) {
-                return SLUICE_OK;
-            }
-            gzip_next(gzip, GZIP_HEADER_CRC);
-            break;
-        case GZIP_HEADER_CRC:
-            if ((gzip->flags & 2) != 0) {
-                if (!gzip_collect(gzip, step, 2)) {
-                    return SLUICE_OK;
-                }
-                if (((uint32_t)gzip->head[0] | (uint32_t)gzip->head[1] << 8) !=
-                    (gzip->header_crc & 0xffff)) {
-                    return error_set(err, SLUICE_E_DATA,
-                                     "the checksum of a gzip header is wrong; the file is damaged: "
-                                     "copy it again");
-                }
-            }
-            gzip_next(gzip, GZIP_BODY);
-            isal_inflate_reset(&gzip->inflate);
-            gzip->inflate.crc_flag = ISAL_GZIP_NO_HDR;
-            gzip->size = 0;
-            return SLUICE_OK;
-        default:
-            return SLUICE_OK;
-        }
-    }
-}
-
-static const char *inflate_fault(int code)
-{
-    switch (code) {
-    case ISAL_INVALID_BLOCK:
-        return "an invalid block";
-    case ISAL_INVALID_SYMBOL:
-        return "an invalid symbol";
-    case ISAL_INVALID_LOOKBACK:
-        return "a distance that reaches before the beginning";
-    default:
-        return "an unknown fault";
-    }
-}
-
-static sluice_status gzip_body(struct gzip *gzip, struct decoder_step *step,
-                               struct sluice_error *err)
-{
-    struct inflate_state *state = &gzip->inflate;
-    uint32_t in_n = step->in_n < (1u << 30) ? (uint32_t)step->in_n : 1u << 30;
-    uint32_t out_n = step->out_n < (1u << 30) ? (uint32_t)step->out_n : 1u << 30;
-    size_t written;
-    int code;
-
-    state->next_in = (uint8_t *)(uintptr_t)step->in; /* not written to */
-    state->avail_in = in_n;
-    state->next_out = step->out;
-    state->avail_out = out_n;
-    code = isal_inflate(state);
-    written = out_n - state->avail_out;
-    step->in += in_n - state->avail_in;
-    step->in_n -= in_n - state->avail_in;
-    step->out += written;
-    step->out_n -= written;
-    gzip->size += written;
-    if (code < 0) {
-        return error_set(err, SLUICE_E_DATA,
-                         "the gzip data hold %s (deflate); the file is damaged: copy it again or "
-                         "compress it again",
-                         inflate_fault(code));
-    }
-    if (state->block_state == ISAL_BLOCK_FINISH) {
-        /* The bit buffer may hold whole bytes read past the end of the deflate stream: they are
-         * the trailer's first. */
-        uint64_t bits = state->read_in;
-        int32_t count = state->read_in_length;
-        gzip_next(gzip, GZIP_TRAILER);
-        bits >>= count & 7;
-        for (count >>= 3; count > 0; count--) {
-            gzip->head[gzip->have++] = (unsigned char)bits;
-            bits >>= 8;
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status gzip_trailer(struct gzip *gzip, struct decoder_step *step, bool *boundary,
-                                  struct sluice_error *err)
-{
-    if (!gzip_collect(gzip, step, 8)) {
-        return SLUICE_OK;
-    }
-    if (le32(gzip->head) != gzip->inflate.crc) {
-        return error_set(err, SLUICE_E_DATA,
-                         "a gzip member has CRC %08x, and its trailer states %08x; the file is "
-                         "damaged: copy it again",
-                         gzip->inflate.crc, le32(gzip->head));
-    }
-    if (le32(gzip->head + 4) != (uint32_t)gzip->size) {
-        return error_set(err, SLUICE_E_DATA,
-                         "a gzip member has %" PRIu64
-                         " bytes, and its trailer states %u (modulo 2^32); the file is "
-                         "damaged: copy it again",
-                         gzip->size, le32(gzip->head + 4));
-    }
-    gzip_next(gzip, GZIP_FIXED);
-    *boundary = true;
-    return SLUICE_OK;
-}
-
-static sluice_status gzip_run(struct decoder *decoder, struct decoder_step *step,
-                              struct sluice_error *err)
-{
-    struct gzip *gzip = decoder->gzip;
-
-    if (gzip->state < GZIP_BODY) {
-        decoder->boundary = decoder->boundary && step->in_n == 0;
-        TRY(gzip_header(gzip, step, err));
-    }
-    if (gzip->state == GZIP_BODY) {
-        TRY(gzip_body(gzip, step, err));
-    }
-    if (gzip->state == GZIP_TRAILER) {
-        TRY(gzip_trailer(gzip, step, &decoder->boundary, err));
-    }
-    return SLUICE_OK;
-}
-
-/* ---- zstd ---- */
-
-static sluice_status zstd_fault(size_t code, struct sluice_error *err)
-{
-    switch (ZSTD_getErrorCode(code)) {
-    case ZSTD_error_memory_allocation:
-        return error_nomem(err, "a zstd window");
-    case ZSTD_error_dictionary_wrong:
-        return error_set(
-            err, SLUICE_E_DATA,
-            "a zstd frame needs a dictionary, and dictionaries are not supported; decompress with "
-            "`zstd -d -D DICTIONARY` and compress again");
-    case ZSTD_error_frameParameter_windowTooLarge:
-        return error_set(err, SLUICE_E_DATA,
-                         "a zstd frame needs a window above 2 GiB; compress the text again with "
-                         "`zstd --long=31` or "
-                         "less");
-    case ZSTD_error_prefix_unknown:
-        return error_set(
-            err, SLUICE_E_DATA,
-            "something that is no zstd frame follows the last frame; something was appended to the "
-            "file: remove it, or compress the text again");
-    case ZSTD_error_checksum_wrong:
-        return error_set(
-            err, SLUICE_E_DATA,
-            "the checksum of a zstd frame is wrong; the file is damaged: copy it again");
-    default:
-        return error_set(err, SLUICE_E_DATA,
-                         "zstd: %s; the file is damaged: copy it again or compress it again",
-                         ZSTD_getErrorName(code));
-    }
-}
-
-static sluice_status zstd_run(struct decoder *decoder, struct decoder_step *step,
-                              struct sluice_error *err)
-{
-    ZSTD_inBuffer in = { step->in, step->in_n, 0 };
-    ZSTD_outBuffer out = { step->out, step->out_n, 0 };
-
-    if (decoder->boundary) {
-        if (step->in_n == 0) {
-            return SLUICE_OK;
-        }
-        /* libzstd may have been built with its formats from before 1.0; the first byte tells
-         * those apart. */
-        if (step->in[0] != 0x28 && (step->in[0] & 0xf0) != 0x50) {
-            return zstd_fault((size_t)-ZSTD_error_prefix_unknown, err);
-        }
-        decoder->boundary = false;
-    }
-    while (!decoder->boundary) {
-        size_t in_before = in.pos;
-        size_t out_before = out.pos;
-        size_t code = ZSTD_decompressStream(decoder->zstd, &out, &in);
-        if (ZSTD_isError(code)) {
-            step->in += in.pos;
-            step->in_n -= in.pos;
-            step->out += out.pos;
-            step->out_n -= out.pos;
-            return zstd_fault(code, err);
-        }
-        decoder->boundary = code == 0;
-        if (out.pos == out.size || (in.pos == in_before && out.pos == out_before)) {
-            break;
-        }
-        if (in.pos == in.size && out.pos < out.size) {
-            break; /* all that could be flushed is flushed */
-        }
-    }
-    step->in += in.pos;
-    step->in_n -= in.pos;
-    step->out += out.pos;
-    step->out_n -= out.pos;
-    return SLUICE_OK;
-}
-
-/* ---- both ---- */
 
 sluice_status decoder_create(enum codec codec, struct decoder **out, struct sluice_error *err)
 {
@@ -476,23 +166,16 @@ sluice_status decoder_create(enum codec codec, struct decoder **out, struct slui
     if (decoder == NULL) {
         return error_nomem(err, "a decoder");
     }
-    decoder->codec = codec;
     if (codec == CODEC_GZIP) {
-        decoder->gzip = calloc(1, sizeof *decoder->gzip);
-        if (decoder->gzip != NULL) {
-            isal_inflate_init(&decoder->gzip->inflate);
-        }
+        decoder->gzip = gzip_create();
     } else {
-        decoder->zstd = ZSTD_createDCtx();
-        if (decoder->zstd != NULL) {
-            ZSTD_DCtx_setParameter(decoder->zstd, ZSTD_d_windowLogMax, WINDOW_LOG_MAX);
-        }
+        decoder->zstd = zstd_create();
     }
     if (decoder->gzip == NULL && decoder->zstd == NULL) {
         free(decoder);
         return error_nomem(err, "a decoder");
     }
-    decoder_reset(decoder);
+    decoder_reset(decoder, 0);
     *out = decoder;
     return SLUICE_OK;
 }
@@ -500,26 +183,27 @@ sluice_status decoder_create(enum codec codec, struct decoder **out, struct slui
 void decoder_destroy(struct decoder *decoder)
 {
     if (decoder != NULL) {
-        ZSTD_freeDCtx(decoder->zstd);
-        free(decoder->gzip);
+        zstd_destroy(decoder->zstd);
+        gzip_destroy(decoder->gzip);
         free(decoder);
     }
 }
 
-void decoder_reset(struct decoder *decoder)
+void decoder_reset(struct decoder *decoder, uint64_t offset)
 {
     decoder->boundary = true;
     if (decoder->gzip != NULL) {
-        gzip_next(decoder->gzip, GZIP_FIXED);
+        gzip_reset(decoder->gzip);
     } else {
-        ZSTD_DCtx_reset(decoder->zstd, ZSTD_reset_session_only);
+        zstd_reset(decoder->zstd, offset);
     }
 }
 
 sluice_status decoder_run(struct decoder *decoder, struct decoder_step *step,
                           struct sluice_error *err)
 {
-    return decoder->gzip != NULL ? gzip_run(decoder, step, err) : zstd_run(decoder, step, err);
+    return decoder->gzip != NULL ? gzip_run(decoder->gzip, step, &decoder->boundary, err)
+                                 : zstd_run(decoder->zstd, step, &decoder->boundary, err);
 }
 
 bool decoder_at_boundary(const struct decoder *decoder)

@@ -19,7 +19,8 @@ bool codec_parse(const char *name, enum codec *out);
 
 /* Tells the codec of a file from its first n bytes. path is for messages. SLUICE_E_DATA for a
  * known format that is not a codec here (bzip2, xz, lz4, zip, Parquet, UTF-16 …), naming the
- * format and the remedy. */
+ * format and the remedy; and for a path that ends in .gz or .zst where the file is empty or ends
+ * inside of the magic bytes. */
 sluice_status codec_detect(const void *head, size_t n, const char *path, enum codec *out,
                            struct sluice_error *err) MUST_USE;
 
@@ -35,7 +36,8 @@ struct decoder_step {
 sluice_status decoder_create(enum codec, struct decoder **out,
                              struct sluice_error *err) MUST_USE; /* gzip or zstd */
 void decoder_destroy(struct decoder *);
-void decoder_reset(struct decoder *); /* at the start of a file or of a zstd frame */
+/* At the start of a file or of a zstd frame; offset: where that is in the file, for messages. */
+void decoder_reset(struct decoder *, uint64_t offset);
 
 /* Decodes until the input is eaten, the output is full or a member or frame ended. No progress
  * on a call without input means that nothing is held back. The message of SLUICE_E_DATA says

@@ -435,7 +435,10 @@ sluice_status disk_list(const char *dir, struct disk_names *out, struct sluice_e
     out->names = NULL;
     out->n = 0;
     if (stream == NULL) {
-        return errno == ENOENT ? SLUICE_OK : error_errno(err, errno, "can't list folder %s", dir);
+        /* Below a file nothing is there; a file in the folder's own place is an error. */
+        int failure = errno;
+        bool absent = failure == ENOENT || (failure == ENOTDIR && access(dir, F_OK) != 0);
+        return absent ? SLUICE_OK : error_errno(err, failure, "can't list folder %s", dir);
     }
     for (;;) {
         struct dirent *entry;

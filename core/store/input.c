@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "store/listing.h"
 
 #define READ_SIZE ((size_t)1 << 20)   /* bytes of a compressed file read at once */
 #define SKIP_SIZE ((size_t)256 << 10) /* decoded and thrown away at once: stays in the cache */
@@ -66,12 +67,12 @@ static sluice_status input_setup(struct input *in, struct sluice_error *err)
     }
     if (!S_ISREG(st.st_mode)) {
         return error_set(
-            err, SLUICE_E_IO,
+            err, SLUICE_E_CONFIG,
             "%s is a %s, expected a file; give the files themselves or a folder of them", in->path,
             S_ISDIR(st.st_mode) ? "folder" : "device, pipe or socket");
     }
     in->size = (uint64_t)st.st_size;
-    in->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+    in->mtime_ns = stat_ns(st.st_mtim);
     TRY(file_read(in, 0, head, sizeof head, &n, err));
     TRY(codec_detect(head, n, in->path, &in->codec, err));
     posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -104,7 +105,15 @@ sluice_status input_open(const char *path, struct input **out, struct sluice_err
     /* Not to hang on a pipe that took the file's place. */
     in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (in->fd < 0) {
+        /* A path that somebody wrote and that leads nowhere is no lack of resources. */
+        bool absent = errno == ENOENT || errno == ENOTDIR;
         status = error_errno(err, errno, "%s can't be opened", path);
+        if (absent) {
+            status = SLUICE_E_CONFIG;
+            if (err != NULL) {
+                err->code = status;
+            }
+        }
     } else {
         status = input_setup(in, err);
     }
@@ -149,6 +158,14 @@ uint64_t input_size(const struct input *in)
 int64_t input_mtime_ns(const struct input *in)
 {
     return in->mtime_ns;
+}
+
+bool input_touched(const struct input *in)
+{
+    struct stat st;
+
+    return fstat(in->fd, &st) != 0 || (uint64_t)st.st_size != in->size ||
+           stat_ns(st.st_mtim) != in->mtime_ns;
 }
 
 uint64_t input_position(const struct input *in)
@@ -298,7 +315,7 @@ sluice_status input_seek(struct input *in, uint64_t raw, uint64_t decoded, struc
     }
     in->decoded = decoded;
     if (in->decoder != NULL) {
-        decoder_reset(in->decoder);
+        decoder_reset(in->decoder, raw);
         in->offset = raw;
         in->at = 0;
         in->n = 0;

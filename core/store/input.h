@@ -1,5 +1,5 @@
 /* One input file as a stream of decoded bytes. Owns the file descriptor, the decoder and both
- * positions. Depends on store/codec.h. One thread at a time. Errors name the file, the
+ * positions. Depends on store/{codec,listing}.h. One thread at a time. Errors name the file, the
  * compressed and the decoded offset. */
 #ifndef SLUICE_STORE_INPUT_H
 #define SLUICE_STORE_INPUT_H
@@ -9,8 +9,8 @@
 
 struct input;
 
-/* Opens a file and tells its codec. SLUICE_E_IO, or SLUICE_E_DATA for a format that can't be
- * read. */
+/* Opens a file and tells its codec. SLUICE_E_CONFIG where there is none, SLUICE_E_DATA for a
+ * format that can't be read, else SLUICE_E_IO. */
 sluice_status input_open(const char *path, struct input **out, struct sluice_error *err) MUST_USE;
 void input_close(struct input *);
 
@@ -18,6 +18,8 @@ enum codec input_codec(const struct input *);
 const char *input_path(const struct input *);
 uint64_t input_size(const struct input *); /* of the file as it was when opened */
 int64_t input_mtime_ns(const struct input *);
+/* Has anyone written to the file since it was opened? The file itself, not what has its name now. */
+bool input_touched(const struct input *);
 uint64_t input_position(const struct input *);     /* decoded bytes delivered or skipped so far */
 uint64_t input_position_raw(const struct input *); /* bytes of the file eaten so far */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "text/text_base64.h"
 
 bool jsontext_utf8(const char *text)
 {
@@ -164,88 +165,31 @@ bool jsontext_get_array(const json_t *object, const char *key, json_t **out)
     return json_is_array(*out);
 }
 
-static const char base64_digits[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
 void jsontext_put_base64(struct buf *out, const void *data, size_t n)
 {
-    const unsigned char *p = data;
-    char *to;
-
-    if (n / 3 > SIZE_MAX / 8 || !buf_reserve(out, (n + 2) / 3 * 4)) {
+    if (n / 3 > SIZE_MAX / 8 || !buf_reserve(out, TEXT_BASE64_SIZE(n))) {
         out->failed = true;
         return;
     }
-    to = out->data + out->size;
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t word = (uint32_t)p[i] << 16 | (i + 1 < n ? (uint32_t)p[i + 1] << 8 : 0) |
-                        (i + 2 < n ? p[i + 2] : 0);
-        *to++ = base64_digits[word >> 18];
-        *to++ = base64_digits[(word >> 12) & 63];
-        *to++ = i + 1 < n ? base64_digits[(word >> 6) & 63] : '=';
-        *to++ = i + 2 < n ? base64_digits[word & 63] : '=';
-    }
-    out->size = (size_t)(to - out->data);
-}
-
-/* 0..63, or 255 for what is no digit. */
-static void base64_table(unsigned char values[256])
-{
-    memset(values, 255, 256);
-    for (unsigned char i = 0; i < 64; i++) {
-        values[(unsigned char)base64_digits[i]] = i;
-    }
-}
-
-/* Four digits to three bytes; the result has bits above 0xff where one was no digit. */
-static unsigned base64_group(const unsigned char values[256], const unsigned char *text,
-                             unsigned char *out)
-{
-    unsigned a = values[text[0]];
-    unsigned b = values[text[1]];
-    unsigned c = values[text[2]];
-    unsigned d = values[text[3]];
-
-    out[0] = (unsigned char)(a << 2 | b >> 4);
-    out[1] = (unsigned char)(b << 4 | c >> 2);
-    out[2] = (unsigned char)(c << 6 | d);
-    return (a | b | c | d) & 0xc0;
+    out->size += text_base64_encode(data, n, out->data + out->size);
 }
 
 sluice_status jsontext_decode_base64(const char *text, size_t n, unsigned char **out, size_t *size,
                                      struct sluice_error *err)
 {
-    size_t padding = n >= 4 && text[n - 1] == '=' ? (text[n - 2] == '=' ? 2 : 1) : 0;
-    const unsigned char *from = (const unsigned char *)text;
-    unsigned char values[256];
-    unsigned char last[4];
-    unsigned char *data;
-    size_t used = 0;
-    unsigned bad = n % 4 != 0;
+    unsigned char *data = malloc(n / 4 * 3 + 1);
 
     *out = NULL;
     *size = 0;
-    data = malloc(n / 4 * 3 + 1);
     if (data == NULL) {
         return error_nomem(err, "a record");
     }
-    base64_table(values);
-    for (size_t i = 0; n >= 4 && i <= n - 4 && bad == 0; i += 4, used += 3) {
-        if (i + 4 == n && padding > 0) {
-            memcpy(last, from + i, 4);
-            memset(last + 4 - padding, 'A', padding);
-            bad = base64_group(values, last, data + used);
-            /* Bits behind the last byte must be zero, so that there is one text for one value. */
-            bad |= data[used + 2] | (padding == 2 ? data[used + 1] : 0u);
-        } else {
-            bad = base64_group(values, from + i, data + used);
-        }
-    }
-    if (bad != 0) {
+    *size = text_base64_decode(text, n, data);
+    if (*size == (size_t)-1) {
+        *size = 0;
         free(data);
         return error_set(err, SLUICE_E_DATA, "text that is no base64");
     }
     *out = data;
-    *size = used - padding;
     return SLUICE_OK;
 }

@@ -1,5 +1,5 @@
 /* JSON as the store's records use it: integers and text, sorted keys, strict reading. Helpers for
- * commit and snapshot. Depends on base, jansson. */
+ * commit and snapshot. Depends on base, jansson, text_base64.h. */
 #ifndef SLUICE_STORE_JSONTEXT_H
 #define SLUICE_STORE_JSONTEXT_H
 

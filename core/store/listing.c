@@ -61,11 +61,6 @@ bool listing_is_pattern(const char *text)
 
 /* ---- adding files ---- */
 
-static int64_t stat_ns(struct timespec t)
-{
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* path is absolute and name a part of it or its own string; both are copied. values has
  * b->n_parts entries or is NULL. */
 sluice_status listing_add(struct builder *b, const char *path, const char *name,

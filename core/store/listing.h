@@ -15,7 +15,15 @@
 #ifndef SLUICE_STORE_LISTING_H
 #define SLUICE_STORE_LISTING_H
 
+#include <time.h>
+
 #include "base/error.h"
+
+/* A time of struct stat as listing_file has it. */
+static inline int64_t stat_ns(struct timespec t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
 
 struct listing_file {
     const char *path; /* absolute, not resolved: what is opened */

@@ -138,7 +138,13 @@ sluice_status listing_list(struct builder *b, const struct pattern *pattern,
     sluice_status status = SLUICE_OK;
 
     if (file == NULL) {
-        return error_errno(err, errno, "the list of files %s can't be opened", pattern->list);
+        bool absent = errno == ENOENT || errno == ENOTDIR;
+        sluice_status code =
+            error_errno(err, errno, "the list of files %s can't be opened", pattern->list);
+        if (absent && err != NULL) {
+            err->code = SLUICE_E_CONFIG;
+        }
+        return absent ? SLUICE_E_CONFIG : code;
     }
     folder = strndup(pattern->list, (size_t)(strrchr(pattern->list, '/') - pattern->list));
     if (folder == NULL) {

@@ -76,11 +76,6 @@ static void frames_watched(void *ctx, uint64_t raw, uint64_t decoded)
     frames_add(ctx, raw, decoded);
 }
 
-static int64_t stat_ns(struct timespec t)
-{
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 static sluice_status probe_unchanged(int fd, const struct listing_file *file,
                                      struct sluice_error *err)
 {
@@ -139,6 +134,7 @@ static sluice_status probe_read(int fd, const struct listing_file *file, struct 
         return error_prefix(err, "%s", file->path);
     }
     out->size = offset;
+    out->window = walk.window;
     out->hash = hasher_digest(hasher);
     return SLUICE_OK;
 }
@@ -206,6 +202,9 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
     sluice_status status;
 
     memset(out, 0, sizeof *out);
+    if (file->size == 0) { /* whatever an older cache says of it */
+        TRY(codec_detect("", 0, file->path, &out->codec, err));
+    }
     if (cache != NULL && statcache_get(cache, file, need_decoded_size, out)) {
         return SLUICE_OK;
     }
@@ -251,6 +250,12 @@ sluice_status probe_verify(const struct listing_file *file, const struct input_i
     struct stat st;
     bool equal;
 
+    if (stat(file->path, &st) != 0 && errno == ENOENT) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%s is gone since the run was planned (%" PRIu64
+                         " bytes then); put it back, or run again to plan with what is there now",
+                         file->path, info->size);
+    }
     if (stat(file->path, &st) != 0) {
         return error_errno(err, errno, "%s can't be examined", file->path);
     }
@@ -276,7 +281,13 @@ sluice_status probe_verify(const struct listing_file *file, const struct input_i
     return SLUICE_OK;
 }
 
-/* ---- text form: codec,size,decoded or -,hash[,raw+decoded...] ---- */
+sluice_status probe_verify_read(const struct listing_file *file, const struct input_info *info,
+                                const struct input *in, struct sluice_error *err)
+{
+    return input_touched(in) ? probe_verify(file, info, err) : SLUICE_OK;
+}
+
+/* ---- text form: codec,size,decoded or -,window,hash[,raw+decoded...] ---- */
 
 void input_info_format(const struct input_info *info, struct buf *out)
 {
@@ -289,6 +300,7 @@ void input_info_format(const struct input_info *info, struct buf *out)
     } else {
         buf_printf(out, "%" PRIu64 ",", info->decoded_size);
     }
+    buf_printf(out, "%" PRIu64 ",", info->window);
     buf_puts(out, hex);
     for (size_t i = 0; i < info->n_frames; i++) {
         buf_printf(out, ",%" PRIu64 "+%" PRIu64, info->frames[i].raw, info->frames[i].decoded);
@@ -336,6 +348,9 @@ static bool parse_head(const char **p, const char *end, struct input_info *out)
         out->decoded_size = INPUT_UNKNOWN;
         *p += 2;
     } else if (!parse_number(p, end, ',', &out->decoded_size)) {
+        return false;
+    }
+    if (!parse_number(p, end, ',', &out->window)) {
         return false;
     }
     if (end - *p < 32 || (end - *p > 32 && (*p)[32] != ',')) {

@@ -12,6 +12,7 @@
 
 #define INPUT_UNKNOWN UINT64_MAX
 
+struct input;
 struct statcache;
 
 /* A place where decoding can begin: the start of a zstd frame. */
@@ -25,6 +26,7 @@ struct input_info {
     uint64_t size; /* of the file */
     /* == size for plain files; INPUT_UNKNOWN when no header states it and nobody asked. */
     uint64_t decoded_size;
+    uint64_t window;     /* bytes that decoding a zstd file holds at most, beside small buffers */
     struct hash128 hash; /* XXH3-128 of the file as it is on disk */
     struct input_frame
         *frames; /* ascending, at least 1 MiB of decoded bytes apart; without the one at 0. Owned */
@@ -44,6 +46,11 @@ void input_info_deinit(struct input_info *);
  * by its hash. For tasks that run long after planning. SLUICE_E_DATA if it changed. */
 sluice_status probe_verify(const struct listing_file *, const struct input_info *,
                            struct sluice_error *err) MUST_USE;
+
+/* The same behind reading: what was read is what was probed, unless somebody wrote to it
+ * meanwhile. Where the name leads by now does not matter. */
+sluice_status probe_verify_read(const struct listing_file *, const struct input_info *,
+                                const struct input *, struct sluice_error *err) MUST_USE;
 
 /* One line of text without spaces or newline, for plans and caches; parse is its inverse and
  * trusts nothing. */

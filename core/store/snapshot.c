@@ -331,7 +331,7 @@ sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct sna
         free(numbers);
         if (number == 0) {
             return error_set(
-                err, SLUICE_E_DATA,
+                err, SLUICE_E_CONFIG,
                 "%s holds no snapshot of a dataset; a run that writes it must finish first, or the "
                 "path is another one",
                 dataset_dir);

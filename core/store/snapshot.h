@@ -69,7 +69,8 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, bool 
 sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
                             struct sluice_error *) MUST_USE;
 
-/* Reads manifest `number` (0 = the newest). Absent or damaged is SLUICE_E_DATA. Gives. */
+/* Reads manifest `number` (0 = the newest). Absent or damaged is SLUICE_E_DATA, a folder without any
+ * SLUICE_E_CONFIG. Gives. */
 sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct snapshot **out,
                             struct sluice_error *) MUST_USE;
 

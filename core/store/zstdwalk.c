@@ -82,6 +82,18 @@ static sluice_status walk_descriptor(struct zstdwalk *walk, struct sluice_error 
     return SLUICE_OK;
 }
 
+/* What a decoder holds of a frame: its window, or all of it where that is less; and the limit of
+ * its blocks (RFC 8878, 3.1.1.1.2 and 3.1.1.2.4). */
+static void walk_window(struct zstdwalk *walk, bool single)
+{
+    uint64_t base = UINT64_C(1) << (10 + (walk->head[1] >> 3));
+    uint64_t window = single ? walk->stated : base + base / 8 * (walk->head[1] & 7);
+
+    walk->block = window < BLOCK_MAX ? window : BLOCK_MAX;
+    window = window < walk->stated ? window : walk->stated;
+    walk->window = window > walk->window ? window : walk->window;
+}
+
 static sluice_status walk_header(struct zstdwalk *walk, struct sluice_error *err)
 {
     unsigned char d = walk->head[0];
@@ -113,6 +125,7 @@ static sluice_status walk_header(struct zstdwalk *walk, struct sluice_error *err
         break;
     }
     walk->at_most = 0;
+    walk_window(walk, single);
     walk_collect(walk, WALK_BLOCK, 3);
     return SLUICE_OK;
 }
@@ -123,14 +136,21 @@ static sluice_status walk_block(struct zstdwalk *walk, struct sluice_error *err)
     uint64_t size = header >> 3;
     unsigned type = (unsigned)(header >> 1) & 3;
 
-    if (type == 3 || size > BLOCK_MAX) {
+    if (type == 3 || (type == 2 && size == 0)) {
+        return error_set(
+            err, SLUICE_E_DATA,
+            "the zstd block at byte %" PRIu64 " %s; the file is damaged: copy it again",
+            walk->position - 3, type == 3 ? "has a reserved type" : "is compressed, of no bytes");
+    }
+    if (size > walk->block) {
         return error_set(err, SLUICE_E_DATA,
-                         "the zstd block at byte %" PRIu64
-                         " has %s; the file is damaged: copy it again",
-                         walk->position - 3, type == 3 ? "a reserved type" : "more than 128 KiB");
+                         "the zstd block at byte %" PRIu64 " has %" PRIu64
+                         " bytes, and blocks of its frame have at most %" PRIu64
+                         "; the file is damaged: copy it again",
+                         walk->position - 3, size, walk->block);
     }
     walk->last_block = (header & 1) != 0;
-    walk->at_most += type == 2 ? BLOCK_MAX : size;
+    walk->at_most += type == 2 ? walk->block : size;
     walk->skip = type == 1 ? 1 : size;
     walk->state = WALK_BODY;
     return SLUICE_OK;

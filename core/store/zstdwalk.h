@@ -12,6 +12,8 @@ struct zstdwalk {
     uint64_t frame;    /* where this frame began */
     uint64_t stated;   /* its decoded size, UINT64_MAX = not stated */
     uint64_t at_most;  /* what its blocks so far can hold at most */
+    uint64_t window;   /* bytes a decoder must hold of the frame that needs the most so far */
+    uint64_t block;    /* the most a block of this frame may have */
     uint32_t state;
     uint32_t have, want; /* bytes in head and needed there */
     bool checksum;
@@ -26,8 +28,8 @@ typedef sluice_status (*zstdwalk_fn)(void *ctx, uint64_t begin, uint64_t end, ui
 void zstdwalk_init(struct zstdwalk *);
 
 /* Fed with the file's bytes in order, in pieces of any size. SLUICE_E_DATA: not zstd, a reserved
- * bit or block type, a dictionary, or a frame that states more than its blocks can hold; the
- * message gives the offset but not the file. */
+ * bit or block type, a dictionary, a frame that states more than its blocks can hold, or a
+ * block above the frame's window; the message gives the offset but not the file. */
 sluice_status zstdwalk_feed(struct zstdwalk *, const void *data, size_t n, zstdwalk_fn, void *ctx,
                             struct sluice_error *) MUST_USE;
 sluice_status zstdwalk_end(const struct zstdwalk *,

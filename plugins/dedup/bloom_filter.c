@@ -74,6 +74,7 @@ struct worker {
     struct marks marks; /* of a document: its paragraphs', and behind them its own */
     struct text_spans paragraphs;
     struct sluice_bytes out; /* of one row */
+    struct sluice_rows rows; /* of a batch */
 };
 
 static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
@@ -150,12 +151,16 @@ static int list_spans(struct worker *worker, const char *text, size_t size,
     return sluice_bytes_add(&worker->out, "]", 1);
 }
 
-static sluice_status filter_row(struct worker *worker, const char *text, size_t n, uint64_t row,
+static sluice_status filter_row(void *state, const struct sluice_batch *batch, int64_t row,
                                 struct sluice_verdict *verdict, struct sluice_error *err)
 {
+    struct worker *worker = state;
     const struct config *config = worker->config;
+    struct ArrowArray **columns = batch->array->children;
+    size_t n;
+    const char *text = sluice_text(columns[0], row, &n);
     size_t n_marks;
-    const struct mark *marks = marks_of(&worker->marks, row, &n_marks);
+    const struct mark *marks = marks_of(&worker->marks, sluice_uint64(columns[1], row), &n_marks);
     const struct mark *whole =
         n_marks > 0 && marks[n_marks - 1].at == WHOLE ? &marks[n_marks - 1] : NULL;
     sluice_status status = SLUICE_OK;
@@ -185,6 +190,8 @@ static sluice_status filter_row(struct worker *worker, const char *text, size_t 
     } else if (status == SLUICE_OK) {
         ok = sluice_bytes_add(&worker->out, text, n);
     }
+    sluice_rows_add(&worker->rows, 0, worker->out.data, worker->out.size);
+    sluice_rows_next(&worker->rows);
     return ok ? status : dedup_nomem(err);
 }
 
@@ -192,33 +199,14 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct sluice_rows rows = sluice_rows_begin("t");
-    struct sluice_verdict *verdicts;
-    const uint64_t *numbers;
-    sluice_status status = SLUICE_OK;
+    sluice_status status;
 
     if (batch->port == 1) {
         return marks_take(&worker->marks, batch, MARKS_WITH_SHARE, err);
     }
-    numbers = batch->array->children[1]->buffers[1];
-    verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    if (verdicts == NULL) {
-        return dedup_nomem(err);
-    }
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        size_t n;
-        const char *text = sluice_text(batch->array->children[0], row, &n);
-        status = filter_row(worker, text, n, numbers[row], &verdicts[k], err);
-        sluice_rows_add(&rows, 0, worker->out.data, worker->out.size);
-        sluice_rows_next(&rows);
-    }
-    status = sluice_rows_emit(&rows, status, emit, err);
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    worker->rows = sluice_rows_begin("t");
+    status = sluice_judge_rows(batch, emit, filter_row, worker, err);
+    return sluice_rows_emit(&worker->rows, status, emit, err);
 }
 
 const struct sluice_stage bloom_filter_stage = {

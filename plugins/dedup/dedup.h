@@ -3,6 +3,7 @@
 #define DEDUP_H
 
 #include <sluice_rows.h>
+#include <sluice_verdicts.h>
 #include <stddef.h>
 
 extern const struct sluice_stage exact_keys_stage, exact_index_keys_stage, exact_drops_stage,

@@ -131,43 +131,36 @@ static sluice_status take_list(struct worker *worker, const struct sluice_batch 
     return SLUICE_OK;
 }
 
-static sluice_status stage_process(void *state, const struct sluice_batch *batch,
-                                   struct sluice_emit *emit, struct sluice_error *err)
+static sluice_status judge(void *state, const struct sluice_batch *batch, int64_t at,
+                           struct sluice_verdict *verdict, struct sluice_error *err)
 {
     struct worker *worker = state;
     const struct config *config = &worker->shared->config;
-    const struct listed *list;
-    uint64_t n_list;
-    struct sluice_verdict *verdicts;
-    sluice_status status;
+    const struct listed *list = (const struct listed *)(const void *)worker->list.data;
+    uint64_t n = worker->list.size / sizeof *list;
+    uint64_t row = sluice_uint64(batch->array->children[0], at);
 
-    if (batch->port == 1) {
-        return take_list(worker, batch, err);
+    (void)err;
+    while (worker->at < n && list[worker->at].row < row) {
+        worker->at++;
     }
-    verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    if (verdicts == NULL) {
-        return dedup_nomem(err);
+    verdict->limit = config->limit;
+    if (worker->at < n && list[worker->at].row == row) {
+        const struct listed *listed = &list[worker->at];
+        uint64_t begin = worker->at == 0 ? 0 : listed[-1].end;
+        verdict->reason = listed->in_index ? REASON_IN_INDEX : 1 + config->reason;
+        verdict->similarity = verdict->value = listed->similarity;
+        verdict->dup_of = worker->text.data + begin;
+        verdict->dup_of_length = (int32_t)(listed->end - begin);
     }
-    list = (const struct listed *)(const void *)worker->list.data;
-    n_list = worker->list.size / sizeof *list;
-    for (int64_t k = 0; k < batch->n; k++) {
-        uint64_t row = sluice_uint64(batch->array->children[0], sluice_row(batch, k));
-        while (worker->at < n_list && list[worker->at].row < row) {
-            worker->at++;
-        }
-        verdicts[k].limit = config->limit;
-        if (worker->at < n_list && list[worker->at].row == row) {
-            const struct listed *listed = &list[worker->at];
-            uint64_t begin = worker->at == 0 ? 0 : listed[-1].end;
-            verdicts[k].reason = listed->in_index ? REASON_IN_INDEX : 1 + config->reason;
-            verdicts[k].similarity = verdicts[k].value = listed->similarity;
-            verdicts[k].dup_of = worker->text.data + begin;
-            verdicts[k].dup_of_length = (int32_t)(listed->end - begin);
-        }
-    }
-    status = emit->verdicts(emit, verdicts, batch->n);
-    free(verdicts);
-    return status;
+    return SLUICE_OK;
+}
+
+static sluice_status stage_process(void *state, const struct sluice_batch *batch,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    return batch->port == 1 ? take_list(state, batch, err)
+                            : sluice_judge_rows(batch, emit, judge, state, err);
 }
 
 const struct sluice_stage drop_listed_stage = {

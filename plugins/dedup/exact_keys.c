@@ -361,9 +361,7 @@ static sluice_status index_process(void *worker, const struct sluice_batch *batc
         int good = exact_hex_read(text, n, hash);
         text = sluice_text(batch->array->children[1], row, &n);
         if (n != strlen(config->rule) || memcmp(text, config->rule, n) != 0 || !good) {
-            verdicts[k].reason = SLUICE_VERDICT_BAD;
-            verdicts[k].dup_of = good ? other : bad_key;
-            verdicts[k].dup_of_length = (int32_t)strlen(verdicts[k].dup_of);
+            sluice_judge_bad(&verdicts[k], good ? other : bad_key);
             n_bad++;
             continue;
         }

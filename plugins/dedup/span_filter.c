@@ -97,6 +97,7 @@ struct worker {
     struct units units;
     struct text_buffer kept;    /* what is left of a text */
     struct text_buffer stretch; /* what was removed of it since the last unit that stays */
+    struct sluice_rows rows;    /* of a batch */
 };
 
 static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
@@ -234,12 +235,15 @@ static sluice_status judge(struct worker *worker, const char *left, size_t n,
     return status;
 }
 
-static sluice_status filter_row(struct worker *worker, const char *text, size_t n, uint64_t row,
-                                struct sluice_verdict *verdict, struct sluice_rows *rows,
-                                struct sluice_error *err)
+static sluice_status filter_row(void *state, const struct sluice_batch *batch, int64_t row,
+                                struct sluice_verdict *verdict, struct sluice_error *err)
 {
+    struct worker *worker = state;
+    struct ArrowArray **columns = batch->array->children;
+    size_t n;
+    const char *text = sluice_text(columns[0], row, &n);
     size_t n_marks;
-    const struct mark *marks = marks_of(&worker->marks, row, &n_marks);
+    const struct mark *marks = marks_of(&worker->marks, sluice_uint64(columns[1], row), &n_marks);
     struct text_span left = { 0, (uint32_t)n };
     double share = 0;
     sluice_status status = SLUICE_OK;
@@ -266,8 +270,8 @@ static sluice_status filter_row(struct worker *worker, const char *text, size_t 
     } else if (n == 0 && worker->config->peer) {
         verdict->reason = REASON_EMPTY;
     }
-    sluice_rows_add(rows, 0, text, verdict->reason == 0 ? n : 0);
-    sluice_rows_next(rows);
+    sluice_rows_add(&worker->rows, 0, text, verdict->reason == 0 ? n : 0);
+    sluice_rows_next(&worker->rows);
     return status;
 }
 
@@ -275,31 +279,14 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct sluice_rows rows = sluice_rows_begin("t");
-    struct sluice_verdict *verdicts;
-    const uint64_t *numbers;
-    sluice_status status = SLUICE_OK;
+    sluice_status status;
 
     if (batch->port == 1) {
         return marks_take(&worker->marks, batch, MARKS_WITH_ID, err);
     }
-    numbers = batch->array->children[1]->buffers[1];
-    verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    if (verdicts == NULL) {
-        return dedup_nomem(err);
-    }
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        size_t n;
-        const char *text = sluice_text(batch->array->children[0], row, &n);
-        status = filter_row(worker, text, n, numbers[row], &verdicts[k], &rows, err);
-    }
-    status = sluice_rows_emit(&rows, status, emit, err);
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    worker->rows = sluice_rows_begin("t");
+    status = sluice_judge_rows(batch, emit, filter_row, worker, err);
+    return sluice_rows_emit(&worker->rows, status, emit, err);
 }
 
 const struct sluice_stage span_filter_stage = {

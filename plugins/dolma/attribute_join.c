@@ -3,6 +3,7 @@
 
 #include "attribute_lines.h"
 #include "dolma.h"
+#include "dolma_column.h"
 
 #define SOURCES_MOST 1000
 
@@ -189,7 +190,7 @@ static sluice_status join_process(void *state, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct dolma_column column = { 0 };
+    struct dolma_rows rows = { 0 };
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {
@@ -202,12 +203,12 @@ static sluice_status join_process(void *state, const struct sluice_batch *batch,
         status = gather(worker, batch, row, &n, err);
         if (status == SLUICE_OK &&
             !(line_objects_merge(worker->objects, worker->sizes, n, &merged) &&
-              sluice_bytes_add_text(&column.offsets, &column.data, merged.data, merged.size))) {
+              sluice_bytes_add_text(&rows.offsets, &rows.data, merged.data, merged.size))) {
             status = nomem(err);
         }
         sluice_bytes_free(&merged);
     }
-    return dolma_column_emit(&column, batch->n, status, emit, err);
+    return dolma_rows_emit(&rows, batch->n, status, emit, err);
 }
 
 static void join_close(void *shared)

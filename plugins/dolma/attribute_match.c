@@ -124,7 +124,7 @@ static sluice_status misaligned(const struct worker *worker, uint64_t from, cons
              attribute_name(worker, from, number),
              (int)(worker->file.size < 200 ? worker->file.size : 200),
              worker->file.data == NULL ? "" : worker->file.data, what);
-    return sluice_fail(err, SLUICE_E_SCHEMA, "attributes", message);
+    return sluice_fail(err, SLUICE_E_DATA, "attributes", message);
 }
 
 /* The lines of `from` are all there: as many as documents. */
@@ -256,7 +256,7 @@ static sluice_status match_row(struct worker *worker, const struct sluice_batch 
         struct sluice_error *told = worker->config->aligned != 0 ? err : NULL;
         status = match_line(worker, id, id_n, line, line_n, &position, told);
     }
-    if (status == SLUICE_E_SCHEMA && worker->config->aligned == 0) {
+    if (status == SLUICE_E_DATA && worker->config->aligned == 0) {
         worker->left_out++;
         return SLUICE_OK;
     }

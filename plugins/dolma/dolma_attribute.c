@@ -1,8 +1,8 @@
 /* dolma_attribute - a number of each document, from any column, as an attribute beside those of the taggers. */
 #include <math.h>
-#include <stdio.h>
 
 #include "dolma.h"
+#include "dolma_column.h"
 #include "dolma_names.h"
 
 struct config {
@@ -37,50 +37,34 @@ static const struct sluice_option options[] = {
 };
 
 struct stage {
-    struct config config;
-    char *prefix; /* all of the name */
-    bool merges;
+    const struct config *config;
+    struct dolma_column column;
 };
-
-static sluice_status nomem(struct sluice_error *err)
-{
-    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attributes");
-}
 
 static void attribute_close(void *shared)
 {
-    struct stage *stage = shared;
-
-    free(stage->prefix);
-    free(stage);
+    free(shared);
 }
 
 static sluice_status attribute_open(const struct sluice_host_api *api, struct sluice_host *host,
                                     const void *config, void **shared, struct sluice_error *err)
 {
-    struct stage *stage;
-    const char *name = ((const struct config *)config)->name;
+    struct stage *stage = calloc(1, sizeof *stage);
+    char *name = strdup(((const struct config *)config)->name);
+    sluice_status status = stage == NULL || name == NULL ? dolma_nomem(err) : SLUICE_OK;
 
     (void)api;
     (void)host;
-    for (const char *p = name; *p != '\0' || p == name; p++) {
-        bool fine =
-            (unsigned char)((*p | 0x20) - 'a') < 26 || (unsigned char)(*p - '0') < 10 || *p == '_';
-        if (!fine) {
-            return sluice_fail(err, SLUICE_E_CONFIG, "name",
-                               "expected letters, digits and _, such as \"web__quality__score\"");
-        }
+    if (status == SLUICE_OK && (name[0] == '\0' || dolma_name_make(name) > 0)) {
+        status = sluice_fail(err, SLUICE_E_CONFIG, "name",
+                             "expected letters, digits and _, such as \"web__quality__score\"");
     }
-    stage = calloc(1, sizeof *stage);
-    if (stage == NULL) {
-        return nomem(err);
-    }
-    stage->config = *(const struct config *)config;
-    stage->prefix = strdup(name);
-    if (stage->prefix == NULL) {
+    free(name);
+    if (status != SLUICE_OK) {
         free(stage);
-        return nomem(err);
+        return status;
     }
+    stage->config = config;
     *shared = stage;
     return SLUICE_OK;
 }
@@ -89,40 +73,19 @@ static sluice_status attribute_prepare(void *shared, struct sluice_plan *plan,
                                        struct sluice_error *err)
 {
     struct stage *stage = shared;
-    const struct config *config = &stage->config;
-    const char *present = NULL;
-    struct sluice_bytes names = { 0 };
-    int32_t index;
-    int ok;
+    const struct config *config = stage->config;
     sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
 
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, config->score, "float64|float64?", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, config->as, "json|json?", 1, &index, err);
+        status = dolma_column_need(&stage->column, plan, config->as, err);
     }
-    if (status != SLUICE_OK) {
-        return status;
+    if (status == SLUICE_OK) {
+        status = dolma_column_declare(&stage->column, config->name, "", 0, "name", err);
     }
-    stage->merges = index >= 0;
-    if (stage->merges) {
-        present = plan->metadata(plan, 0, index, DOLMA_NAMES_KEY);
-        if (present != NULL && dolma_name_in(present, config->name, strlen(config->name))) {
-            return sluice_fail(err, SLUICE_E_CONFIG, "name",
-                               "the attribute is in the column already; expected another name");
-        }
-    }
-    ok = sluice_bytes_add(&names, DOLMA_NAMES_KEY "=", strlen(DOLMA_NAMES_KEY) + 1) &&
-         (present == NULL || present[0] == '\0' ||
-          (sluice_bytes_add(&names, present, strlen(present)) &&
-           sluice_bytes_add(&names, "|", 1))) &&
-         sluice_bytes_add(&names, config->name, strlen(config->name) + 1);
-    status = ok ? plan->add(plan, config->as, "json",
-                            stage->merges && present == NULL ? NULL : names.data, err)
-                : nomem(err);
-    sluice_bytes_free(&names);
-    return status;
+    return dolma_column_add(&stage->column, plan, status, err);
 }
 
 static sluice_status attribute_row(void *ctx, const struct sluice_batch *batch, int64_t row,
@@ -134,30 +97,21 @@ static sluice_status attribute_row(void *ctx, const struct sluice_batch *batch, 
     size_t n;
     const char *text = sluice_text(columns[0], row, &n);
 
-    dolma_out_reset(out);
-    if (stage->merges) {
-        size_t json_n;
-        const char *json = sluice_text(columns[2], row, &json_n);
-        if (!dolma_out_members(out, json, json_n)) {
-            sluice_fail(err, SLUICE_E_DATA, stage->config.as, "the attributes are no JSON object");
-            if (err != NULL) {
-                err->row = row;
-            }
-            return SLUICE_E_DATA;
-        }
-    }
+    (void)err;
     if (isfinite(score)) {
         dolma_out_span(out, "", 0, text_utf8_count(text, n), score);
     }
-    dolma_out_tagger(out, stage->prefix);
-    return out->failed ? nomem(err) : SLUICE_OK;
+    dolma_out_tagger(out, stage->config->name);
+    return SLUICE_OK;
 }
 
 static sluice_status attribute_process(void *state, const struct sluice_batch *batch,
                                        struct sluice_emit *emit, struct sluice_error *err)
 {
+    struct stage *stage = state;
     struct dolma_out out = { 0 };
-    sluice_status status = dolma_emit_rows(batch, emit, attribute_row, state, &out, err);
+    sluice_status status =
+        dolma_column_emit(&stage->column, batch, emit, attribute_row, stage, &out, err);
 
     dolma_out_deinit(&out);
     return status;

@@ -1,6 +1,40 @@
 #include "dolma_names.h"
 
+#include <stdio.h>
 #include <string.h>
+
+size_t dolma_name_make(char *name)
+{
+    size_t changed = 0;
+
+    for (char *p = name; *p != '\0'; p++) {
+        bool fine =
+            (unsigned char)((*p | 0x20) - 'a') < 26 || (unsigned char)(*p - '0') < 10 || *p == '_';
+        changed += !fine;
+        *p = fine ? *p : '_';
+    }
+    return changed;
+}
+
+sluice_status dolma_name_prefix(const char *experiment, const char *tagger, char **out,
+                                struct sluice_error *err)
+{
+    size_t n;
+
+    experiment = experiment != NULL ? experiment : tagger;
+    if ((unsigned char)(experiment[0] - '0') < 10 || experiment[0] == '\0') {
+        return sluice_fail(err, SLUICE_E_CONFIG, "experiment",
+                           "expected a name that begins with a letter or _");
+    }
+    n = strlen(experiment) + strlen(tagger) + 5;
+    *out = malloc(n);
+    if (*out == NULL) {
+        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attributes");
+    }
+    snprintf(*out, n, "%s__%s__", experiment, tagger);
+    (void)dolma_name_make(*out);
+    return SLUICE_OK;
+}
 
 bool dolma_name_next(const char **at, const char **name, size_t *n)
 {

@@ -39,27 +39,6 @@ void dolma_out_tagger(struct dolma_out *out, const char *prefix);
 /* Begins with the members of a JSON object that is there already; false when it is none (nothing and null are an empty one). */
 bool dolma_out_members(struct dolma_out *out, const char *json, size_t n);
 
-/* A column of such objects while it is made. A struct of zeros is empty. */
-struct dolma_column {
-    struct sluice_bytes offsets, data;
-};
-
-/* Appends the object of one document; 0 when memory is used up. */
-int dolma_column_add(struct dolma_column *column, const struct dolma_out *out);
-
-/* Emits the column of n rows if status is SLUICE_OK, and frees it. Gives status, or what went wrong. */
-sluice_status dolma_column_emit(struct dolma_column *column, int64_t n, sluice_status status,
-                                struct sluice_emit *emit, struct sluice_error *err);
-
-/* Makes `out` the object of one row; a failure may say which row it was. */
-typedef sluice_status dolma_make_row(void *ctx, const struct sluice_batch *batch, int64_t row,
-                                     struct dolma_out *out, struct sluice_error *err);
-
-/* Emits the column of what `make` gives for each selected row. */
-sluice_status dolma_emit_rows(const struct sluice_batch *batch, struct sluice_emit *emit,
-                              dolma_make_row *make, void *ctx, struct dolma_out *out,
-                              struct sluice_error *err);
-
 /* value rounded to five digits behind the point (half to even on its exact value). */
 double dolma_round(double value);
 

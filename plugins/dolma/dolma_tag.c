@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "dolma.h"
+#include "dolma_column.h"
 #include "dolma_names.h"
 
 struct config {
@@ -63,14 +64,14 @@ static const struct sluice_option options[] = {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     const struct dolma_tagger **taggers; /* n of them */
     char **prefixes;                     /* "experiment__tagger__" of each */
     size_t n;
     struct dolma_phrases *phrases;
     struct dolma_tokenizer *tokenizer;
     uint64_t seed;
-    bool merges; /* the input has the column already: it is the last child */
+    struct dolma_column column;
 };
 
 struct worker {
@@ -95,28 +96,6 @@ static const struct dolma_tagger *find_tagger(const char *name)
     return NULL;
 }
 
-/* Dolma's make_variable_name: what is no letter, digit or _ becomes _. */
-static char *make_prefix(const char *experiment, const char *tagger)
-{
-    size_t n = strlen(experiment) + strlen(tagger) + 5;
-    char *prefix = malloc(n);
-
-    if (prefix != NULL) {
-        snprintf(prefix, n, "%s__%s__", experiment, tagger);
-        for (char *p = prefix; *p != '\0'; p++) {
-            bool fine = (unsigned char)((*p | 0x20) - 'a') < 26 || (unsigned char)(*p - '0') < 10 ||
-                        *p == '_';
-            *p = fine ? *p : '_';
-        }
-    }
-    return prefix;
-}
-
-static sluice_status nomem(struct sluice_error *err)
-{
-    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attributes");
-}
-
 static void tag_close(void *shared)
 {
     struct stage *stage = shared;
@@ -133,24 +112,19 @@ static void tag_close(void *shared)
 
 static sluice_status add_taggers(struct stage *stage, uint32_t *needs, struct sluice_error *err)
 {
-    const struct sluice_list *list = &stage->config.taggers;
-    const char *experiment = stage->config.experiment;
+    const struct sluice_list *list = &stage->config->taggers;
+    sluice_status status = SLUICE_OK;
 
     if (list->n == 0) {
         return sluice_fail(err, SLUICE_E_CONFIG, "taggers",
                            "found none, expected names of taggers such as \"gopher_v2\"");
     }
-    if (experiment != NULL &&
-        ((unsigned char)(experiment[0] - '0') < 10 || experiment[0] == '\0')) {
-        return sluice_fail(err, SLUICE_E_CONFIG, "experiment",
-                           "expected a name that begins with a letter or _");
-    }
     stage->taggers = calloc(list->n, sizeof(const struct dolma_tagger *));
     stage->prefixes = calloc(list->n, sizeof *stage->prefixes);
     if (stage->taggers == NULL || stage->prefixes == NULL) {
-        return nomem(err);
+        return dolma_nomem(err);
     }
-    for (uint64_t k = 0; k < list->n; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && k < list->n; k++) {
         const char *name = list->items[k];
         const struct dolma_tagger *tagger = find_tagger(name);
         char message[400];
@@ -168,13 +142,11 @@ static sluice_status add_taggers(struct stage *stage, uint32_t *needs, struct sl
             }
         }
         stage->taggers[stage->n] = tagger;
-        stage->prefixes[stage->n] = make_prefix(experiment != NULL ? experiment : name, name);
-        if (stage->prefixes[stage->n++] == NULL) {
-            return nomem(err);
-        }
+        status =
+            dolma_name_prefix(stage->config->experiment, name, &stage->prefixes[stage->n++], err);
         *needs |= tagger->flags;
     }
-    return SLUICE_OK;
+    return status;
 }
 
 static sluice_status read_tokenizer(const struct sluice_host_api *api, struct sluice_host *host,
@@ -184,12 +156,12 @@ static sluice_status read_tokenizer(const struct sluice_host_api *api, struct sl
     uint64_t n = 0;
     sluice_status status;
 
-    if (stage->config.tokenizer == NULL) {
+    if (stage->config->tokenizer == NULL) {
         return sluice_fail(err, SLUICE_E_CONFIG, "tokenizer",
                            "these taggers count tokens: expected tokenizer = a tokenizer.json, "
                            ".tiktoken or .model file");
     }
-    status = api->read_file(host, stage->config.tokenizer, &data, &n, err);
+    status = api->read_file(host, stage->config->tokenizer, &data, &n, err);
     return status == SLUICE_OK ? dolma_tokenizer_create(data, (size_t)n, &stage->tokenizer, err)
                                : status;
 }
@@ -202,9 +174,9 @@ static sluice_status tag_open(const struct sluice_host_api *api, struct sluice_h
     sluice_status status;
 
     if (stage == NULL) {
-        return nomem(err);
+        return dolma_nomem(err);
     }
-    stage->config = *(const struct config *)config;
+    stage->config = config;
     stage->seed = api->seed(host, 1);
     status = add_taggers(stage, &needs, err);
     if (status == SLUICE_OK && (needs & DOLMA_NEEDS_TOKENIZER) != 0) {
@@ -213,9 +185,9 @@ static sluice_status tag_open(const struct sluice_host_api *api, struct sluice_h
     if (status == SLUICE_OK && (needs & DOLMA_NEEDS_WORD_LIST) != 0) {
         const void *list = NULL;
         uint64_t n = 0;
-        if (stage->config.bad_words != NULL) {
-            status = api->read_file(host, stage->config.bad_words, &list, &n, err);
-        } else if (stage->config.no_bad_words == 0) {
+        if (stage->config->bad_words != NULL) {
+            status = api->read_file(host, stage->config->bad_words, &list, &n, err);
+        } else if (stage->config->no_bad_words == 0) {
             status =
                 sluice_fail(err, SLUICE_E_CONFIG, "bad_words",
                             "the C4 taggers look for bad words: expected bad_words = a file of "
@@ -233,46 +205,27 @@ static sluice_status tag_open(const struct sluice_host_api *api, struct sluice_h
     return SLUICE_OK;
 }
 
-/* All names that this stage may add, behind those of the column that was there. */
-static sluice_status list_names(const struct stage *stage, const char *present,
-                                struct sluice_bytes *names, struct sluice_error *err)
+/* All that the taggers may give. */
+static sluice_status declare(struct stage *stage, struct sluice_error *err)
 {
-    int ok = sluice_bytes_add(names, DOLMA_NAMES_KEY "=", strlen(DOLMA_NAMES_KEY) + 1) &&
-             (present == NULL || sluice_bytes_add(names, present, strlen(present)));
-    bool first = present == NULL || present[0] == '\0';
+    sluice_status status = SLUICE_OK;
 
-    for (size_t k = 0; ok && k < stage->n; k++) {
+    for (size_t k = 0; k < stage->n; k++) {
         const char *at = stage->taggers[k]->types;
         const char *type;
         size_t n;
-        while (ok && dolma_name_next(&at, &type, &n)) {
-            uint64_t begin;
-            ok = first || sluice_bytes_add(names, "|", 1);
-            first = false;
-            begin = names->size;
-            ok = ok && sluice_bytes_add(names, stage->prefixes[k], strlen(stage->prefixes[k])) &&
-                 sluice_bytes_add(names, type, n);
-            if (ok && present != NULL &&
-                dolma_name_in(present, names->data + begin, (size_t)(names->size - begin))) {
-                char message[300];
-                snprintf(message, sizeof message,
-                         "the attribute '%.*s' is in the column already; expected another "
-                         "`experiment`",
-                         (int)(names->size - begin), names->data + begin);
-                return sluice_fail(err, SLUICE_E_CONFIG, "experiment", message);
-            }
+        while (status == SLUICE_OK && dolma_name_next(&at, &type, &n)) {
+            status = dolma_column_declare(&stage->column, stage->prefixes[k], type, n, "experiment",
+                                          err);
         }
     }
-    return ok && sluice_bytes_add(names, "", 1) ? SLUICE_OK : nomem(err);
+    return status;
 }
 
 static sluice_status tag_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     struct stage *stage = shared;
-    const struct config *config = &stage->config;
-    struct sluice_bytes names = { 0 };
-    const char *present = NULL;
-    int32_t index;
+    const struct config *config = stage->config;
     sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
 
     if (status == SLUICE_OK) {
@@ -282,23 +235,12 @@ static sluice_status tag_prepare(void *shared, struct sluice_plan *plan, struct 
         status = plan->need(plan, 0, "id", "utf8?", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, config->as, "json|json?", 1, &index, err);
+        status = dolma_column_need(&stage->column, plan, config->as, err);
     }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    stage->merges = index >= 0;
-    if (stage->merges) {
-        present = plan->metadata(plan, 0, index, DOLMA_NAMES_KEY);
-    }
-    status = list_names(stage, present, &names, err);
     if (status == SLUICE_OK) {
-        /* Beside attributes that nobody declared, anything may be in the column. */
-        status = plan->add(plan, config->as, "json",
-                           stage->merges && present == NULL ? NULL : names.data, err);
+        status = declare(stage, err);
     }
-    sluice_bytes_free(&names);
-    return status;
+    return dolma_column_add(&stage->column, plan, status, err);
 }
 
 static sluice_status tag_worker_open(void *shared, void **out, struct sluice_error *err)
@@ -306,7 +248,7 @@ static sluice_status tag_worker_open(void *shared, void **out, struct sluice_err
     struct worker *worker = calloc(1, sizeof *worker);
 
     if (worker == NULL) {
-        return nomem(err);
+        return dolma_nomem(err);
     }
     worker->stage = shared;
     worker->work.phrases = worker->stage->phrases;
@@ -355,24 +297,12 @@ static sluice_status tag_row(void *ctx, const struct sluice_batch *batch, int64_
         (const struct text_span *)(const void *)sluice_list_u64(columns[1], row, &n_words);
     sluice_status status = dolma_doc_set(&work->doc, text, n, words, n_words, id, id_n, err);
 
-    dolma_out_reset(out);
     work->has_phrases = work->gopher.done = false;
-    if (status == SLUICE_OK && stage->merges) {
-        size_t json_n;
-        const char *json = sluice_text(columns[3], row, &json_n);
-        if (!dolma_out_members(out, json, json_n)) {
-            status = sluice_fail(err, SLUICE_E_DATA, stage->config.as,
-                                 "the attributes are no JSON object");
-        }
-    }
     for (size_t k = 0; status == SLUICE_OK && k < stage->n; k++) {
         status = stage->taggers[k]->tag(work, err);
         dolma_out_tagger(out, stage->prefixes[k]);
     }
-    if (status != SLUICE_OK && err != NULL) {
-        err->row = row;
-    }
-    return status == SLUICE_OK && out->failed ? nomem(err) : status;
+    return status;
 }
 
 static sluice_status tag_process(void *state, const struct sluice_batch *batch,
@@ -380,7 +310,8 @@ static sluice_status tag_process(void *state, const struct sluice_batch *batch,
 {
     struct worker *worker = state;
 
-    return dolma_emit_rows(batch, emit, tag_row, worker, &worker->work.out, err);
+    return dolma_column_emit(&worker->stage->column, batch, emit, tag_row, worker,
+                             &worker->work.out, err);
 }
 
 const struct sluice_stage dolma_tag_stage = {

@@ -1,6 +1,7 @@
 /* Rows of dolma_mix: a document is put together, judged by the rules, and its spans are replaced. See dolma_mix.h. */
 #include "dolma_mix.h"
 
+#include <sluice_verdicts.h>
 #include <string.h>
 
 #include "span_edit.h"
@@ -253,44 +254,39 @@ static sluice_status mix_row(struct worker *worker, const struct sluice_batch *b
     return status;
 }
 
-static sluice_status mix_rows(struct worker *worker, const struct sluice_batch *batch,
-                              struct sluice_verdict *verdicts, struct sluice_bytes *offsets,
-                              struct sluice_bytes *data, struct sluice_error *err)
-{
-    sluice_status status = SLUICE_OK;
+/* A batch while it is mixed. */
+struct mixing {
+    struct worker *worker;
+    struct sluice_bytes offsets, data;
+};
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        const char *text;
-        size_t n;
-        status = mix_row(worker, batch, sluice_row(batch, k), &verdicts[k], &text, &n, err);
-        if (status == SLUICE_OK && !sluice_bytes_add_text(offsets, data, text, n)) {
-            status = mix_nomem(err);
-        }
-    }
-    return status;
+static sluice_status mix_judge(void *state, const struct sluice_batch *batch, int64_t row,
+                               struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    struct mixing *mixing = state;
+    const char *text;
+    size_t n;
+    sluice_status status = mix_row(mixing->worker, batch, row, verdict, &text, &n, err);
+
+    return status == SLUICE_OK && !sluice_bytes_add_text(&mixing->offsets, &mixing->data, text, n)
+               ? mix_nomem(err)
+               : status;
 }
 
 sluice_status mix_process(void *state, const struct sluice_batch *batch, struct sluice_emit *emit,
                           struct sluice_error *err)
 {
-    struct sluice_bytes offsets = { 0 };
-    struct sluice_bytes data = { 0 };
+    struct mixing mixing = { .worker = state };
     struct ArrowArray column;
     struct ArrowArray rows;
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status =
-        verdicts == NULL ? mix_nomem(err) : mix_rows(state, batch, verdicts, &offsets, &data, err);
+    sluice_status status = sluice_judge_rows(batch, emit, mix_judge, &mixing, err);
 
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
     if (status != SLUICE_OK || batch->n == 0) {
-        sluice_bytes_free(&offsets);
-        sluice_bytes_free(&data);
+        sluice_bytes_free(&mixing.offsets);
+        sluice_bytes_free(&mixing.data);
         return status;
     }
-    status = sluice_make_text(&column, batch->n, &offsets, &data, NULL, 0);
+    status = sluice_make_text(&column, batch->n, &mixing.offsets, &mixing.data, NULL, 0);
     if (status == SLUICE_OK) {
         status = sluice_make_struct(&rows, batch->n, 1, &column);
     }

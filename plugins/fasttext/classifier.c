@@ -1,4 +1,5 @@
 /* fasttext_filter - keeps or drops documents, or parts of them, by the labels of any fastText classifier (datatrove's FastTextClassifierFilter). */
+#include <sluice_verdicts.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -76,16 +77,20 @@ struct filter {
     size_t *columns; /* labels */
 };
 
+struct columns {
+    struct sluice_bytes text_offsets, text, label_offsets, labels;
+    struct sluice_bytes *scores; /* of the option columns */
+};
+
 struct worker {
     const struct filter *filter;
-    struct ft_reader *reader;
-    struct sluice_bytes line, text;
+    struct fasttext_reader reader;
+    struct sluice_bytes text;
     struct text_spans lines, units;
-    double *scores; /* labels x units, by label */
-    size_t room;    /* units */
-    size_t *counts; /* of a label: how many units gave it a score */
-    size_t *order;  /* labels in the order in which they were met */
-    size_t n_order;
+    double *scores;            /* labels x units, by label */
+    size_t room;               /* units */
+    struct fasttext_tally met; /* of a label: how many units gave it a score */
+    struct columns columns;    /* of a batch */
 };
 
 /* ---- options ---- */
@@ -197,14 +202,12 @@ static void filter_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    ft_reader_destroy(worker->reader);
-    sluice_bytes_free(&worker->line);
+    fasttext_reader_close(&worker->reader);
     sluice_bytes_free(&worker->text);
     text_spans_deinit(&worker->lines);
     text_spans_deinit(&worker->units);
     free(worker->scores);
-    free(worker->counts);
-    free(worker->order);
+    fasttext_tally_close(&worker->met);
     free(worker);
 }
 
@@ -212,18 +215,16 @@ static sluice_status filter_worker_open(void *shared, void **out, struct sluice_
 {
     struct worker *worker = calloc(1, sizeof *worker);
     const struct filter *filter = shared;
-    size_t labels = ft_model_labels(filter->model);
     sluice_status status;
 
     if (worker == NULL) {
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
     }
     worker->filter = filter;
-    worker->counts = calloc(labels + 1, sizeof *worker->counts);
-    worker->order = calloc(labels + 1, sizeof *worker->order);
-    status = worker->counts == NULL || worker->order == NULL
-                 ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for labels")
-                 : ft_reader_create(filter->model, &worker->reader, err);
+    status = fasttext_tally_open(&worker->met, ft_model_labels(filter->model), err);
+    if (status == SLUICE_OK) {
+        status = fasttext_reader_open(&worker->reader, filter->model, err);
+    }
     if (status != SLUICE_OK) {
         filter_worker_close(worker);
         return status;
@@ -310,7 +311,7 @@ static double pairwise(const double *values, size_t n)
 
 static double mean_of(const struct worker *worker, size_t label)
 {
-    size_t n = worker->counts[label];
+    size_t n = worker->met.counts[label];
 
     return n == 0 ? 0 : pairwise(worker->scores + label * worker->room, n) / (double)n;
 }
@@ -334,8 +335,7 @@ static sluice_status forget(struct worker *worker, size_t units, struct sluice_e
         worker->scores = moved;
         worker->room = room;
     }
-    memset(worker->counts, 0, labels * sizeof *worker->counts);
-    worker->n_order = 0;
+    fasttext_tally_reset(&worker->met);
     return SLUICE_OK;
 }
 
@@ -368,32 +368,19 @@ static sluice_status judge_unit(struct worker *worker, const char *text, struct 
     sluice_status status;
 
     unit = text_strip(text, unit);
-    worker->line.size = 0;
-    if (!fasttext_one_line(&worker->line, text + unit.begin, unit.end - unit.begin,
-                           filter->config->newline_replacement) ||
-        !sluice_bytes_add(&worker->line, "\n", 1)) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a text");
-    }
-    status = ft_predict(worker->reader, worker->line.data, (size_t)worker->line.size, &scores,
-                        &count, err);
+    status = fasttext_ask(&worker->reader, text + unit.begin, unit.end - unit.begin,
+                          filter->config->newline_replacement, &scores, &count, err);
     if (status != SLUICE_OK) {
         return status;
     }
     for (size_t i = 0; i < count; i++) {
         size_t label = scores[i].label;
-        if (worker->counts[label] == 0) {
-            worker->order[worker->n_order++] = label;
-        }
-        worker->scores[label * worker->room + worker->counts[label]++] = scores[i].score;
+        size_t before = fasttext_tally_add(&worker->met, label);
+        worker->scores[label * worker->room + before] = scores[i].score;
     }
     *kept = passes(filter, scores, count, verdict);
     return SLUICE_OK;
 }
-
-struct columns {
-    struct sluice_bytes text_offsets, text, label_offsets, labels;
-    struct sluice_bytes *scores; /* of the option columns */
-};
 
 static int add_labels(const struct worker *worker, struct columns *to)
 {
@@ -402,12 +389,12 @@ static int add_labels(const struct worker *worker, struct columns *to)
 
     if (filter->config->save_labels != 0) {
         ok = sluice_bytes_add(&to->labels, "{", 1);
-        for (size_t i = 0; ok && i < worker->n_order; i++) {
-            const char *label = ft_model_label(filter->model, worker->order[i]);
+        for (size_t i = 0; ok && i < worker->met.n; i++) {
+            const char *label = ft_model_label(filter->model, worker->met.order[i]);
             ok = (i == 0 || sluice_bytes_add(&to->labels, ",", 1)) &&
                  fasttext_json_string(&to->labels, label, strlen(label)) &&
                  sluice_bytes_add(&to->labels, ":", 1) &&
-                 fasttext_json_number(&to->labels, mean_of(worker, worker->order[i]));
+                 fasttext_json_number(&to->labels, mean_of(worker, worker->met.order[i]));
         }
         ok = ok && sluice_bytes_add(&to->labels, "}", 1) &&
              sluice_bytes_add_text(&to->label_offsets, &to->labels, "", 0);
@@ -419,10 +406,11 @@ static int add_labels(const struct worker *worker, struct columns *to)
     return ok;
 }
 
-static sluice_status judge_row(struct worker *worker, const struct sluice_batch *batch, int64_t row,
-                               struct columns *to, struct sluice_verdict *verdict,
-                               struct sluice_error *err)
+static sluice_status judge_row(void *state, const struct sluice_batch *batch, int64_t row,
+                               struct sluice_verdict *verdict, struct sluice_error *err)
 {
+    struct worker *worker = state;
+    struct columns *to = &worker->columns;
     const struct config *config = worker->filter->config;
     size_t n;
     const char *text = sluice_text(batch->array->children[0], row, &n);
@@ -502,41 +490,35 @@ static sluice_status filter_process(void *state, const struct sluice_batch *batc
 {
     struct worker *worker = state;
     const struct config *config = worker->filter->config;
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
+    struct columns *columns = &worker->columns;
     struct ArrowArray *made = calloc((size_t)config->columns.n + 2, sizeof *made);
-    struct columns columns = { .scores = calloc((size_t)config->columns.n + 1,
-                                                sizeof(struct sluice_bytes)) };
     struct ArrowArray out;
     int64_t count = 0;
-    sluice_status status = verdicts == NULL || made == NULL || columns.scores == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
+    sluice_status status;
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        status = judge_row(worker, batch, sluice_row(batch, k), &columns, &verdicts[k], err);
-    }
+    columns->scores = calloc((size_t)config->columns.n + 1, sizeof *columns->scores);
+    status = made == NULL || columns->scores == NULL
+                 ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for columns")
+                 : sluice_judge_rows(batch, emit, judge_row, worker, err);
     if (status == SLUICE_OK &&
         (config->by != BY_DOCUMENT || config->save_labels != 0 || config->columns.n > 0)) {
-        status = make_columns(config, batch->n, &columns, made, &count);
+        status = make_columns(config, batch->n, columns, made, &count);
         if (status == SLUICE_OK) {
             status = sluice_make_struct(&out, batch->n, count, made);
         }
         status = status == SLUICE_OK ? emit->batch(emit, &out)
                                      : sluice_fail(err, status, "", "out of memory for labels");
     }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
+    sluice_bytes_free(&columns->text_offsets);
+    sluice_bytes_free(&columns->text);
+    sluice_bytes_free(&columns->label_offsets);
+    sluice_bytes_free(&columns->labels);
+    for (uint64_t i = 0; columns->scores != NULL && i < config->columns.n; i++) {
+        sluice_bytes_free(&columns->scores[i]);
     }
-    sluice_bytes_free(&columns.text_offsets);
-    sluice_bytes_free(&columns.text);
-    sluice_bytes_free(&columns.label_offsets);
-    sluice_bytes_free(&columns.labels);
-    for (uint64_t i = 0; columns.scores != NULL && i < config->columns.n; i++) {
-        sluice_bytes_free(&columns.scores[i]);
-    }
-    free(columns.scores);
+    free(columns->scores);
+    columns->scores = NULL;
     free(made);
-    free(verdicts);
     return status;
 }
 

@@ -47,22 +47,6 @@ sluice_status fasttext_no_label(const struct ft_model *model, const char *option
     return sluice_fail(err, SLUICE_E_CONFIG, option, message);
 }
 
-int fasttext_one_line(struct sluice_bytes *out, const char *text, size_t n, const char *replacement)
-{
-    size_t length = strlen(replacement);
-
-    for (size_t at = 0; at < n;) {
-        const char *newline = memchr(text + at, '\n', n - at);
-        size_t end = newline == NULL ? n : (size_t)(newline - text);
-        if (!sluice_bytes_add(out, text + at, end - at) ||
-            (end < n && !sluice_bytes_add(out, replacement, length))) {
-            return 0;
-        }
-        at = end + 1;
-    }
-    return 1;
-}
-
 int fasttext_json_string(struct sluice_bytes *out, const char *text, size_t n)
 {
     int ok = sluice_bytes_add(out, "\"", 1);

@@ -1,9 +1,10 @@
-/* What the stages of this plugin share: the model of a `path` option, and a reader of it for each worker. */
+/* What the stages of this plugin share: the model of a `path` option, and how its labels are written. */
 #ifndef FASTTEXT_STAGES_H
 #define FASTTEXT_STAGES_H
 
 #include <sluice_arrays.h>
 
+#include "fasttext_reader.h"
 #include "model.h"
 
 /* Reads the model that option `model` names. */
@@ -18,10 +19,6 @@ int64_t fasttext_find(const struct ft_model *model, const char *label);
 /* SLUICE_E_CONFIG that names the option, the label and some of those there are. */
 sluice_status fasttext_no_label(const struct ft_model *model, const char *option, const char *label,
                                 struct sluice_error *err);
-
-/* Appends n bytes with every \n replaced. */
-int fasttext_one_line(struct sluice_bytes *out, const char *text, size_t n,
-                      const char *replacement);
 
 /* A JSON string, quotes included, and a number that reads back equal. */
 int fasttext_json_string(struct sluice_bytes *out, const char *text, size_t n);

@@ -1,4 +1,5 @@
 /* language - labels documents with their language by a fastText model and drops those of other languages (datatrove's LanguageFilter). */
+#include <sluice_verdicts.h>
 #include <stddef.h>
 
 #include "fasttext.h"
@@ -78,10 +79,14 @@ struct language {
     struct name *names; /* of the model's labels */
 };
 
+struct columns {
+    struct sluice_bytes label_offsets, labels, scores, script_offsets, scripts, pair_offsets, pairs;
+};
+
 struct worker {
     const struct language *language;
-    struct ft_reader *reader;
-    struct sluice_bytes line;
+    struct fasttext_reader reader;
+    struct columns columns; /* of a batch */
 };
 
 static void language_close(void *shared)
@@ -177,8 +182,7 @@ static void language_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    ft_reader_destroy(worker->reader);
-    sluice_bytes_free(&worker->line);
+    fasttext_reader_close(&worker->reader);
     free(worker);
 }
 
@@ -191,7 +195,7 @@ static sluice_status language_worker_open(void *shared, void **out, struct sluic
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
     }
     worker->language = shared;
-    status = ft_reader_create(worker->language->model, &worker->reader, err);
+    status = fasttext_reader_open(&worker->reader, worker->language->model, err);
     if (status != SLUICE_OK) {
         language_worker_close(worker);
         return status;
@@ -201,10 +205,6 @@ static sluice_status language_worker_open(void *shared, void **out, struct sluic
 }
 
 /* ---- rows ---- */
-
-struct columns {
-    struct sluice_bytes label_offsets, labels, scores, script_offsets, scripts, pair_offsets, pairs;
-};
 
 static int add_pairs(const struct language *language, const struct ft_score *scores, size_t n,
                      struct columns *to)
@@ -230,24 +230,19 @@ static int add_pairs(const struct language *language, const struct ft_score *sco
     return ok && sluice_bytes_add_text(&to->pair_offsets, out, "", 0);
 }
 
-static sluice_status judge(struct worker *worker, const char *text, size_t n, struct columns *to,
-                           struct sluice_verdict *verdict, struct sluice_error *err)
+static sluice_status judge(void *state, const char *text, size_t n, struct sluice_verdict *verdict,
+                           struct sluice_error *err)
 {
+    struct worker *worker = state;
+    struct columns *to = &worker->columns;
     const struct language *language = worker->language;
     const struct config *config = language->config;
     const struct ft_score *scores;
     size_t count;
     double best = 0;
     int ok;
-    sluice_status status;
+    sluice_status status = fasttext_ask(&worker->reader, text, n, " ", &scores, &count, err);
 
-    worker->line.size = 0;
-    if (!fasttext_one_line(&worker->line, text, n, " ") ||
-        !sluice_bytes_add(&worker->line, "\n", 1)) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a text");
-    }
-    status = ft_predict(worker->reader, worker->line.data, (size_t)worker->line.size, &scores,
-                        &count, err);
     if (status != SLUICE_OK) {
         return status;
     }
@@ -316,31 +311,19 @@ static sluice_status language_process(void *state, const struct sluice_batch *ba
                                       struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    struct columns columns = { 0 };
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
+    struct columns *columns = &worker->columns;
+    sluice_status status = sluice_judge_texts(batch, emit, judge, worker, err);
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        size_t n;
-        const char *text = sluice_text(batch->array->children[0], sluice_row(batch, k), &n);
-        status = judge(worker, text, n, &columns, &verdicts[k], err);
-    }
     if (status == SLUICE_OK) {
-        status = give(worker->language->config, batch->n, &columns, emit, err);
+        status = give(worker->language->config, batch->n, columns, emit, err);
     }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    sluice_bytes_free(&columns.label_offsets);
-    sluice_bytes_free(&columns.labels);
-    sluice_bytes_free(&columns.scores);
-    sluice_bytes_free(&columns.script_offsets);
-    sluice_bytes_free(&columns.scripts);
-    sluice_bytes_free(&columns.pair_offsets);
-    sluice_bytes_free(&columns.pairs);
-    free(verdicts);
+    sluice_bytes_free(&columns->label_offsets);
+    sluice_bytes_free(&columns->labels);
+    sluice_bytes_free(&columns->scores);
+    sluice_bytes_free(&columns->script_offsets);
+    sluice_bytes_free(&columns->scripts);
+    sluice_bytes_free(&columns->pair_offsets);
+    sluice_bytes_free(&columns->pairs);
     return status;
 }
 

@@ -1,7 +1,7 @@
 /* The files of a MinHash index, version 1. Numbers are little-endian.
  *
  *   head      8 bytes "SLMHKEYS" or "SLMHDOCS"; u32 version (1); u32 n: bytes of the parameters;
- *             the parameters ("ngram=5 bands=14 ..."), zeros up to a multiple of 8
+ *             the parameters ("over=text ngram=5 ..."), zeros up to a multiple of 8
  *   .keys     entries of 24 bytes, ascending by key and without repetition: 16 bytes of band key,
  *             u64 reference of the document that stands for all that have it
  *   .docs     records, ascending by reference: u64 reference, u64 rank, u32 bytes of the id, u32

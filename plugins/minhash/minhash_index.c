@@ -102,6 +102,12 @@ static sluice_status map_shard(struct shard *shard, uint64_t bytes, struct sluic
     int fd = open(shard->path, O_RDONLY | O_CLOEXEC);
     sluice_status status;
 
+    if (fd < 0 && errno == ENOENT) {
+        return about(shard->path, SLUICE_E_DATA,
+                     "the manifest names this file, and it is not there; put it back, or build the "
+                     "index again",
+                     err);
+    }
     if (fd < 0 || fstat(fd, &stat) != 0) {
         status = about(shard->path, SLUICE_E_IO, strerror(errno), err);
         if (fd >= 0) {

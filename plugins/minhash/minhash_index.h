@@ -8,7 +8,7 @@
 
 #include "minhash_format.h"
 
-/* What must be equal for two documents to be comparable: "ngram=5 bands=14 ...", single spaces between.
+/* What must be equal for two documents to be comparable: "over=text ngram=5 ...", single spaces between.
  * The composite `minhash` writes it. */
 struct minhash_parameters {
     const char *text;

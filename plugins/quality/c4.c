@@ -52,10 +52,17 @@ static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struc
     return status == SLUICE_OK ? plan->add(plan, quality->common->over, "utf8", NULL, err) : status;
 }
 
-static sluice_status judge_row(struct quality_worker *worker, const struct ArrowArray *texts,
-                               int64_t row, struct sluice_verdict *verdict,
-                               struct sluice_bytes *data, struct sluice_error *err)
+/* A batch in the making: its texts as edited, those of dropped rows empty. */
+struct editing {
+    struct quality_worker *worker;
+    struct sluice_bytes offsets, data;
+};
+
+static sluice_status edit_row(void *state, const struct sluice_batch *batch, int64_t row,
+                              struct sluice_verdict *verdict, struct sluice_error *err)
 {
+    struct editing *editing = state;
+    struct quality_worker *worker = editing->worker;
     const struct config *config = worker->quality->config;
     const struct text_c4_options rules = {
         .split_lines = config->split_paragraph != 0,
@@ -72,9 +79,10 @@ static sluice_status judge_row(struct quality_worker *worker, const struct Arrow
         .cache = &worker->cache,
     };
     size_t n;
-    const char *text = sluice_text(texts, row, &n);
+    const char *text = sluice_text(batch->array->children[0], row, &n);
     struct text_doc doc;
     struct text_verdict judged;
+    int32_t end;
     sluice_status status = text_doc_init(&doc, text, n, NULL, 0, err);
 
     if (status == SLUICE_OK) {
@@ -83,53 +91,44 @@ static sluice_status judge_row(struct quality_worker *worker, const struct Arrow
     if (status != SLUICE_OK) {
         return status;
     }
-    verdict->reason = judged.reason;
-    verdict->value = judged.value;
-    verdict->limit = judged.limit;
-    if (judged.reason == 0 && !sluice_bytes_add(data, worker->text.data, worker->text.len)) {
+    quality_verdict(verdict, &judged);
+    if (judged.reason == 0 &&
+        !sluice_bytes_add(&editing->data, worker->text.data, worker->text.len)) {
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for the text");
     }
-    return SLUICE_OK;
+    if (editing->data.size > INT32_MAX) {
+        return sluice_fail(err, SLUICE_E_DATA, "", "a batch of texts grew over 2 GiB");
+    }
+    end = (int32_t)editing->data.size;
+    return sluice_bytes_add(&editing->offsets, &end, sizeof end)
+               ? SLUICE_OK
+               : sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for the text");
 }
 
 static sluice_status stage_process(void *state, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    struct sluice_bytes offsets = { 0 };
-    struct sluice_bytes data = { 0 };
+    const int32_t begin = 0;
+    struct editing editing = { .worker = state };
     struct ArrowArray column;
     struct ArrowArray out;
-    int32_t end = 0;
-    sluice_status status = verdicts != NULL && sluice_bytes_add(&offsets, &end, sizeof end)
+    sluice_status status = sluice_bytes_add(&editing.offsets, &begin, sizeof begin)
                                ? SLUICE_OK
                                : sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        status = judge_row(state, batch->array->children[0], sluice_row(batch, k), &verdicts[k],
-                           &data, err);
-        if (status == SLUICE_OK && data.size > INT32_MAX) {
-            status = sluice_fail(err, SLUICE_E_DATA, "", "a batch of texts grew over 2 GiB");
-        }
-        end = (int32_t)data.size;
-        if (status == SLUICE_OK && !sluice_bytes_add(&offsets, &end, sizeof end)) {
-            status = sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for the text");
-        }
+    if (status == SLUICE_OK) {
+        status = sluice_judge_rows(batch, emit, edit_row, &editing, err);
     }
     if (status == SLUICE_OK) {
-        status = sluice_make_text(&column, batch->n, &offsets, &data, NULL, 0);
+        status = sluice_make_text(&column, batch->n, &editing.offsets, &editing.data, NULL, 0);
         if (status == SLUICE_OK) {
             status = sluice_make_struct(&out, batch->n, 1, &column);
         }
         status = status == SLUICE_OK ? emit->batch(emit, &out)
                                      : sluice_fail(err, status, "", "out of memory for the text");
     }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    sluice_bytes_free(&offsets);
-    sluice_bytes_free(&data);
-    free(verdicts);
+    sluice_bytes_free(&editing.offsets);
+    sluice_bytes_free(&editing.data);
     return status;
 }
 

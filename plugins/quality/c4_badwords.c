@@ -339,16 +339,10 @@ static int has_word(const struct words *words, const char *text, size_t n)
     return 0;
 }
 
-static void set_aside(struct sluice_verdict *verdict, const char *why)
-{
-    verdict->reason = SLUICE_VERDICT_BAD;
-    verdict->dup_of = why;
-    verdict->dup_of_length = (int32_t)strlen(why);
-}
-
-static sluice_status judge(struct worker *worker, const struct sluice_batch *batch, int64_t row,
+static sluice_status judge(void *state, const struct sluice_batch *batch, int64_t row,
                            struct sluice_verdict *verdict, struct sluice_error *err)
 {
+    struct worker *worker = state;
     const struct badwords *badwords = worker->badwords;
     const struct config *config = badwords->config;
     struct ArrowArray **columns = batch->array->children;
@@ -365,9 +359,9 @@ static sluice_status judge(struct worker *worker, const struct sluice_batch *bat
     language = language_find(name, n_name);
     if (language < 0 || !badwords->words[language].has_list) {
         if (config->fail_on_missing_language != 0) {
-            set_aside(verdict,
-                      "no_badwords_list: there is no list for the document's language; give "
-                      "one, or fail_on_missing_language = false to keep such documents");
+            sluice_judge_bad(verdict,
+                             "no_badwords_list: there is no list for the document's language; give "
+                             "one, or fail_on_missing_language = false to keep such documents");
         }
         return SLUICE_OK;
     }
@@ -383,7 +377,7 @@ static sluice_status judge(struct worker *worker, const struct sluice_batch *bat
         if (badwords->in_order) {
             verdict->value = text_pcg64_double(&worker->rng);
         } else if (sluice_is_null(columns[badwords->id], row)) {
-            set_aside(verdict, "no_id: the column that decides is null");
+            sluice_judge_bad(verdict, "no_id: the column that decides is null");
             return SLUICE_OK;
         } else {
             size_t n_id;
@@ -398,19 +392,7 @@ static sluice_status judge(struct worker *worker, const struct sluice_batch *bat
 static sluice_status badwords_process(void *state, const struct sluice_batch *batch,
                                       struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
-
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        status = judge(state, batch, sluice_row(batch, k), &verdicts[k], err);
-    }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    return sluice_judge_rows(batch, emit, judge, state, err);
 }
 
 static sluice_status peer_save(void *state, struct sluice_io *io, struct sluice_error *err)

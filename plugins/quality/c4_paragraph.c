@@ -34,33 +34,25 @@ static sluice_status paragraph_prepare(void *shared, struct sluice_plan *plan,
     return plan->need(plan, 0, ((const struct config *)shared)->over, "utf8?", 0, &index, err);
 }
 
+static sluice_status judge(void *worker, const char *text, size_t n, struct sluice_verdict *verdict,
+                           struct sluice_error *err)
+{
+    const struct config *config = worker;
+    struct text_doc doc;
+    struct text_verdict judged = { 0 };
+    sluice_status status = text_doc_init(&doc, text, n, NULL, 0, err);
+
+    if (status == SLUICE_OK) {
+        text_c4_paragraph(&doc, config->min_paragraphs, config->min_paragraph_len, &judged);
+        quality_verdict(verdict, &judged);
+    }
+    return status;
+}
+
 static sluice_status paragraph_process(void *worker, const struct sluice_batch *batch,
                                        struct sluice_emit *emit, struct sluice_error *err)
 {
-    const struct config *config = worker;
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
-
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        size_t n;
-        const char *text = sluice_text(batch->array->children[0], sluice_row(batch, k), &n);
-        struct text_doc doc;
-        struct text_verdict verdict = { 0 };
-        status = text_doc_init(&doc, text, n, NULL, 0, err);
-        if (status == SLUICE_OK) {
-            text_c4_paragraph(&doc, config->min_paragraphs, config->min_paragraph_len, &verdict);
-            verdicts[k].reason = verdict.reason;
-            verdicts[k].value = verdict.value;
-            verdicts[k].limit = verdict.limit;
-        }
-    }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    return sluice_judge_texts(batch, emit, judge, worker, err);
 }
 
 const struct sluice_stage c4_paragraph_stage = {

@@ -65,41 +65,48 @@ void quality_close(void *shared)
     free(quality);
 }
 
+void quality_verdict(struct sluice_verdict *verdict, const struct text_verdict *judged)
+{
+    verdict->reason = judged->reason;
+    verdict->value = judged->value;
+    verdict->limit = judged->limit;
+}
+
+/* Of quality_process. */
+struct judging {
+    struct quality_worker *worker;
+    quality_judge_fn judge;
+};
+
+static sluice_status judge_row(void *state, const struct sluice_batch *batch, int64_t row,
+                               struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    const struct judging *judging = state;
+    size_t n;
+    size_t n_words;
+    const char *text = sluice_text(batch->array->children[0], row, &n);
+    const struct text_span *spans = (const struct text_span *)(const void *)sluice_list_u64(
+        batch->array->children[1], row, &n_words);
+    struct text_doc doc;
+    struct text_verdict judged;
+    sluice_status status = text_doc_init(&doc, text, n, spans, n_words, err);
+
+    if (status == SLUICE_OK) {
+        status = judging->judge(judging->worker, &doc, &judged, err);
+    }
+    if (status == SLUICE_OK) {
+        quality_verdict(verdict, &judged);
+    }
+    return status;
+}
+
 sluice_status quality_process(struct quality_worker *worker, const struct sluice_batch *batch,
                               struct sluice_emit *emit, quality_judge_fn judge,
                               struct sluice_error *err)
 {
-    const struct ArrowArray *texts = batch->array->children[0];
-    const struct ArrowArray *words = batch->array->children[1];
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
+    struct judging judging = { worker, judge };
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        size_t n;
-        size_t n_words;
-        const char *text = sluice_text(texts, row, &n);
-        const struct text_span *spans =
-            (const struct text_span *)(const void *)sluice_list_u64(words, row, &n_words);
-        struct text_doc doc;
-        struct text_verdict verdict;
-        status = text_doc_init(&doc, text, n, spans, n_words, err);
-        if (status == SLUICE_OK) {
-            status = judge(worker, &doc, &verdict, err);
-        }
-        if (status == SLUICE_OK) {
-            verdicts[k].reason = verdict.reason;
-            verdicts[k].value = verdict.value;
-            verdicts[k].limit = verdict.limit;
-        }
-    }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    return sluice_judge_rows(batch, emit, judge_row, &judging, err);
 }
 
 static const struct sluice_stage *const stages[] = {

@@ -2,7 +2,7 @@
 #ifndef QUALITY_H
 #define QUALITY_H
 
-#include <sluice_arrays.h>
+#include <sluice_verdicts.h>
 #include <stddef.h>
 
 #include "text/text.h"
@@ -62,6 +62,7 @@ sluice_status quality_worker_open(void *shared, void **worker, struct sluice_err
 void quality_worker_close(void *worker);
 void quality_close(void *shared);
 
+void quality_verdict(struct sluice_verdict *, const struct text_verdict *judged);
 typedef sluice_status (*quality_judge_fn)(struct quality_worker *, const struct text_doc *,
                                           struct text_verdict *, struct sluice_error *);
 /* Judges every selected row and emits the verdicts. */

@@ -115,12 +115,19 @@ static sluice_status word_log(struct worker *worker, const char *word, size_t n,
     return status;
 }
 
-static sluice_status judge(struct worker *worker, const char *text, const struct text_span *words,
-                           size_t n, struct sluice_verdict *verdict, struct sluice_error *err)
+static sluice_status judge(void *state, const struct sluice_batch *batch, int64_t row,
+                           struct sluice_verdict *verdict, struct sluice_error *err)
 {
+    struct worker *worker = state;
+    size_t length;
+    size_t n;
+    const char *text = sluice_text(batch->array->children[0], row, &length);
+    const struct text_span *words =
+        (const struct text_span *)(const void *)sluice_list_u64(batch->array->children[1], row, &n);
+    struct text_doc doc;
     double sum = 0;
     double log = 0;
-    sluice_status status = SLUICE_OK;
+    sluice_status status = text_doc_init(&doc, text, length, words, n, err); /* checks the words */
 
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         status = word_log(worker, text + words[i].begin, words[i].end - words[i].begin, &log, err);
@@ -136,29 +143,7 @@ static sluice_status judge(struct worker *worker, const char *text, const struct
 static sluice_status unigram_process(void *state, const struct sluice_batch *batch,
                                      struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = verdicts == NULL
-                               ? sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts")
-                               : SLUICE_OK;
-
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        size_t n;
-        size_t n_words;
-        const char *text = sluice_text(batch->array->children[0], row, &n);
-        const struct text_span *words = (const struct text_span *)(const void *)sluice_list_u64(
-            batch->array->children[1], row, &n_words);
-        struct text_doc doc;
-        status = text_doc_init(&doc, text, n, words, n_words, err); /* checks the words */
-        if (status == SLUICE_OK) {
-            status = judge(state, text, words, n_words, &verdicts[k], err);
-        }
-    }
-    if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
-    }
-    free(verdicts);
-    return status;
+    return sluice_judge_rows(batch, emit, judge, state, err);
 }
 
 const struct sluice_stage unigram_log_prob_stage = {

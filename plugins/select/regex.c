@@ -179,14 +179,13 @@ static sluice_status judge(void *state, const char *text, size_t n, struct sluic
     if (found == PCRE2_ERROR_NOMEMORY) {
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for matching");
     }
-    verdict->reason = SLUICE_VERDICT_BAD;
-    verdict->dup_of =
+    sluice_judge_bad(
+        verdict,
         found == PCRE2_ERROR_MATCHLIMIT || found == PCRE2_ERROR_JIT_STACKLIMIT ||
                 found == PCRE2_ERROR_DEPTHLIMIT || found == PCRE2_ERROR_HEAPLIMIT
             ? "regex_limit: the expression backtracks too much on this text; raise match_limit or "
               "write it with less choice"
-            : "regex_error: PCRE2 can't match this text";
-    verdict->dup_of_length = (int32_t)strlen(verdict->dup_of);
+            : "regex_error: PCRE2 can't match this text");
     return SLUICE_OK;
 }
 

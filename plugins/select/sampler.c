@@ -1,4 +1,5 @@
 /* sampler, sampler_peer - keep a random part of the documents: by a hash of the id, or by the peer's generator in the order of rows. */
+#include <sluice_verdicts.h>
 #include <stddef.h>
 
 #include "select.h"
@@ -52,40 +53,33 @@ static sluice_status hash_prepare(void *shared, struct sluice_plan *plan, struct
     return plan->need(plan, 0, config->by, "utf8?", 0, &index, err);
 }
 
-static sluice_status verdicts_give(struct sluice_verdict *verdicts, int64_t n,
-                                   struct sluice_emit *emit)
+static void decide(const struct config *config, double value, struct sluice_verdict *verdict)
 {
-    sluice_status status = emit->verdicts(emit, verdicts, n);
-
-    free(verdicts);
-    return status;
+    verdict->value = value;
+    verdict->limit = config->rate;
+    verdict->reason = value < config->rate ? 0 : 1;
 }
 
-static sluice_status hash_process(void *worker, const struct sluice_batch *batch,
+static sluice_status hash_judge(void *shared, const struct sluice_batch *batch, int64_t row,
+                                struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    const struct config *config = shared;
+    size_t n;
+    const char *id = sluice_text(batch->array->children[0], row, &n);
+
+    (void)err;
+    if (sluice_is_null(batch->array->children[0], row)) {
+        sluice_judge_bad(verdict, "no_id: the column that decides is null");
+    } else {
+        decide(config, text_sample_id(id, n, (uint64_t)config->seed), verdict);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status hash_process(void *shared, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
-    const struct config *config = worker;
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-
-    if (verdicts == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts");
-    }
-    for (int64_t k = 0; k < batch->n; k++) {
-        const struct ArrowArray *ids = batch->array->children[0];
-        int64_t row = sluice_row(batch, k);
-        size_t n;
-        const char *id = sluice_text(ids, row, &n);
-        if (sluice_is_null(ids, row)) {
-            verdicts[k].reason = SLUICE_VERDICT_BAD;
-            verdicts[k].dup_of = "no_id: the column that decides is null";
-            verdicts[k].dup_of_length = (int32_t)strlen(verdicts[k].dup_of);
-            continue;
-        }
-        verdicts[k].value = text_sample_id(id, n, (uint64_t)config->seed);
-        verdicts[k].limit = config->rate;
-        verdicts[k].reason = verdicts[k].value < config->rate ? 0 : 1;
-    }
-    return verdicts_give(verdicts, batch->n, emit);
+    return sluice_judge_rows(batch, emit, hash_judge, shared, err);
 }
 
 /* ---- the peer's ---- */
@@ -108,21 +102,22 @@ static sluice_status peer_worker_open(void *shared, void **worker, struct sluice
     return SLUICE_OK;
 }
 
+static sluice_status peer_judge(void *worker, const struct sluice_batch *batch, int64_t row,
+                                struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    struct peer *peer = worker;
+
+    (void)batch;
+    (void)row;
+    (void)err;
+    decide(peer->config, text_pcg64_double(&peer->rng), verdict);
+    return SLUICE_OK;
+}
+
 static sluice_status peer_process(void *worker, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct peer *peer = worker;
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-
-    if (verdicts == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for verdicts");
-    }
-    for (int64_t k = 0; k < batch->n; k++) {
-        verdicts[k].value = text_pcg64_double(&peer->rng);
-        verdicts[k].limit = peer->config->rate;
-        verdicts[k].reason = verdicts[k].value < peer->config->rate ? 0 : 1;
-    }
-    return verdicts_give(verdicts, batch->n, emit);
+    return sluice_judge_rows(batch, emit, peer_judge, worker, err);
 }
 
 static sluice_status peer_save(void *worker, struct sluice_io *io, struct sluice_error *err)

@@ -141,34 +141,31 @@ static double share_of(const struct stage *stage, const struct sluice_batch *bat
     return stage->config.share;
 }
 
-static sluice_status holdout_process(void *worker, const struct sluice_batch *batch,
+static sluice_status judge(void *shared, const struct sluice_batch *batch, int64_t row,
+                           struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    const struct stage *stage = shared;
+    const struct ArrowArray *names = batch->array->children[stage->by];
+    size_t n;
+    const char *name = sluice_text(names, row, &n);
+    bool held;
+
+    (void)err;
+    if (sluice_is_null(names, row)) {
+        sluice_judge_bad(verdict, "no_id: the column that decides is null");
+        return SLUICE_OK;
+    }
+    verdict->value = shuffle_fraction(shuffle_hash(name, n, stage->seed));
+    verdict->limit = share_of(stage, batch, row);
+    held = verdict->value < verdict->limit;
+    verdict->reason = held == (stage->config.take == 1) ? 0 : held ? 1 : 2;
+    return SLUICE_OK;
+}
+
+static sluice_status holdout_process(void *shared, const struct sluice_batch *batch,
                                      struct sluice_emit *emit, struct sluice_error *err)
 {
-    const struct stage *stage = worker;
-    const struct ArrowArray *names = batch->array->children[stage->by];
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status;
-
-    if (verdicts == NULL) {
-        return shuffle_nomem(err);
-    }
-    for (int64_t k = 0; k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        size_t n;
-        const char *name = sluice_text(names, row, &n);
-        bool held;
-        if (sluice_is_null(names, row)) {
-            shuffle_bad_row(&verdicts[k], "no_id: the column that decides is null");
-            continue;
-        }
-        verdicts[k].value = shuffle_fraction(shuffle_hash(name, n, stage->seed));
-        verdicts[k].limit = share_of(stage, batch, row);
-        held = verdicts[k].value < verdicts[k].limit;
-        verdicts[k].reason = held == (stage->config.take == 1) ? 0 : held ? 1 : 2;
-    }
-    status = emit->verdicts(emit, verdicts, batch->n);
-    free(verdicts);
-    return status;
+    return sluice_judge_rows(batch, emit, judge, shared, err);
 }
 
 const struct sluice_stage holdout_stage = {

@@ -123,7 +123,7 @@ static sluice_status copies_process(void *worker, const struct sluice_batch *bat
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
         if (copies[row] > MIXTURE_EPOCHS_MAX + 1) {
-            shuffle_bad_row(&verdicts[k], "too_many_copies: a document goes by 65 times at most");
+            sluice_judge_bad(&verdicts[k], "too_many_copies: a document goes by 65 times at most");
             any_bad = true;
             continue;
         }

@@ -250,18 +250,18 @@ static uint8_t judge(const struct worker *worker, const struct sluice_batch *bat
     if (draw->by_index >= 0) {
         const struct ArrowArray *sources = batch->array->children[draw->by_index];
         if (sluice_is_null(sources, row)) {
-            shuffle_bad_row(verdict, "no_source: the column that names the source is null");
+            sluice_judge_bad(verdict, "no_source: the column that names the source is null");
             return 0;
         }
         source = sluice_text(sources, row, &n_source);
     }
     if (sluice_is_null(ids, row)) {
-        shuffle_bad_row(verdict, "no_id: the column that decides is null");
+        sluice_judge_bad(verdict, "no_id: the column that decides is null");
         return 0;
     }
     cut = cut_of(worker, source, n_source);
     if (cut == NULL || cut->whole > MIXTURE_EPOCHS_MAX) {
-        shuffle_bad_row(verdict, "unknown_source: nobody has counted the documents of the source");
+        sluice_judge_bad(verdict, "unknown_source: nobody has counted the documents of the source");
         return 0;
     }
     hash = shuffle_hash(id, n, draw->hash_seed);

@@ -120,7 +120,7 @@ static sluice_status targets_process(void *state, const struct sluice_batch *bat
         size_t n;
         const char *name = sluice_text(columns[1], row, &n);
         if (documents >= MIXTURE_SOURCE_MAX || size >= MIXTURE_SOURCE_MAX) {
-            shuffle_bad_row(&verdicts[k], "too_large: a source of 2^47 or more can't be counted");
+            sluice_judge_bad(&verdicts[k], "too_large: a source of 2^47 or more can't be counted");
             any_bad = true;
             continue;
         }

@@ -27,13 +27,6 @@ void shuffle_close(void *shared)
     free(shared);
 }
 
-void shuffle_bad_row(struct sluice_verdict *verdict, const char *text)
-{
-    verdict->reason = SLUICE_VERDICT_BAD;
-    verdict->dup_of = text;
-    verdict->dup_of_length = (int32_t)strlen(text);
-}
-
 sluice_status shuffle_fail(struct sluice_error *err, sluice_status code, const char *field,
                            const char *format, ...)
 {

@@ -1,8 +1,8 @@
-/* The stages of this plugin, and what they share. Depends on sluice_arrays.h. */
+/* The stages of this plugin, and what they share. Depends on sluice_verdicts.h. */
 #ifndef SHUFFLE_H
 #define SHUFFLE_H
 
-#include <sluice_arrays.h>
+#include <sluice_verdicts.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -17,9 +17,6 @@ sluice_status shuffle_nomem(struct sluice_error *);
 /* A copy of a config struct as a stage's shared state; the stage's close is shuffle_close. */
 sluice_status shuffle_open(const void *config, size_t size, void **shared, struct sluice_error *);
 void shuffle_close(void *shared);
-
-/* A verdict that sets a row aside; text: "reason: detail for people", of static lifetime. */
-void shuffle_bad_row(struct sluice_verdict *, const char *text);
 
 /* Fills err with a printf-like message and returns code. */
 sluice_status shuffle_fail(struct sluice_error *, sluice_status code, const char *field,

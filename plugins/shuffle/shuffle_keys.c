@@ -172,7 +172,7 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
         ok = key_of(keys, batch, sluice_row(batch, k), &scratch, key, &named) &&
              sluice_bytes_add(&values, key, sizeof key);
         if (ok && !named) {
-            shuffle_bad_row(&verdicts[k], "no_id: the column that names the row is null");
+            sluice_judge_bad(&verdicts[k], "no_id: the column that names the row is null");
             any_bad = true;
         }
     }

@@ -1,22 +1,10 @@
-/* tokenize - a column of token ids beside a column of text. The encoder is bpe.h; this file reads its options, knows which tokens begin and
- * end a document, and leaves facts about the vocabulary for the stages and manifests downstream. On request it says where each token begins,
- * and which ones are trained on (loss_spans.h). */
-#include <sluice_arrays.h>
-#include <stdbool.h>
+/* tokenize - a column of token ids beside a column of text. The encoder is bpe.h; this file reads the stage's options, knows which tokens begin
+ * and end a document, and leaves facts about the vocabulary for the stages and manifests downstream; its rows are tokenize_rows.c's. */
 #include <stdio.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "model/bpe.h"
-#include "loss_spans.h"
-
-struct config {
-    const char *tokenizer, *over, *pattern, *eos, *bos, *head;
-    int32_t specials;
-    const char *loss_spans;
-    int32_t loss_unit, loss_rule;
-    uint8_t offsets;
-};
+#include "tokenize_stage.h"
 
 static const struct sluice_option options[] = {
     { .name = "tokenizer",
@@ -24,110 +12,71 @@ static const struct sluice_option options[] = {
              "post_processor of a tokenizer.json adds nothing: `bos` and `eos` do.",
       .type = SLUICE_OPT_PATH,
       .flags = SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct config, tokenizer) },
+      .offset = offsetof(struct tokenize_config, tokenizer) },
     { .name = "over",
       .doc = "Column that holds the text.",
       .def = "text",
       .type = SLUICE_OPT_COLUMN,
-      .offset = offsetof(struct config, over) },
+      .offset = offsetof(struct tokenize_config, over) },
     { .name = "pattern",
       .doc = "Regular expression that cuts the text for a .tiktoken file whose vocabulary is not "
              "known.",
       .type = SLUICE_OPT_STRING,
-      .offset = offsetof(struct config, pattern) },
+      .offset = offsetof(struct tokenize_config, pattern) },
     { .name = "eos",
       .doc = "Token behind each document: \"none\", \"default\" (the vocabulary's own; also "
              "\"true\"), or a special token's text.",
       .def = "none",
       .type = SLUICE_OPT_STRING,
-      .offset = offsetof(struct config, eos) },
+      .offset = offsetof(struct tokenize_config, eos) },
     { .name = "bos",
       .doc = "Token before each document: \"none\", \"default\" (the vocabulary's own; also "
              "\"true\"), or a special token's text.",
       .def = "none",
       .type = SLUICE_OPT_STRING,
-      .offset = offsetof(struct config, bos) },
+      .offset = offsetof(struct tokenize_config, bos) },
     { .name = "specials",
       .doc = "What the text of a special token inside a document is: ordinary text, that token, or "
              "a reason for quarantine.",
       .def = "ordinary",
       .choices = "ordinary|allow|refuse",
       .type = SLUICE_OPT_ENUM,
-      .offset = offsetof(struct config, specials) },
+      .offset = offsetof(struct tokenize_config, specials) },
     { .name = "loss_spans",
       .doc = "Column that says which parts of the text are trained on; adds the column `loss_mask` "
              "(list<uint8>, 1 = trained). JSON [[begin, end], ...] or a value for each character, "
              "list<uint32> of begin, end, begin, end, ..., or list<uint8> with a value for each "
              "character; a null trains all of the text.",
       .type = SLUICE_OPT_COLUMN,
-      .offset = offsetof(struct config, loss_spans) },
+      .offset = offsetof(struct tokenize_config, loss_spans) },
     { .name = "loss_unit",
       .doc = "What positions in `loss_spans` count: Unicode code points, as Python does, or bytes "
              "of UTF-8.",
       .def = "characters",
       .choices = "characters|bytes",
       .type = SLUICE_OPT_ENUM,
-      .offset = offsetof(struct config, loss_unit) },
+      .offset = offsetof(struct tokenize_config, loss_unit) },
     { .name = "loss_rule",
       .doc = "A token is trained when its first byte is, when any byte is, or when all bytes are. "
              "bos never is; eos is where the text's end is.",
       .def = "first",
       .choices = "first|any|all",
       .type = SLUICE_OPT_ENUM,
-      .offset = offsetof(struct config, loss_rule) },
+      .offset = offsetof(struct tokenize_config, loss_rule) },
     { .name = "offsets",
       .doc = "Add the column `offsets` (list<uint32>): the byte of the text where each token "
              "begins; a token ends where the next one begins.",
       .def = "false",
       .type = SLUICE_OPT_BOOL,
-      .offset = offsetof(struct config, offsets) },
+      .offset = offsetof(struct tokenize_config, offsets) },
     { .name = "head",
       .doc = "Trained head of the vocabulary, which `sluice tokenize --train-head` writes of a "
              "sample: what its frequent pieces become, shared by all workers. The tokens are the "
              "same with and without, and come faster; a head of another vocabulary or a damaged "
              "one is refused.",
       .type = SLUICE_OPT_PATH,
-      .offset = offsetof(struct config, head) },
+      .offset = offsetof(struct tokenize_config, head) },
 };
-
-/* Forms of the column loss_spans. */
-enum loss_form { LOSS_NONE, LOSS_JSON, LOSS_PAIRS, LOSS_FLAGS };
-
-/* A token at the edge of documents. */
-struct edge {
-    uint32_t id;
-    bool known; /* id is one */
-    bool added; /* documents get it */
-};
-
-struct stage {
-    struct config config;
-    struct bpe *bpe;
-    struct edge eos, bos;
-    char hash[33]; /* XXH3-128 of the file */
-    enum loss_form loss;
-    int32_t spans; /* place of that column */
-};
-
-struct worker {
-    const struct stage *stage;
-    struct bpe_worker *bpe;
-    uint32_t *ids;
-    uint64_t *offsets; /* only where offsets are wanted or needed */
-    uint8_t *mask;     /* the same */
-    size_t capacity;
-    struct loss_spans loss;
-};
-
-/* The columns of a batch in the making. */
-struct made {
-    struct sluice_bytes ends, ids, offsets, mask;
-};
-
-static bool wants_offsets(const struct stage *stage)
-{
-    return stage->config.offsets != 0 || stage->loss != LOSS_NONE;
-}
 
 /* ---- open ---- */
 
@@ -161,7 +110,7 @@ static void list_specials(const struct bpe *bpe, char *text, size_t size)
 static sluice_status choose_edge(const struct bpe *bpe, const char *option, const char *wanted,
                                  int32_t (*customary)(const struct bpe *, uint32_t *,
                                                       const char **),
-                                 struct edge *out, struct sluice_error *err)
+                                 struct tokenize_edge *out, struct sluice_error *err)
 {
     char message[900];
     char specials[400];
@@ -196,14 +145,14 @@ static sluice_status choose_edge(const struct bpe *bpe, const char *option, cons
 
 static void tokenize_close(void *shared)
 {
-    struct stage *stage = shared;
+    struct tokenize_stage *stage = shared;
 
     bpe_destroy(stage->bpe);
     free(stage);
 }
 
 /* Maps the trained head; where the stage may not open files itself, the host gives its bytes. */
-static sluice_status open_head(struct stage *stage, const struct sluice_host_api *api,
+static sluice_status open_head(struct tokenize_stage *stage, const struct sluice_host_api *api,
                                struct sluice_host *host, struct sluice_error *err)
 {
     const void *data;
@@ -227,7 +176,7 @@ static sluice_status open_head(struct stage *stage, const struct sluice_host_api
 static sluice_status tokenize_open(const struct sluice_host_api *api, struct sluice_host *host,
                                    const void *config, void **shared, struct sluice_error *err)
 {
-    struct stage *stage = calloc(1, sizeof *stage);
+    struct tokenize_stage *stage = calloc(1, sizeof *stage);
     struct bpe_options how = { 0 };
     const void *data;
     uint64_t size;
@@ -237,7 +186,7 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
     if (stage == NULL) {
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a tokenizer");
     }
-    stage->config = *(const struct config *)config;
+    stage->config = *(const struct tokenize_config *)config;
     how.pattern = stage->config.pattern != NULL && stage->config.pattern[0] != '\0'
                       ? stage->config.pattern
                       : NULL;
@@ -273,7 +222,7 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
 /* ---- prepare ---- */
 
 /* {"file":"o200k_base.tiktoken","xxh3":"..."} */
-static sluice_status note_tokenizer(const struct stage *stage, struct sluice_plan *plan,
+static sluice_status note_tokenizer(const struct tokenize_stage *stage, struct sluice_plan *plan,
                                     struct sluice_error *err)
 {
     const char *slash = strrchr(stage->config.tokenizer, '/');
@@ -299,8 +248,8 @@ static sluice_status note_tokenizer(const struct stage *stage, struct sluice_pla
     return status;
 }
 
-static sluice_status note_edge(const struct edge *edge, const char *name, struct sluice_plan *plan,
-                               struct sluice_error *err)
+static sluice_status note_edge(const struct tokenize_edge *edge, const char *name,
+                               struct sluice_plan *plan, struct sluice_error *err)
 {
     char json[64] = "null";
 
@@ -312,7 +261,7 @@ static sluice_status note_edge(const struct edge *edge, const char *name, struct
 }
 
 /* Finds the column of spans and what form they have. */
-static sluice_status prepare_loss(struct stage *stage, struct sluice_plan *plan,
+static sluice_status prepare_loss(struct tokenize_stage *stage, struct sluice_plan *plan,
                                   struct sluice_error *err)
 {
     const char *wanted = stage->config.loss_spans;
@@ -343,7 +292,7 @@ static sluice_status prepare_loss(struct stage *stage, struct sluice_plan *plan,
 static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
                                       struct sluice_error *err)
 {
-    struct stage *stage = shared;
+    struct tokenize_stage *stage = shared;
     char metadata[200];
     char number[16];
     int32_t index;
@@ -383,290 +332,6 @@ static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
     return status == SLUICE_OK ? note_edge(&stage->bos, "bos", plan, err) : status;
 }
 
-/* ---- rows ---- */
-
-static sluice_status tokenize_worker_open(void *shared, void **out, struct sluice_error *err)
-{
-    struct worker *worker = calloc(1, sizeof *worker);
-    sluice_status status;
-
-    if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a tokenizer's worker");
-    }
-    worker->stage = shared;
-    status = bpe_worker_create(worker->stage->bpe, 0, &worker->bpe, err);
-    if (status != SLUICE_OK) {
-        free(worker);
-        return status;
-    }
-    *out = worker;
-    return SLUICE_OK;
-}
-
-static void tokenize_worker_close(void *state)
-{
-    struct worker *worker = state;
-
-    bpe_worker_destroy(worker->bpe);
-    free(worker->ids);
-    free(worker->offsets);
-    free(worker->mask);
-    loss_spans_deinit(&worker->loss);
-    free(worker);
-}
-
-static sluice_status too_large(struct sluice_error *err)
-{
-    return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for tokens");
-}
-
-/* Room for that many tokens of one document. */
-static sluice_status reserve(struct worker *worker, size_t tokens, struct sluice_error *err)
-{
-    size_t capacity = tokens + tokens / 2 + 1024;
-
-    if (tokens <= worker->capacity) {
-        return SLUICE_OK;
-    }
-    free(worker->ids);
-    free(worker->offsets);
-    free(worker->mask);
-    worker->ids = NULL;
-    worker->offsets = NULL;
-    worker->mask = NULL;
-    worker->capacity = 0;
-    if (tokens > SIZE_MAX / 32) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "a text is too long to be encoded");
-    }
-    worker->ids = malloc(capacity * sizeof *worker->ids);
-    if (wants_offsets(worker->stage)) {
-        worker->offsets = malloc(capacity * sizeof *worker->offsets);
-        worker->mask = malloc(capacity);
-    }
-    if (worker->ids == NULL ||
-        (wants_offsets(worker->stage) && (worker->offsets == NULL || worker->mask == NULL))) {
-        return too_large(err);
-    }
-    worker->capacity = capacity;
-    return SLUICE_OK;
-}
-
-/* The ids of one document to worker->ids[0 .. *n), and where they begin to worker->offsets. */
-static sluice_status encode(struct worker *worker, const char *text, size_t length, size_t *n,
-                            struct sluice_error *err)
-{
-    const struct stage *stage = worker->stage;
-    size_t begin = stage->bos.added ? 1 : 0;
-    size_t bound;
-    sluice_status status;
-
-    *n = 0;
-    if (length == 0) {
-        return SLUICE_OK;
-    }
-    bound = bpe_encode_bound(stage->bpe, length);
-    status = reserve(worker, bound < SIZE_MAX - 2 ? bound + 2 : bound, err);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    status = wants_offsets(stage)
-                 ? bpe_encode_offsets(worker->bpe, text, length, worker->ids + begin,
-                                      worker->offsets + begin, worker->capacity - begin - 1, n, err)
-                 : bpe_encode(worker->bpe, text, length, worker->ids + begin,
-                              worker->capacity - begin - 1, n, err);
-    if (status != SLUICE_OK) {
-        *n = 0;
-        return status;
-    }
-    *n += begin;
-    if (stage->bos.added) {
-        worker->ids[0] = stage->bos.id;
-        if (worker->offsets != NULL) {
-            worker->offsets[0] = 0;
-        }
-    }
-    if (stage->eos.added) {
-        if (worker->offsets != NULL) {
-            worker->offsets[*n] = length;
-        }
-        worker->ids[(*n)++] = stage->eos.id;
-    }
-    return SLUICE_OK;
-}
-
-/* Which of the n tokens of a document are trained on, to worker->mask. */
-static sluice_status find_loss(struct worker *worker, const struct ArrowArray *spans, int64_t row,
-                               const char *data, size_t length, size_t n, struct sluice_error *err)
-{
-    const struct stage *stage = worker->stage;
-    const struct loss_text text = { data, length, stage->config.loss_unit == 1 };
-    size_t begin = stage->bos.added ? 1 : 0;
-    size_t inner;
-    size_t items;
-    const void *found;
-    sluice_status status;
-
-    if (n == 0) {
-        return SLUICE_OK;
-    }
-    inner = n - begin - (stage->eos.added ? 1 : 0);
-    if (sluice_is_null(spans, row)) {
-        status = loss_spans_all(&worker->loss, &text, err);
-    } else if (stage->loss == LOSS_PAIRS) {
-        found = sluice_list_u32(spans, row, &items);
-        status = loss_spans_pairs(&worker->loss, &text, found, items, err);
-    } else if (stage->loss == LOSS_FLAGS) {
-        found = sluice_list_u8(spans, row, &items);
-        status = loss_spans_flags(&worker->loss, &text, found, items, err);
-    } else {
-        found = sluice_text(spans, row, &items);
-        status = loss_spans_json(&worker->loss, &text, found, items, err);
-    }
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    loss_spans_tokens(&worker->loss, &text, (enum loss_rule)stage->config.loss_rule,
-                      worker->offsets + begin, inner, worker->mask + begin);
-    if (begin > 0) {
-        worker->mask[0] = 0;
-    }
-    if (stage->eos.added) {
-        worker->mask[n - 1] = loss_spans_end(&worker->loss, &text);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status add_row(const struct worker *worker, size_t n, int32_t end, struct made *made,
-                             struct sluice_error *err)
-{
-    const struct stage *stage = worker->stage;
-    bool good =
-        sluice_bytes_add(&made->ids, worker->ids, n * sizeof *worker->ids) &&
-        sluice_bytes_add(&made->ends, &end, sizeof end) &&
-        (stage->loss == LOSS_NONE || sluice_bytes_add(&made->mask, worker->mask, n)) &&
-        (stage->config.offsets == 0 || sluice_bytes_reserve(&made->offsets, n * sizeof(uint32_t)));
-
-    for (size_t k = 0; good && stage->config.offsets != 0 && k < n; k++) {
-        uint32_t offset = (uint32_t)worker->offsets[k];
-        memcpy(made->offsets.data + made->offsets.size, &offset, sizeof offset);
-        made->offsets.size += sizeof offset;
-    }
-    return good ? SLUICE_OK : too_large(err);
-}
-
-static sluice_status encode_rows(struct worker *worker, const struct sluice_batch *batch,
-                                 struct made *made, int64_t *total, struct sluice_error *err)
-{
-    const struct ArrowArray *texts = batch->array->children[0];
-    const struct stage *stage = worker->stage;
-    int32_t end = 0;
-
-    if (!sluice_bytes_reserve(&made->ends, ((uint64_t)batch->n + 1) * sizeof end) ||
-        !sluice_bytes_add(&made->ends, &end, sizeof end)) {
-        return too_large(err);
-    }
-    for (int64_t k = 0; k < batch->n; k++) {
-        int64_t row = sluice_row(batch, k);
-        size_t length;
-        size_t n;
-        const char *text = sluice_text(texts, row, &length);
-        sluice_status status = encode(worker, text, length, &n, err);
-        if (status == SLUICE_OK && stage->loss != LOSS_NONE) {
-            status =
-                find_loss(worker, batch->array->children[stage->spans], row, text, length, n, err);
-        }
-        if (status != SLUICE_OK) {
-            if (status == SLUICE_E_DATA && err != NULL) {
-                err->row = row;
-            }
-            return status;
-        }
-        if (n > (size_t)(INT32_MAX - end)) {
-            return sluice_fail(err, SLUICE_E_DATA, "tokens",
-                               "a batch has more than 2147483647 tokens");
-        }
-        end += (int32_t)n;
-        status = add_row(worker, n, end, made, err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-    }
-    *total = end;
-    return SLUICE_OK;
-}
-
-/* A list column with its own copy of the ends. Takes items. */
-static sluice_status make_list(const struct made *made, int64_t rows, struct sluice_bytes *items,
-                               int64_t total, struct ArrowArray *out)
-{
-    struct sluice_bytes ends = { 0 };
-
-    if (!sluice_bytes_add(&ends, made->ends.data, made->ends.size)) {
-        return SLUICE_E_NOMEM;
-    }
-    return sluice_make_list(out, rows, &ends, items, total);
-}
-
-/* The columns in the order of prepare. Takes what was made. */
-static sluice_status make_columns(const struct stage *stage, struct made *made, int64_t rows,
-                                  int64_t total, struct ArrowArray *out)
-{
-    struct ArrowArray columns[3];
-    int n = 0;
-    sluice_status status = make_list(made, rows, &made->ids, total, &columns[n]);
-
-    n += status == SLUICE_OK;
-    if (status == SLUICE_OK && stage->loss != LOSS_NONE) {
-        status = make_list(made, rows, &made->mask, total, &columns[n]);
-        n += status == SLUICE_OK;
-    }
-    if (status == SLUICE_OK && stage->config.offsets != 0) {
-        status = make_list(made, rows, &made->offsets, total, &columns[n]);
-        n += status == SLUICE_OK;
-    }
-    if (status == SLUICE_OK) {
-        return sluice_make_struct(out, rows, n, columns);
-    }
-    while (n > 0) {
-        n--;
-        columns[n].release(&columns[n]);
-    }
-    return status;
-}
-
-static sluice_status tokenize_process(void *state, const struct sluice_batch *batch,
-                                      struct sluice_emit *emit, struct sluice_error *err)
-{
-    struct worker *worker = state;
-    struct made made = { 0 };
-    struct ArrowArray out;
-    int64_t total = 0;
-    sluice_status status = encode_rows(worker, batch, &made, &total, err);
-    sluice_status columns;
-
-    columns =
-        status == SLUICE_OK ? make_columns(worker->stage, &made, batch->n, total, &out) : SLUICE_OK;
-    sluice_bytes_free(&made.ends);
-    sluice_bytes_free(&made.ids);
-    sluice_bytes_free(&made.offsets);
-    sluice_bytes_free(&made.mask);
-    if (status != SLUICE_OK) {
-        return status;
-    }
-    if (columns != SLUICE_OK) {
-        return too_large(err);
-    }
-    status = emit->batch(emit, &out);
-    if (status == SLUICE_OK) {
-        status = emit->measure(emit, "tokens", total);
-    }
-    if (status == SLUICE_OK) {
-        status = emit->measure(emit, "documents", batch->n);
-    }
-    return status == SLUICE_OK ? SLUICE_OK
-                               : sluice_fail(err, status, "", "the host refused the tokens");
-}
-
 static const struct sluice_stage tokenize_stage = {
     .size = sizeof tokenize_stage,
     .name = "tokenize",
@@ -686,7 +351,7 @@ static const struct sluice_stage tokenize_stage = {
     .options = options,
     .n_options = sizeof options / sizeof options[0],
     .option_stride = sizeof options[0],
-    .config_size = sizeof(struct config),
+    .config_size = sizeof(struct tokenize_config),
     .bytes_shared = 96 << 20,
     .bytes_worker = 40 << 20,
     .open = tokenize_open,

@@ -1,6 +1,8 @@
 /* Strings, base64, verbatim values and members. See jsonl_text.h. */
 #include "jsonl_text.h"
 
+#include "text/text_base64.h"
+
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
@@ -125,31 +127,12 @@ int jsonl_raw(struct sluice_bytes *out, const char *json, size_t n)
 
 int jsonl_base64(struct sluice_bytes *out, const void *data, size_t n)
 {
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const unsigned char *p = data;
-    char *to;
-
-    if (!sluice_bytes_reserve(out, n / 3 * 4 + 8)) {
+    if (!sluice_bytes_reserve(out, TEXT_BASE64_SIZE(n) + 2)) {
         return 0;
     }
-    to = out->data + out->size;
-    *to++ = '"';
-    for (; n >= 3; n -= 3, p += 3) {
-        uint32_t x = (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2];
-        *to++ = digits[x >> 18];
-        *to++ = digits[x >> 12 & 63];
-        *to++ = digits[x >> 6 & 63];
-        *to++ = digits[x & 63];
-    }
-    if (n > 0) {
-        uint32_t x = (uint32_t)p[0] << 16 | (n == 2 ? (uint32_t)p[1] << 8 : 0);
-        *to++ = digits[x >> 18];
-        *to++ = digits[x >> 12 & 63];
-        *to++ = n == 2 ? digits[x >> 6 & 63] : '=';
-        *to++ = '=';
-    }
-    *to++ = '"';
-    out->size = (uint64_t)(to - out->data);
+    out->data[out->size++] = '"';
+    out->size += text_base64_encode(data, n, out->data + out->size);
+    out->data[out->size++] = '"';
     return 1;
 }
 

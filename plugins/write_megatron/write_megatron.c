@@ -1,6 +1,7 @@
 /* write_megatron - tokens as Megatron-LM's indexed dataset: pairs of files .bin (the tokens) and .idx (where sequences and documents are).
  * The formats are megatron_index.h's; this file decides what a sequence and a document is, and where a pair of files ends. */
 #include <sluice_arrays.h>
+#include <sluice_files.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -18,11 +19,7 @@ enum { SEQUENCES_AUTO, SEQUENCES_ROWS, SEQUENCES_DOCUMENTS };
 enum { OUTPUT_BIN, OUTPUT_IDX };
 
 static const struct sluice_option options[] = {
-    { .name = "path",
-      .doc = "Dataset folder that is written.",
-      .type = SLUICE_OPT_PATH,
-      .flags = SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_POSITIONAL | SLUICE_OPTF_REQUIRED,
-      .offset = offsetof(struct config, path) },
+    SLUICE_FILES_PATH(struct config, path),
     { .name = "dtype",
       .doc = "Type of a token; auto is uint16 below 65500 ids (Megatron's rule), else int32.",
       .def = "auto",
@@ -42,13 +39,9 @@ static const struct sluice_option options[] = {
       .def = "loss_mask",
       .type = SLUICE_OPT_STRING,
       .offset = offsetof(struct config, loss_mask) },
-    { .name = "shard_size",
-      .doc = "Bytes of .bin after which a pair of files is ended, at the end of a row.",
-      .def = "1GiB",
-      .type = SLUICE_OPT_SIZE,
-      .min = 1,
-      .max = 1e15,
-      .offset = offsetof(struct config, shard_size) },
+    SLUICE_FILES_SHARD_SIZE(
+        struct config, shard_size, "1GiB",
+        "Bytes of .bin after which a pair of files is ended, at the end of a row."),
 };
 
 struct stage {

@@ -238,8 +238,8 @@ M.minhash = s.composite {
       core.fail("'minhash': keep = \"peer\" is the order of a run over all documents; leave out keep or against")
     end
     local verify = o.verify > 0
-    local parameters = string.format("ngram=%d bands=%d rows=%d seed=%d hash=%s bits=%s words=%s normalise=%s within=%s keep=%s by=%s",
-      o.ngram, o.bands, o.rows, o.seed, o.hash, o.bits, o.words, tostring(o.normalise), o.within or "", o.keep, o.by or "")
+    local parameters = string.format("over=%s ngram=%d bands=%d rows=%d seed=%d hash=%s bits=%s words=%s normalise=%s within=%s keep=%s by=%s",
+      o.over, o.ngram, o.bands, o.rows, o.seed, o.hash, o.bits, o.words, tostring(o.normalise), o.within or "", o.keep, o.by or "")
     local signed = s.stage("minhash_sign", {
       over = o.over, ngram = o.ngram, bands = o.bands, rows = o.rows, seed = o.seed, hash = o.hash, bits = o.bits,
       words = o.words, normalise = o.normalise, within = o.within, keep = o.keep, by = o.by,

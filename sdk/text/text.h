@@ -10,6 +10,7 @@
 #ifndef TEXT_H
 #define TEXT_H
 
+#include "text/text_base64.h"
 #include "text/text_buffer.h"
 #include "text/text_c4.h"
 #include "text/text_class.h"

@@ -11,7 +11,15 @@
 /* Index of the first word that is not inside the text, in order; n when all are. */
 static size_t first_bad_word(const struct text_span *words, size_t n, size_t len)
 {
-    uint32_t last = 0;
+    uint32_t last = 0, bad = 0;
+    for (size_t i = 0; i < n; i++) { /* without a branch: nearly always all are */
+        bad |= (uint32_t)(words[i].begin < last) | (uint32_t)(words[i].end < words[i].begin);
+        last = words[i].end;
+    }
+    if (bad == 0 && last <= len) { /* in order, so that the last one is the farthest */
+        return n;
+    }
+    last = 0;
     for (size_t i = 0; i < n; i++) {
         if (words[i].begin < last || words[i].end < words[i].begin || words[i].end > len) {
             return i;

@@ -8,9 +8,9 @@
  *   all. Most often the sums of 2-grams, made while the words are gathered, bound the longer ones
  *   well enough.
  * - Repeated n-grams. If an n-gram of at least KEY bytes was seen before, so were its first KEY
- *   bytes. One table of these prefixes (and of whole n-grams that are shorter) marks, for all n at
- *   once, the places where a repeated n-gram may begin; the words these could cover bound the
- *   result. The exact scan then looks only at places whose prefix occurs twice: the others'
+ *   bytes. One table of these prefixes (and of shorter ones of n-grams that are shorter) marks, for
+ *   all n at once, the places where a repeated n-gram may begin; the words these could cover bound
+ *   the result. The exact scan then looks only at places whose prefix occurs twice: the others'
  *   n-grams are unique. Prefixes are of bytes and not of words because the peer joins the words by
  *   nothing: "ab c" and "a bc" are the same to it. Where the bound does not settle a limit, longer
  *   prefixes at the places left narrow them further.
@@ -25,6 +25,8 @@
 #include "text/text_short.h"
 
 #define KEY 16       /* bytes of a prefix; more when a first look settles too little */
+#define SHORT_KEY 8  /* of n-grams of fewer than KEY bytes, at the first look */
+#define NARROWER 12  /* bytes that a longer prefix has more, at least: shorter steps cost more */
 #define PADDING 64   /* readable bytes behind compact */
 #define MAX_COVER 64 /* longest n of a bound on repeats */
 
@@ -306,14 +308,14 @@ static inline void note(struct repeats *state, uint64_t hash, size_t i)
     state->grams->repeats[i] |= SEEN_BEFORE;
 }
 
-/* Notes the n-grams from place i that are shorter than the key, for each limit's n. */
-static void note_short(struct repeats *state, size_t i)
+/* Notes the n-grams from place i that are shorter than `key`, for each limit's n. */
+static void note_short(struct repeats *state, size_t i, size_t key)
 {
     const struct text_ngrams *grams = state->grams;
     const struct text_ngram_limit *limits = state->limits;
     for (size_t k = 0; k < state->n_limits && i + limits[k].n <= grams->n; k++) {
         size_t len = grams->at[i + limits[k].n] - grams->at[i];
-        if (len >= state->key) {
+        if (len >= key) {
             break;
         }
         note(state, ~text_short_hash(grams->compact + grams->at[i], len), i);
@@ -322,16 +324,15 @@ static void note_short(struct repeats *state, size_t i)
 
 /* What find_repeats has found up to a place. */
 struct covering {
-    size_t last; /* place seen before; huge before the first */
-    uint64_t cover[MAX_COVER];
+    size_t last;                   /* place seen before; huge before the first */
+    uint64_t cover[MAX_COVER + 1]; /* the last one: of words farther behind it */
 };
 
 static inline void add_cover(struct covering *covering, const struct text_ngrams *grams, size_t i)
 {
     size_t distance = i - covering->last;
-    if (distance < MAX_COVER) {
-        covering->cover[distance] += grams->chars[i + 1] - grams->chars[i];
-    }
+    distance = distance < MAX_COVER ? distance : MAX_COVER; /* not a branch */
+    covering->cover[distance] += grams->chars[i + 1] - grams->chars[i];
 }
 
 /* Notes place i: its prefix, when the text is long enough, and its n-grams that are shorter. */
@@ -344,7 +345,7 @@ static void note_place(struct repeats *state, struct covering *covering, size_t 
         note(state, text_short_hash(grams->compact + at, state->key), i);
     }
     if (i + shortest <= grams->n && grams->at[i + shortest] - at < state->key) {
-        note_short(state, i);
+        note_short(state, i, state->key);
     }
     covering->last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
 }
@@ -362,40 +363,63 @@ static void find_marked(struct repeats *state, struct covering *covering)
     }
 }
 
-/* As find_marked for all places, with prefixes of KEY bytes. Nearly all places are new and have
- * n-grams that are all longer than the key. */
+/* Marks place i and, unless the hash found no room, the place that had it first. */
+static inline void mark(uint8_t *repeats, uint32_t first, size_t i)
+{
+    repeats[i] |= SEEN_BEFORE;
+    if (first != TEXT_SEEN_FULL) {
+        repeats[first] |= SEEN_AFTER;
+    }
+}
+
+/* Notes the n-grams from place i of fewer than KEY bytes: their first SHORT_KEY bytes once for all of
+ * them, and those that have not even so many one by one. `left` bytes of words follow. */
+static inline void note_below(struct repeats *state, struct text_seen *seen, size_t i, size_t left)
+{
+    const struct text_ngrams *grams = state->grams;
+    const unsigned char *p = grams->compact + grams->at[i];
+    if (left >= SHORT_KEY) {
+        uint64_t hash = text_hash_mix(text_load64(p) ^ TEXT_HASH_B, TEXT_HASH_A + SHORT_KEY);
+        uint32_t first = text_seen_add(seen, hash, (uint32_t)i);
+        if (first != TEXT_SEEN_NONE && first != i) {
+            mark(grams->repeats, first, i);
+        }
+    }
+    if (grams->at[i + state->limits[0].n] - grams->at[i] < SHORT_KEY) {
+        note_short(state, i, SHORT_KEY);
+    }
+}
+
+/* As find_marked for all places, with prefixes of KEY bytes, or of SHORT_KEY for n-grams that have not
+ * so many. Nearly all places are new and most have n-grams that are all longer than the key. */
 static void find_all(struct repeats *state, struct covering *covering)
 {
     struct text_ngrams *grams = state->grams;
     const uint32_t *at = grams->at;
-    const unsigned char *compact = grams->compact;
+    const unsigned char *compact = grams->compact; /* PADDING bytes more may be read */
+    uint8_t *repeats = grams->repeats;
     size_t shortest = state->limits[0].n, n = grams->n, i = 0;
-    size_t whole = n >= shortest ? n - shortest + 1 : 0;
+    size_t whole = n >= shortest ? n - shortest + 1 : 0; /* places with an n-gram */
     struct text_seen seen = state->seen;
-    memset(grams->repeats, 0, n);
-    while (whole > 0 && at[n] - at[whole - 1] < KEY) {
-        whole--;
-    }
+    memset(repeats, 0, n);
     for (; i < whole; i++) {
-        const unsigned char *p = compact + at[i];
-        uint64_t hash =
-            text_hash_mix(text_load64(p) ^ TEXT_HASH_A, text_load64(p + 8) ^ (TEXT_HASH_B + KEY));
-        uint32_t first = text_seen_add(&seen, hash, (uint32_t)i);
-        if (first != TEXT_SEEN_NONE) {
-            grams->repeats[i] |= SEEN_BEFORE;
-            if (first != TEXT_SEEN_FULL) {
-                grams->repeats[first] |= SEEN_AFTER;
+        size_t left = at[n] - at[i];
+        if (left >= KEY) {
+            const unsigned char *p = compact + at[i];
+            uint64_t hash = text_hash_mix(text_load64(p) ^ TEXT_HASH_A,
+                                          text_load64(p + 8) ^ (TEXT_HASH_B + KEY));
+            uint32_t first = text_seen_add(&seen, hash, (uint32_t)i);
+            if (first != TEXT_SEEN_NONE) {
+                mark(repeats, first, i);
             }
-            covering->last = i;
         }
         if (at[i + shortest] - at[i] < KEY) {
-            note_short(state, i);
-            covering->last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
+            note_below(state, &seen, i, left);
         }
+        covering->last = (repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
         add_cover(covering, grams, i);
     }
     for (; i < n; i++) {
-        note_place(state, covering, i);
         add_cover(covering, grams, i);
     }
 }
@@ -450,7 +474,7 @@ void text_ngrams_narrow(struct text_ngrams *grams, const struct text_ngram_limit
                         size_t n_limits, uint64_t *bounds)
 {
     size_t key = 4 * (size_t)limits[0].n;
-    if (key >= grams->key + 8 && can_bound(limits, n_limits)) {
+    if (key >= grams->key + NARROWER && can_bound(limits, n_limits)) {
         grams->key = key;
         bound_repeats(grams, limits, n_limits, key, false, bounds);
     }

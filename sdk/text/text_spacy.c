@@ -103,7 +103,7 @@ static inline bool is_pair(uint32_t a, uint32_t b)
 {
     uint32_t bit = (a & TEXT_SPACY_ID) * text_spacy_pair_width + (b & TEXT_SPACY_ID);
     uint32_t joined = (b & TEXT_SPACY_NOTE_BREAK) == 0;
-    return (text_spacy_pairs[bit / 8] >> (bit % 8) & joined) != 0;
+    return ((uint32_t)text_spacy_pairs[bit / 8] >> (bit % 8) & joined) != 0;
 }
 
 #if !defined(__SSE2__)

@@ -1,6 +1,5 @@
 # examples.sh - the plugins of sdk/examples, one of each role in C++ and one with every macro of sluice_simple.h: they pass the conformance tests, and the examples do in a pipeline what
 # they say, in this process and in a child.
-# time limit: 240
 # shellcheck shell=sh
 . "$SRC/tests/lib.sh"
 

@@ -1,6 +1,5 @@
 # grown.sh - plugins and hosts of different minors: a header is made in which every struct that may grow has grown and the minor is 1. The
 # plugin of ABI 1.0 runs in a host built with it; a plugin built with it runs in today's host, or is refused with both versions named.
-# time limit: 240
 # shellcheck shell=sh
 . "$SRC/tests/lib.sh"
 

@@ -185,13 +185,24 @@ account 8 6
 
 begin 'an empty file'
 : >in/a.jsonl
-: >in/b.jsonl.gz
+printf '' | gzip >in/b.jsonl.gz
+printf '' | zstd -q >in/b.jsonl.zst
 cp good/part-00000.jsonl in/c.jsonl
 read_in 0
 account 100 0
 rm in/c.jsonl
 read_in 0
 account 0 0
+
+begin 'a compressed file of nothing, or of the beginning of a magic'
+cp good/part-00000.jsonl in/c.jsonl
+for part in 'b.jsonl.gz ' 'b.jsonl.gz \037' 'b.jsonl.zst ' 'b.jsonl.zst \050\265\057'; do
+    # shellcheck disable=SC2059
+    printf "${part#* }" >"in/${part%% *}"
+    read_in 4 "${part%% *} is truncated" 'copy it again'
+    [ ! -e out/latest ] || fail 'a truncated file was published'
+    rm in/b.*
+done
 
 begin 'no file'
 read_in 2 'no file matches' 'in/*'
@@ -303,6 +314,30 @@ try 2 'found task 99' 'tasks 0 to 1' -- task "$TMP/one.run" 99
 expect 2 "$SLUICE" task "$TMP/one.run" 4294967296
 expect 2 "$SLUICE" task "$TMP/one.run" ''
 
+# --help knows what the script declares, also where it is required and not given.
+row='help of a script'
+cat >declares.lua <<'L'
+local s = require "sluice"
+local a = s.args { words = { "path", required = true, doc = "list of words" }, share = { "float", 0.5, min = 0, max = 1, doc = "of what" } }
+return s.pipeline { "declares", s.files "good/*" | s.read_jsonl {} | s.write_jsonl { "out" } }
+L
+expect 0 "$SLUICE" run declares.lua --help
+grep -qxF '  words=PATH             list of words (required)' "$TMP/stdout" || fail "row '$row': what is required"
+grep -qxF '  share=FLOAT            of what (within [0, 1]) (default: 0.5)' "$TMP/stdout" || fail "row '$row': what has a default"
+echo 'return 1' >none.lua
+expect 0 "$SLUICE" check none.lua --help
+grep -qxF 'none.lua takes no arguments.' "$TMP/stdout" || fail "row '$row': a script without arguments"
+try 2 nope.lua -- run nope.lua --help
+
+# What leads nowhere was written wrong, wherever it stands.
+try 2 in/no.jsonl 'No such file' -- tokenize --tokenizer "$SRC/tests/data/tokenize/tiny_gpt2.json" in/no.jsonl
+try 2 no.json 'No such file' -- tokenize --tokenizer no.json in/a.jsonl
+try 2 'in is a folder' -- tokenize --tokenizer in in/a.jsonl
+try 2 no.jsonl 'No such file' -- try read.lua no.jsonl
+try 2 'holds no snapshot' -- head in
+try 2 'holds no snapshot' -- trace in 0 0
+try 2 no.txt 'No such file' -- run read.lua --quiet --run-dir run input=@no.txt
+
 # ---- scripts -------------------------------------------------------------------------------------
 
 rm -rf in
@@ -352,6 +387,8 @@ script 2 "option 'split'" '"splti"' -- "return s.pipeline { 'q', s.files { 'in/*
 script 2 'no writer' -- "return s.pipeline { 'q' }"
 script 2 'go nowhere' -- "return s.pipeline { 'q', $docs }"
 script 2 "'path'" -- "return s.pipeline { 'q', $docs | s.write_jsonl {} }"
+script 2 "'write_jsonl'" 'a column whose name is empty' -- "return s.pipeline { 'q', $docs | s.write_jsonl { 'out', columns = { '' } } }"
+script 2 "'url_parts'" 'name of 300 bytes' -- "return s.pipeline { 'q', s.files 'good/*' | s.read_jsonl { columns = { url = 'utf8' } } | s.url_parts { domain = string.rep('d', 300) } | s.write_jsonl { 'out' } }"
 script 2 'the same dataset' -- "local x = $docs return s.pipeline { 'q', x | s.write_jsonl { 'out' }, x | s.write_jsonl { './out/' } }"
 script 2 'no pipeline' -- 'return 5'
 script 2 'no pipeline' -- ''

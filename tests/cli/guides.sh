@@ -1,7 +1,6 @@
 # guides.sh - runs every example of the guides in sdk/guides against an installed tree, each guide in a folder of its own, and compares what it
 # shows with what comes, as readme.sh does.
 # GUIDES_UPDATE=1 tests/run guides writes examples that differ anew (then look at the changes).
-# time limit: 300
 . "$SRC/tests/conform/scaffold_kit"
 
 if grep -q -e -fsanitize= "$BUILD/flags"; then skip 'plugins of other people are built without sanitizers'; fi

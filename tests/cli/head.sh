@@ -41,3 +41,4 @@ echo '-- errors'
 "$SLUICE" head out --where a 2>&1
 "$SLUICE" head out@7 2>&1 | neutral
 "$SLUICE" head nothing 2>&1 | neutral
+"$SLUICE" head t.lua 2>&1 | neutral

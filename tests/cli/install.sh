@@ -1,6 +1,5 @@
 # install.sh - what `make install` puts in place, and plugins built outside the tree from that alone: plugin.mk, pkg-config, C and C++, a missing library,
 # a tree that was moved.
-# time limit: 120
 . "$SRC/tests/lib.sh"
 
 if grep -q -e -fsanitize= "$BUILD/flags"; then skip 'plugins of other people are built without sanitizers'; fi

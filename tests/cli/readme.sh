@@ -1,7 +1,6 @@
 # readme.sh - runs every example of README.md in order and compares what it shows with what comes.
 # Times, speeds, shares of time, keys and the folder may differ; everything else may not.
 # README_UPDATE=1 tests/run readme writes examples that differ anew (then look at the changes).
-# time limit: 300
 [ -f "$SLUICE_ASSETS/o200k_base.tiktoken" ] || { echo 'the vocabulary is not there; pkg/setup --for test fetches it'; exit 77; }
 
 mkdir sluice sluice/build || exit 1

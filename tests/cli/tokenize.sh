@@ -38,6 +38,7 @@ neutral() { sed "s|$SRC|SRC|g"; }
 "$SLUICE" tokenize --tokenizer a.txt a.txt 2>&1 | cut -c 1-60
 "$SLUICE" tokenize --tokenizer "$T" --jsonl a.txt 2>&1 | cut -c 1-40
 echo '{"txt":1}' | "$SLUICE" tokenize --tokenizer "$T" --jsonl - 2>&1
+head -c 270000000 /dev/zero | "$SLUICE" tokenize --tokenizer "$T" --jsonl - 2>&1
 echo '{"text":1}' | "$SLUICE" tokenize --tokenizer "$T" --jsonl - 2>&1
 echo '1 x' | "$SLUICE" tokenize --tokenizer "$T" --decode 2>&1
 echo '99999999' | "$SLUICE" tokenize --tokenizer "$T" --decode 2>&1 | sed 's/below [0-9]*/below N/'

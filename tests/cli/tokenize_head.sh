@@ -17,7 +17,7 @@ printf '{"text":"one one"}\n{"text":"two two two"}\n' >lines.jsonl
 "$SLUICE" tokenize --tokenizer "$T" --train-head c.head --jsonl lines.jsonl | sed 's/[0-9.]* MB/N MB/'
 ls ./*.head
 echo '-- in a pipeline'
-jq -Rsc '{id: "a", text: .}' <other.txt >docs.jsonl
+"$PYTHON" -c 'import json, sys; print(json.dumps({"id": "a", "text": sys.stdin.buffer.read().decode()}))' <other.txt >docs.jsonl
 for head in '' ', head = "a.head"'; do
     cat >p.lua <<END
 local s = require "sluice"

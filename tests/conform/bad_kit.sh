@@ -1,7 +1,5 @@
 # bad_kit.sh - sluice test-plugin names what is wrong with the hostile plugins, files and scripts of this folder (kit.sh has the plain ones): the check that fails
 # and what it says. The same stages run in pipelines in bad_run.sh.
-#
-# time limit: 300
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

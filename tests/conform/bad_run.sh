@@ -1,8 +1,6 @@
 # bad_run.sh - each bad plugin and script beside this file in a pipeline, isolated as plugins from outside the installation are: the run ends with the right data
 # for all rows but the one that the stage breaks on, or it ends with the culprit named and publishes nothing. Whatever the plugin does, the program neither crashes nor
 # hangs, holds no more memory and descriptors than with an honest stage, and leaves no process.
-#
-# time limit: 300
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

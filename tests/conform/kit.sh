@@ -1,7 +1,5 @@
 # kit.sh - sluice test-plugin names what is wrong with each stage of the bad plugins beside this file: the check that must fail, and a word of what it
 # says. Runs the stages with two jobs at a time; a stage is given the checks that matter here, so that this stays fast.
-#
-# time limit: 240
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

@@ -1,7 +1,5 @@
 # own_plugins.sh - every stage of our own plugins, hidden ones as well, and of our own heuristics,
 # passes the conformance kit.
-#
-# time limit: 300
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

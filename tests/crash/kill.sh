@@ -33,14 +33,8 @@ while [ "$killed" -lt "$kills" ]; do
     # Every third time the run that resumes is killed too.
     rounds=$((1 + (seed % 3 == 0)))
     while [ "$rounds" -gt 0 ]; do
-        status=0
-        SLUICE_TEST_KILL_SEED=$seed$rounds:$((operations / (rounds * rounds))) go cut $((1 + seed % 4)) >out 2>&1 || status=$?
+        may_be_killed "$seed$rounds:$((operations / (rounds * rounds)))" go cut $((1 + seed % 4))
         rounds=$((rounds - 1))
-        case $status in
-        137) killed=$((killed + 1)) ;;
-        0) ;;
-        *) cat out >&2; fail "seed $seed: status $status" ;;
-        esac
     done
     committed=$(commits cut.run)
     expect 0 go cut 2

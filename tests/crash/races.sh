@@ -20,7 +20,7 @@ first=$!
 waited=0
 while [ "$(commits first.run)" = 0 ]; do
     waited=$((waited + 1))
-    [ "$waited" -lt 1000 ] || fail 'the first run commits nothing'
+    [ "$waited" -lt 6000 ] || fail 'the first run commits nothing'
     sleep 0.01
 done
 expect 5 go first.run first

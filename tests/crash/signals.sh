@@ -19,7 +19,7 @@ await() {
     waited=0
     while [ "$(commits "$1.run")" -lt "$2" ]; do
         waited=$((waited + 1))
-        [ "$waited" -lt 1000 ] || fail "$1 commits no $2 tasks"
+        [ "$waited" -lt 6000 ] || fail "$1 commits no $2 tasks"
         sleep 0.01
     done
 }

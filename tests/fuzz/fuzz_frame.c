@@ -1,6 +1,6 @@
 /* Fuzzes frame_decode (core/data/frame.h). The first byte chooses the types and whether the rest
- * is a whole frame or the raw bytes of one, which are then given a header and a right checksum:
- * hostile bytes that get past it must still do no harm. What decodes is validated, walked, and
+ * is a whole frame or the raw bytes of one, which are then given a header and a right checksum, and
+ * perhaps numbers that are stored apart: hostile bytes that get past it must still do no harm. What decodes is validated, walked, and
  * must come back equal from another round. */
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +20,7 @@ static const char *const schemas[][COLUMNS_MAX] = {
     { "struct<a:utf8?,b:struct<c:bool?,d:list<int8?>>?>?", "uint8", NULL },
     { "json", "binary?", "list<struct<>?>", NULL },
     { "struct<>?", "list<struct<x:utf8,y:fixed[5]?>?>?", NULL },
+    { "list<uint32>", "list<list<int32?>>", NULL },
     { NULL },
 };
 #define SCHEMAS (sizeof schemas / sizeof schemas[0])
@@ -93,6 +94,41 @@ static void check(struct frame_codec *codec, struct batch *batch, uint32_t colum
     buf_deinit(&second);
 }
 
+/* Stored bytes with numbers apart: up to three pieces of the input's making, of which the sizes fit most
+ * of the time. */
+static void put_words(struct buf *frame, struct frame_header *header, uint64_t hash,
+                      const uint8_t *data, size_t n)
+{
+    struct frame_words words = { 0 };
+    uint64_t count = n > 0 ? data[0] % 4 : 0;
+    uint64_t end = 0;
+    uint64_t plain = 0;
+    uint64_t packed = 0;
+
+    data += n > 0;
+    n -= n > 0;
+    count = count < n / 4 ? count : n / 4;
+    buf_append(frame, &count, sizeof count);
+    for (uint64_t k = 0; k < count; k++, data += 4, n -= 4) {
+        words.at = end + 8u * data[0];
+        words.n = data[1] | (data[2] & 7u) << 8;
+        words.bits = data[3] % 32u;
+        end = words.at + frame_padded((size_t)words.n * 4);
+        plain += frame_padded((size_t)words.n * 4);
+        packed += frame_padded(((size_t)words.n * words.bits + 31) / 32 * 4);
+        buf_append(frame, &words, sizeof words);
+    }
+    for (uint64_t k = 0; k < packed; k++) {
+        const uint8_t byte = n > 0 ? data[k % n] : 0;
+        buf_append(frame, &byte, 1);
+    }
+    buf_append(frame, &hash, sizeof hash);
+    buf_append(frame, data, n);
+    header->flags |= FRAME_FLAG_WORDS;
+    header->stored = frame->size - FRAME_HEADER_BYTES;
+    header->raw = plain + sizeof hash + n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static struct type *types[SCHEMAS][COLUMNS_MAX];
@@ -130,8 +166,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
         header.rows = (uint32_t)(data[1] | (data[2] & 0x0F) << 8);
         header.raw = header.stored = n - 3 + sizeof hash;
         buf_append(&frame, &header, sizeof header);
-        buf_append(&frame, &hash, sizeof hash);
-        buf_append(&frame, data + 3, n - 3);
+        if ((data[2] & 0x10) != 0) {
+            put_words(&frame, &header, hash, data + 3, n - 3);
+        } else {
+            buf_append(&frame, &hash, sizeof hash);
+            buf_append(&frame, data + 3, n - 3);
+        }
         header.hash = frame_hash(codec, &header, frame.data + FRAME_HEADER_BYTES);
         memcpy(frame.data, &header, sizeof header);
     }

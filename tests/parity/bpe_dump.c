@@ -8,36 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "dump_kit.h"
 #include "model/bpe.h"
-
-static unsigned char *slurp(FILE *f, size_t *size)
-{
-    size_t cap = 1u << 20, n = 0, k;
-    unsigned char *data = malloc(cap);
-    while (data && (k = fread(data + n, 1, cap - n, f)) > 0) {
-        n += k;
-        if (n == cap) {
-            unsigned char *grown = realloc(data, cap * 2);
-            if (!grown) {
-                free(data);
-                return NULL;
-            }
-            data = grown;
-            cap *= 2;
-        }
-    }
-    *size = n;
-    return data;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Encodes every text once. Gives the tokens, or SIZE_MAX after an error. */
 static size_t encode_all(struct bpe *bpe, struct bpe_worker *worker, const unsigned char *texts,
@@ -113,25 +86,25 @@ int main(int argc, char **argv)
             "usage: bpe_dump FILE [--pattern REGEX] [--allow] [--cache BYTES] [--bench N]\n");
         return 1;
     }
-    data = slurp(f, &size);
+    data = dump_read(f, &size);
     (void)fclose(f);
-    texts = slurp(stdin, &n_texts);
-    start = now();
+    texts = dump_read(stdin, &n_texts);
+    start = dump_seconds();
     if (!data || !texts || bpe_load(data, size, &options, &bpe, &err) != SLUICE_OK ||
         bpe_worker_create(bpe, cache, &worker, &err) != SLUICE_OK) {
         (void)fprintf(stderr, "%s\n", err.message);
         goto out;
     }
-    loaded = now() - start;
+    loaded = dump_seconds() - start;
     if (rounds == 0) {
         failed = encode_all(bpe, worker, texts, n_texts, stdout, &bytes) == SIZE_MAX;
         goto out;
     }
     for (i = 0; i < rounds; i++) {
         double took;
-        start = now();
+        start = dump_seconds();
         tokens = encode_all(bpe, worker, texts, n_texts, NULL, &bytes);
-        took = now() - start;
+        took = dump_seconds() - start;
         best = i == 0 || took < best ? took : best;
         if (tokens == SIZE_MAX) {
             goto out;

@@ -138,18 +138,6 @@ def repeated(count, seed):
         yield {"id": "repeated-%d" % number, "text": text, "url": "x"}
 
 
-def complete(data):
-    """The bytes that the vocabulary lacks (those that no UTF-8 has): Sluice wants all 256."""
-    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    names = [chr(b) for b in plain] + [chr(0x100 + k) for k in range(256 - len(plain))]
-    vocabulary = data["model"]["vocab"]
-    free = max(max(vocabulary.values()), max(token["id"] for token in data["added_tokens"])) + 1
-    for name in names:
-        if name not in vocabulary:
-            vocabulary[name] = free
-            free += 1
-
-
 def compare_tokens(tmp, corpus, folder):
     """folder: that of Dolma's test tokenizers (peers.tar.zst)."""
     import tokenizers
@@ -159,12 +147,9 @@ def compare_tokens(tmp, corpus, folder):
     if folder is None or not os.path.isdir(folder):
         print("  tokens: no peers.tar.zst among the data: not compared")
         return 0
-    with open(os.path.join(folder, "gpt-neo-test-tokenizer.json"), encoding="utf-8") as text:
+    plain = os.path.join(folder, "gpt-neo-test-tokenizer.json")
+    with open(plain, encoding="utf-8") as text:
         data = json.load(text)
-    complete(data)
-    plain = os.path.join(tmp, "plain.json")
-    with open(plain, "w", encoding="utf-8") as out:
-        json.dump(data, out, ensure_ascii=False)
     end = {"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}
     data["post_processor"] = {"type": "TemplateProcessing", "single": [{"Sequence": {"id": "A", "type_id": 0}}, end], "pair": [
         {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}], "special_tokens": {

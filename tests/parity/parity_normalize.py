@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import parity_strings
+
 try:
     import sentencepiece
     from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -40,27 +42,7 @@ POOLS = [
 ]
 WORDS = ["Hello", "world", " the", "  ", "don't", "e\u0301", "\r\n", "\n\n", "\u0041\u030a", "\u1100\u1161\u11a8", "<unk>", "[UNK]", "##a", "\u2581a", "\u2581\u2581",
          "a\u0301b", "``", "''", "...", "--", "12345", "\u00bd\u0301", "\ufb01\u0301", "\u2460\u0308", "\u4e2d\u6587", "caf\u00e9", "STRASSE", "Stra\u00dfe", "\U0001f468\u200d\U0001f469", "<x>", "ab", "aab"]
-
-
-def random_strings(count, seed):
-    rng = random.Random(seed)
-    out = ["", " ", "  ", "\u2581", "a", "\u0301", "\u0301a", "\x00", "\x1e", "\x1eab", "\ufb01", "\u00bd", "\u00bda b"]
-    while len(out) < count:
-        kind, length = rng.random(), rng.randint(1, 24)
-        if kind < 0.3:
-            out.append("".join(rng.choice(rng.choice(POOLS)) for _ in range(length)))
-        elif kind < 0.6:
-            pools = rng.sample(POOLS, 2)
-            out.append("".join(rng.choice(rng.choice(pools)) for _ in range(length)))
-        elif kind < 0.9:
-            out.append("".join(rng.choice(WORDS) if rng.random() < .6 else rng.choice(rng.choice(POOLS)) for _ in range(length // 2 + 1)))
-        else:
-            text = ""
-            while len(text) < length:
-                c = rng.choice((rng.randrange(0x80), rng.randrange(0x3000), rng.randrange(0x20000), rng.randrange(0x110000)))
-                text += "" if 0xD800 <= c < 0xE000 else chr(c)
-            out.append(text)
-    return out
+FIRST = ["", " ", "  ", "\u2581", "a", "\u0301", "\u0301a", "\x00", "\x1e", "\x1eab", "\ufb01", "\u00bd", "\u00bda b"]
 
 
 def every_scalar():
@@ -412,7 +394,8 @@ def main():
     parser.add_argument("--text")
     a = parser.parse_args()
     rng = random.Random(a.seed)
-    texts = random_strings(a.strings, a.seed)
+    texts = parity_strings.random_strings(a.strings, a.seed, POOLS, WORDS, FIRST, longest=24, kinds=(0.3, 0.6, 0.9), mixed=2, wordy=0.6,
+                                          scalars=(0x80, 0x3000, 0x20000, 0x110000))
     documents = []
     if a.text:
         with open(a.text, encoding="utf-8", newline="\n") as lines:

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import kit  # noqa: E402
 
 ABSENT = ("torch", "torchvision", "transformers", "PIL", "boto3", "botocore", "google", "oci", "azure", "snappy", "brotli", "matplotlib", "psutil", "catalogue",
-          "paramiko", "alipcsobject", "pyarrow", "datasets", "packaging", "huggingface_hub", "databricks")
+          "paramiko", "alipcsobject", "pyarrow", "datasets", "packaging", "huggingface_hub", "databricks", "rich", "omegaconf", "cached_path", "dataclass_extensions")
 LENGTH = 512
 
 
@@ -80,7 +80,7 @@ class StandinFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
 
     def exec_module(self, module):
         if module.__name__ == "torch":
-            module.as_tensor = module.tensor = lambda values, dtype=None: numpy.asarray(values).astype(dtype)
+            module.as_tensor = module.tensor = lambda values, dtype=None: numpy.asarray(values) if dtype is None else numpy.asarray(values).astype(dtype)
             module.int, module.int64, module.long = numpy.int32, numpy.int64, numpy.int64
             module.ones, module.cat = numpy.ones, numpy.concatenate
             module.cumsum = lambda values, dim: numpy.cumsum(values, axis=dim)
@@ -101,6 +101,20 @@ def megatron():
     sys.modules["megatron.core.utils"] = utils
     from megatron.core.datasets.indexed_dataset import IndexedDataset
     return IndexedDataset
+
+
+def olmo():
+    """OLMo-core's datasets, and its reader of documents' bounds, without the package's __init__s, which import models and trainers."""
+    root = next(os.path.join(p, "olmo_core") for p in sys.path if os.path.isdir(os.path.join(p, "olmo_core", "data")))
+    for name in ("olmo_core", "olmo_core.data", "olmo_core.distributed"):
+        module = types.ModuleType(name)
+        module.__path__ = [os.path.join(root, *name.split(".")[1:])]
+        sys.modules[name] = module
+    distributed = types.ModuleType("olmo_core.distributed.utils")
+    distributed.__getattr__ = lambda name: (lambda *arguments, **named: 0)
+    sys.modules["olmo_core.distributed.utils"] = distributed
+    from olmo_core.data import numpy_dataset, utils
+    return numpy_dataset.NumpyFSLDataset, utils
 
 
 SCRIPT = """local s = require "sluice"
@@ -287,6 +301,21 @@ def check_memmap(name, width, tokens, packed):
     same(name + " nanoGPT", [[i for shard in nanogpt("nanogpt") for i in shard]], [[i for t in tokens for i in t]])
 
 
+def check_olmo(name, width, tokens, packed):
+    """OLMo-core's own dataset of rows of a fixed length, and its documents by the files beside the arrays."""
+    dataset_class, utils = olmo()
+    dtype = numpy.uint16 if width == 2 else numpy.uint32
+
+    def documents():
+        for path in parts(name + "/raw", ".npy"):
+            for begin, end in utils.iter_document_indices(path, local_cache=os.path.dirname(path), dtype=dtype, use_array_if_local=False):
+                yield utils.load_array_slice(path, begin, end, dtype).tolist()
+
+    dataset = dataset_class(*parts(name + "/raw_packed", ".npy"), sequence_length=LENGTH, pad_token_id=0, eos_token_id=0, vocab_size=1 << 8 * width, dtype=dtype)
+    same(name + " OLMo-core documents", documents(), tokens)
+    same(name + " OLMo-core FSLDataset", (dataset[k]["input_ids"].tolist() for k in range(len(dataset))), [row["tokens"] for row in packed])
+
+
 def vocabulary():
     """A vocabulary of more than 65536 ids: what setup downloaded, else the shared collection, else none."""
     for folder in (os.environ.get("SLUICE_ASSETS", ""), os.environ.get("SLUICE_TEST_DATA", "")):
@@ -329,6 +358,7 @@ def main():
         check_streaming(name, width, tokens, documents, packed, rows)
         check_fetched(name, width, documents, rows)
         check_memmap(name, width, tokens, packed)
+        check_olmo(name, width, tokens, packed)
     if FAILED:
         sys.exit("readers: %d of the readers return something else: %s" % (len(FAILED), ", ".join(FAILED)))
 

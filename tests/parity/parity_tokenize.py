@@ -1,24 +1,31 @@
 #!/usr/bin/env python3
 """Compares the tokenizer engine with tiktoken, Hugging Face tokenizers and SentencePiece, id for id.
 
-Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--more N] [--megabytes N] [--scalars N] [--share N] [--only NAME] [--bench]
+Usage: parity_tokenize.py BPE_DUMP DIRECTORY [--data DIR] [--strings N] [--more N] [--megabytes N] [--scalars N] [--share N] [--only NAME] [--remember DIR] [--bench]
 
 DIRECTORY is searched for `*.tiktoken` (r50k, p50k, cl100k, o200k_base) and `tokenizer.json` files. --data is a directory of
 `*.jsonl.zst` files with a "text" member (default: $SLUICE_TEST_DATA). --scalars N: strings with every N-th Unicode character between
 letters, spaces and itself (1: all). --more N: N random strings more, in portions that fit memory. --share N: each vocabulary sees
-every N-th document only. SentencePiece models of each kind are trained on the spot; `vocab.tar.zst` in --data adds llama.cpp's pairs of inputs and ids. Needs the packages tiktoken, tokenizers and sentencepiece, and `zstd`.
+every N-th document only. --remember DIR keeps hashes of the peers' answers to the portions, so that another build of the engine is
+compared with them in minutes instead of hours. SentencePiece models of each kind are trained on the spot; `vocab.tar.zst` in --data adds llama.cpp's pairs of inputs and ids. Needs the packages tiktoken, tokenizers and sentencepiece, and `zstd`.
 Exit: 0 all equal; 1 a difference; 77 a package or every file is missing (skipped).
 """
 import argparse
+import array
 import base64
+import gc
+import hashlib
 import json
 import os
 import random
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
+
+import parity_strings
 
 try:
     import sentencepiece
@@ -42,30 +49,24 @@ WORDS = ["don't", "WE'LL", " I'm", "Hello", "world", "HTTPServer", "camelCase", 
          "://", "...", "//", "/*", "\u2581", "\u2581\u2581the", "<unk>", "<s>", "\u0301a", "e\u0301", "\u1112\u1161\u11ab", "<|endoftext|>", "<think>", "\u2126", "\u0344", "\ufa20"]
 
 
-def random_strings(count, seed):
-    rng = random.Random(seed)
-    out = []
-    for _ in range(count):
-        kind = rng.random()
-        length = rng.randint(1, 40)
-        if kind < 0.45:
-            out.append("".join(rng.choice(rng.choice(POOLS)) for _ in range(length)))
-        elif kind < 0.75:
-            pools = rng.sample(POOLS, 3)
-            out.append("".join(rng.choice(rng.choice(pools)) for _ in range(length)))
-        elif kind < 0.9:
-            out.append("".join(rng.choice(WORDS) if rng.random() < .5 else rng.choice(rng.choice(POOLS)) for _ in range(length // 2 + 1)))
-        else:
-            text = ""
-            while len(text) < length:
-                c = rng.choice((rng.randrange(0x80), rng.randrange(0x3000), rng.randrange(0x110000)))
-                text += "" if 0xD800 <= c < 0xE000 else chr(c)
-            out.append(text)
-    return out
+def members(archive, most):
+    """The texts of an archive's files, the first `most` bytes of them: books, chats and pages as they came."""
+    with subprocess.Popen(["zstd", "-dcq", archive], stdout=subprocess.PIPE) as process:
+        with tarfile.open(fileobj=process.stdout, mode="r|") as tar:
+            for member in tar:
+                data = tar.extractfile(member).read(most) if member.isfile() else b""
+                most -= len(data)
+                try:
+                    yield data.decode("utf-8")
+                except UnicodeDecodeError:  # no text, or cut inside of a character
+                    pass
+                if most <= 0:
+                    break
+        process.kill()
 
 
 def documents(directory, megabytes):
-    """(text, source) pairs: equally many bytes of each file."""
+    """Texts: equally many bytes of each file of documents, and a third of that of each archive of texts."""
     names = sorted(n for n in os.listdir(directory) if n.endswith(".jsonl.zst")) if directory and os.path.isdir(directory) else []
     out = []
     for name in names:
@@ -79,6 +80,9 @@ def documents(directory, megabytes):
                 break
         process.kill()
         process.wait()
+    for name in ("books.tar.zst", "chat.tar.zst", "html.tar.zst"):
+        if names and os.path.exists(os.path.join(directory, name)):
+            out.extend(members(os.path.join(directory, name), megabytes * 1000000 // (3 * len(names))))
     return [t for t in out if not any(0xD800 <= ord(c) < 0xE000 for c in t)]
 
 
@@ -184,22 +188,55 @@ def packed_texts(path):
     return out
 
 
-def portions(directory, more, texts, share):
-    """Files in a directory of the --more strings, and slices of the texts, each with the texts themselves."""
+def portions(scratch, kept, more, texts, share):
+    """Files of the --more strings, made once in the directory `kept`, and files of slices of the texts."""
     for i in range((more + PORTION_STRINGS - 1) // PORTION_STRINGS):
-        path = os.path.join(directory, "more.%d" % i)
+        count = min(PORTION_STRINGS, more - i * PORTION_STRINGS)
+        path = os.path.join(kept, "more.%d.%d" % (i, count))
         if not os.path.exists(path):  # making them takes longer than reading them
-            pack(random_strings(min(PORTION_STRINGS, more - i * PORTION_STRINGS), 1 + i), path)
-        yield path, packed_texts(path)
-    path, some, size = os.path.join(directory, "documents"), [], 0
+            pack(parity_strings.random_strings(count, 1 + i, POOLS, WORDS), path + ".part")
+            os.rename(path + ".part", path)
+        yield path
+    path, some, size = os.path.join(scratch, "documents"), [], 0
     for i, text in enumerate(texts):
         if i % share[1] == share[0]:
             some.append(text)
             size += len(text)
         if some and (size > PORTION_BYTES or i + 1 == len(texts)):
             pack(some, path)
-            yield path, some
+            yield path
             some, size = [], 0
+
+
+def file_hash(path):
+    digest = hashlib.blake2b(digest_size=16)
+    with open(path, "rb") as f:
+        for block in iter(lambda: f.read(1 << 20), b""):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def compare_portion(label, vocabulary, portion, ours, encode, memory):
+    """(texts, ids, differences) of one file of texts. Where the peer's answer is remembered and ours has its hash, the peer isn't asked."""
+    kept = os.path.join(memory, file_hash(vocabulary) + "." + file_hash(portion)) if memory else None
+    our_answer = hashlib.blake2b(ours, digest_size=16).hexdigest()
+    if kept and os.path.exists(kept):
+        with open(kept) as f:
+            answer, texts, tokens = f.read().split()
+        if answer == our_answer:
+            return int(texts), int(tokens), 0
+    texts = packed_texts(portion)
+    theirs = encode(texts)
+    digest = hashlib.blake2b(digest_size=16)  # of what bpe_dump would print
+    for ids in theirs:
+        digest.update(struct.pack("<I", len(ids)) + array.array("I", ids).tobytes())
+    tokens = sum(map(len, theirs))
+    if kept:
+        with open(kept + ".part", "w") as f:
+            f.write("%s %d %d\n" % (digest.hexdigest(), len(texts), tokens))
+        os.rename(kept + ".part", kept)
+    wrong = 0 if digest.hexdigest() == our_answer else compare(label, texts, unpack(ours), theirs)
+    return len(texts), tokens, wrong
 
 
 # SentencePiece's own trainer makes these from the texts at hand: name, options.
@@ -257,6 +294,50 @@ def compare_trained(dump, texts, packed, training, scratch, only):
     return wrong, seen
 
 
+def compare_lacking(dump, texts, packed, training, scratch, only, peers):
+    """Vocabularies without tokens for some bytes: one of GPT-NeoX's kind in the archive `peers`, and trained ones. Texts that need none of
+    these bytes have the peer's ids; another, of which the peer drops characters without a word, is refused with the byte's name."""
+    lines = [line[:2000] for text in training for line in text.split("\n") if line.strip() and line.isascii() and "q" not in line][:1500] + ["caf\u00e9 na\u00efve"] * 3
+    files = [("lacking" + (" front" if front else "") + (" whole" if whole else ""), front, whole) for front, whole in ((False, False), (True, False), (False, True))]
+    if os.path.exists(peers):
+        files.append(("GPT-NeoX", None, None))
+    wrong = seen = 0
+    for label, front, whole in files:
+        if only not in label:
+            continue
+        path = os.path.join(scratch, "lacking.json")
+        if front is None:
+            member = "peers/dolma/tests/data/tokenizer/gpt-neo-test-tokenizer.json"
+            subprocess.run(["tar", "--zstd", "-xf", peers, "-C", scratch, member], check=True)
+            path = os.path.join(scratch, member)
+        else:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write(parity_trained.lacking(lines, front, whole))
+        peer = Tokenizer.from_file(path)
+        has = parity_trained.bytes_of(peer)
+        lacks = set(range(256)) - has
+        some = [text for text in texts if not lacks.intersection(text.encode())]
+        if front is not None:  # few texts at hand are of so few characters
+            draw, letters = random.Random(7), [chr(c) for c in range(0x80) if c in has] * 2 + ["\u00e9", "\u00ef", "the ", " and", "ing "]
+            some = some[:1500] + ["".join(draw.choice(letters) for _ in range(draw.choice((3, 20, 60, 400)))) for _ in range(4000)]
+        pack(some, packed)
+        peer.encode_special_tokens = False
+        theirs = [e.ids for e in peer.encode_batch(some, add_special_tokens=False)]
+        differ = compare(label, some, unpack(run_dump(dump, path, packed, ["--allow"])), theirs)
+        refused = [text for text in texts if lacks.intersection(text.encode())][:25]
+        for text in refused:
+            pack([text], packed)
+            with open(packed, "rb") as f:
+                result = subprocess.run([dump, path], stdin=f, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            if result.returncode == 0 or b"has no token for the byte 0x" not in result.stderr:
+                print("  TAKEN %s: %r: %s" % (label, text[:80], result.stderr))
+                differ += 1
+        print("%-24s %d texts, %d differ; %d bytes without tokens, %d texts with those refused" % (label, len(some), differ, len(lacks), len(refused)))
+        wrong += differ
+        seen += 1
+    return wrong, seen
+
+
 # llama.cpp's pairs of inputs and ids are of these vocabularies (lenml's llama2 is none of them: it holds Mistral's).
 PAIRS = {"tokenizer-gpt2": "gpt-2", "tokenizer-llama3_1": "llama-bpe", "tokenizer-qwen2_5": "qwen2"}
 
@@ -290,9 +371,13 @@ def main():
     parser.add_argument("--scalars", type=int, default=0)
     parser.add_argument("--share", type=int, default=1)
     parser.add_argument("--only", default="")
+    parser.add_argument("--remember", default="")
     parser.add_argument("--bench", action="store_true")
     options = parser.parse_args()
-    strings = random_strings(options.strings, 20240607)
+    gc.disable()  # millions of lists, and no cycles among them
+    if options.remember:
+        os.makedirs(options.remember, exist_ok=True)
+    strings = parity_strings.random_strings(options.strings, 20240607, POOLS, WORDS)
     strings += ["", " ", "\n", "a" * 5000, "^" * 5000, " " * 5000, "\n" * 5000, "\u7684" * 3000, (" " * 999 + "x") * 5]
     if options.scalars:
         strings += scalar_strings(options.scalars)
@@ -324,16 +409,14 @@ def main():
             if any(kind in path for kind in ("llama2", "gemma")):
                 wrong += compare(name + ", long", long_texts, unpack(run_dump(options.dump, path, packed_long)), ordinary(long_texts))
             compared, tokens = len(strings), sum(map(len, theirs))
-            for portion, some in portions(scratch, options.more, texts, share):
-                theirs = ordinary(some)
-                wrong += compare(name, some, unpack(run_dump(options.dump, path, portion)), theirs)
-                compared, tokens = compared + len(some), tokens + sum(map(len, theirs))
+            for portion in portions(scratch, options.remember or scratch, options.more, texts, share):
+                found = compare_portion(name, path, portion, run_dump(options.dump, path, portion), ordinary, options.remember)
+                compared, tokens, wrong = compared + found[0], tokens + found[1], wrong + found[2]
             failed += wrong
             print("%-16s %d texts, %d tokens, %d differ" % (name, compared, tokens, wrong))
             if options.bench and texts:
-                packed_texts = os.path.join(scratch, "documents")
-                pack(texts, packed_texts)
-                fields = run_dump(options.dump, path, packed_texts, ["--bench", "3"]).split()
+                pack(texts, packed)
+                fields = run_dump(options.dump, path, packed, ["--bench", "3"]).split()
                 ours = int(fields[0]) / float(fields[2]) / 1e6
                 start = time.process_time()  # processor time, so that a busy machine does not tell; HF may use threads: set
                 ordinary(texts)              # RAYON_NUM_THREADS=1 and TOKENIZERS_PARALLELISM=false
@@ -351,6 +434,10 @@ def main():
             failed += wrong
             seen += models
             wrong, models = compare_trained(options.dump, few, packed, texts[:100], scratch, options.only)
+            failed += wrong
+            seen += models
+            peers = os.path.join(options.data or "", "peers.tar.zst")
+            wrong, models = compare_lacking(options.dump, few, packed, texts[:400], scratch, options.only, peers)
             failed += wrong
             seen += models
     if not seen:

@@ -1,6 +1,8 @@
 """Tokenizers that Hugging Face's own trainers make from the texts at hand, for parity_tokenize.py: byte pairs whose characters
-know their place in a word (continuing_subword_prefix, end_of_word_suffix: GPT-1, CLIP), and WordLevel; and texts so long and
-without a place to cut that they are merged in windows."""
+know their place in a word (continuing_subword_prefix, end_of_word_suffix: GPT-1, CLIP), and WordLevel; byte pairs that lack tokens for
+the bytes that the training did not meet (as GPT-NeoX's lacks those that no UTF-8 has); and texts so long and without a place to cut that
+they are merged in windows."""
+import json
 import random
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -36,6 +38,26 @@ def both():
     tokenizer = Tokenizer(models.BPE(unk_token="[UNK]", continuing_subword_prefix="##", end_of_word_suffix="</w>"))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     return tokenizer, dict(continuing_subword_prefix="##", end_of_word_suffix="</w>", limit_alphabet=200)
+
+
+def lacking(lines, front, whole):
+    """The json text of a byte-level tokenizer whose alphabet is what the lines have: no initial_alphabet."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=front)
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.train_from_iterator(lines, trainers.BpeTrainer(vocab_size=1500, special_tokens=["<|end|>"], show_progress=False))
+    made = json.loads(tokenizer.to_str())
+    made["model"]["ignore_merges"] = whole
+    return json.dumps(made, ensure_ascii=False)
+
+
+def bytes_of(tokenizer):
+    """The bytes that have tokens of their own."""
+    plain = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    names = {chr(b): b for b in plain}
+    names.update((chr(0x100 + k), b) for k, b in enumerate(b for b in range(256) if b not in plain))
+    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
+    return {b for name, b in names.items() if name in vocabulary}
 
 
 def train(name, lines):

@@ -8,11 +8,12 @@
 #include "text/text_sentences.h"
 #include "text/text_words.h"
 
+#include "dump_kit.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 struct dump {
     bool sentences, cached;
@@ -21,33 +22,6 @@ struct dump {
     struct text_word_cache cache;
     struct text_spans spans;
 };
-
-static unsigned char *slurp(FILE *f, size_t *size)
-{
-    size_t capacity = 1u << 20, n = 0, k;
-    unsigned char *data = malloc(capacity);
-    while (data != NULL && (k = fread(data + n, 1, capacity - n, f)) > 0) {
-        n += k;
-        if (n == capacity) {
-            unsigned char *grown = realloc(data, capacity * 2);
-            if (grown == NULL) {
-                free(data);
-                return NULL;
-            }
-            data = grown;
-            capacity *= 2;
-        }
-    }
-    *size = n;
-    return data;
-}
-
-static double now(void)
-{
-    struct timespec t;
-    (void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* Cuts every text once; false with a message after an error. */
 static bool cut_all(struct dump *dump, const unsigned char *texts, size_t size, FILE *to,
@@ -109,16 +83,16 @@ int main(int argc, char **argv)
             rounds = (int)strtol(argv[++i], NULL, 10);
         }
     }
-    unsigned char *texts = slurp(stdin, &size);
+    unsigned char *texts = dump_read(stdin, &size);
     bool fine = texts != NULL;
     if (rounds == 0) {
         fine = fine && cut_all(&dump, texts, size, stdout, &bytes, &count);
     } else {
         double best = 1e9;
         for (int i = 0; i < rounds && fine; i++) {
-            double start = now();
+            double start = dump_seconds();
             fine = cut_all(&dump, texts, size, NULL, &bytes, &count);
-            double took = now() - start;
+            double took = dump_seconds() - start;
             best = took < best ? took : best;
         }
         printf("%zu bytes %zu spans %.6f s %.1f MB/s\n", bytes, count, best,

@@ -115,13 +115,7 @@ while [ "$killed" -lt "$kills" ]; do
     seed=$((seed + 1))
     [ "$seed" -le $((kills * 3)) ] || fail "only $killed of $seed seeds killed the run"
     rm -rf cut.run cut.out
-    status=0
-    SLUICE_TEST_KILL_SEED=$seed:$operations go cut --workers $((1 + seed % 4)) >out 2>&1 || status=$?
-    case $status in
-    137) killed=$((killed + 1)) ;;
-    0) ;;
-    *) cat out >&2; fail "seed $seed: status $status" ;;
-    esac
+    may_be_killed "$seed:$operations" go cut --workers $((1 + seed % 4))
     expect 0 go cut --workers 2
     same whole.out cut.out "datasets after seed $seed"
     same whole.run/tasks cut.run/tasks "task records after seed $seed"

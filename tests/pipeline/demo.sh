@@ -1,6 +1,5 @@
 # demo.sh - the pipelines that come with Sluice run on a small corpus, their report adds up, their
 # heuristics' examples hold, and the cost policy halts a run that costs too much.
-# time limit: 300
 . "$SRC/tests/lib.sh"
 
 tokenizer=$SRC/tests/data/tokenize/tiny_gpt2.json

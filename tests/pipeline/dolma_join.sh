@@ -39,13 +39,14 @@ cat out2/joined/latest/* | cmp - joined || fail 'cut otherwise, other attributes
 expect 0 "$SLUICE" run join.lua --quiet --run-dir run3 out=out3 both=false
 is "$(cat out3/joined/latest/* | sed -n 3p)" '{"id":"0-2","attributes":{"own":2,"s":1,"a__x":[[0,4,0.2]],"k":2}}' 'without a shared name, the texts as they were'
 
-# Whatever does not fit is said with its place. wrong MESSAGE [ARGUMENT…]: of the files in w
+# Whatever does not fit is said with its place. wrong STATUS MESSAGE [ARGUMENT…]: of the files in w
 n=0
 wrong() {
-    message=$1
-    shift
+    status=$1
+    message=$2
+    shift 2
     n=$((n + 1))
-    expect 2 "$SLUICE" run join.lua --quiet --run-dir "wrong$n" out=wrong from=w "$@"
+    expect "$status" "$SLUICE" run join.lua --quiet --run-dir "wrong$n" out=wrong from=w "$@"
     says "$message"
 }
 fresh() {
@@ -54,18 +55,18 @@ fresh() {
 }
 fresh
 sed -i 3d w/attributes/b/x/1.jsonl
-wrong "w/attributes/b/{dir}/{file}.jsonl, file 'x/1': line 3 has the id '1-3', and the document there '1-2'"
+wrong 4 "w/attributes/b/{dir}/{file}.jsonl, file 'x/1': line 3 has the id '1-3', and the document there '1-2'"
 fresh
 sed -i '$d' w/attributes/a/x/1.jsonl
-wrong "w/attributes/a/{dir}/{file}.jsonl, file 'x/1': found 1199 lines for 1200 documents"
+wrong 4 "w/attributes/a/{dir}/{file}.jsonl, file 'x/1': found 1199 lines for 1200 documents"
 fresh
 echo '{"id":"more","attributes":{}}' >>w/attributes/b/x/0.jsonl
-wrong "w/attributes/b/{dir}/{file}.jsonl, file 'x/0': line 5, of 'more', is one more than there are documents"
+wrong 4 "w/attributes/b/{dir}/{file}.jsonl, file 'x/0': line 5, of 'more', is one more than there are documents"
 fresh
 sed -i '2s/.*/{"id":"0-1","attributes":[1]}/' w/attributes/a/x/0.jsonl
-wrong "file 'x/0': line 2, of '0-1', has no object of attributes"
+wrong 4 "file 'x/0': line 2, of '0-1', has no object of attributes"
 fresh
-wrong 'row 2 of the input is missing before row 3' gone=0-2
+wrong 2 'row 2 of the input is missing before row 3' gone=0-2
 # Unaligned on request: what is at its place is taken, the rest is left out.
 sed -i 3d w/attributes/a/x/0.jsonl
 expect 0 "$SLUICE" run join.lua --quiet --run-dir left out=left from=w aligned=false both=false

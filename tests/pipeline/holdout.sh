@@ -1,6 +1,5 @@
 # holdout.sh - a holdout by hashes: both sides together are the whole, no document changes sides when others come, a larger share only adds,
 # documents of one group stay together, shares and numbers hold for each source.
-# time limit: 120
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

@@ -1,7 +1,6 @@
 # lua_roles.sh - readers, transforms, gates and writers in Lua, in whole runs: the same bytes for any number of workers and batch size,
 # also after a kill; bad lines and rows in quarantine with their places; gates that halt, and judge again without running anything; a
 # function that changes its upvalue ends the run.
-# time limit: 120
 . "$SRC/tests/lib.sh"
 
 cat >kv.lua <<'END'

@@ -9,8 +9,8 @@
 cat >day.lua <<'L'
 local s = require "sluice"
 local a = s.args { input = { "list", "day1.jsonl" }, out = { "path", "out" }, against = { "string", "" }, ngram = { "int", 3 }, index = { "string", "idx" },
-  verify = { "float", 0 }, partitions = { "int", 4 } }
-local options = { ngram = a.ngram, bands = 20, rows = 5, partitions = a.partitions, verify = a.verify }
+  verify = { "float", 0 }, partitions = { "int", 4 }, over = { "string", "text" } }
+local options = { over = a.over, ngram = a.ngram, bands = 20, rows = 5, partitions = a.partitions, verify = a.verify }
 if a.against ~= "" then options.against = a.against end
 local docs = s.files { a.input, split = "64KiB" } | s.read_jsonl {}
 local unique = docs | s.minhash(options)
@@ -79,6 +79,8 @@ says "would change at most $(wc -l <changed) of"
 # Other parameters, no snapshot, no such snapshot, damage.
 expect 2 "$SLUICE" run day.lua --quiet out=o8 --run-dir r8 input=day2.jsonl against=idx@4 ngram=4
 says 'the index was built with ngram=3, this pipeline has ngram=4'
+expect 2 "$SLUICE" run day.lua --quiet out=o8 --run-dir r8 input=day2.jsonl against=idx@4 over=id
+says 'the index was built with over=text, this pipeline has over=id'
 expect 2 "$SLUICE" run day.lua --quiet out=o8 --run-dir r8 against=idx
 says 'does not say which snapshot' 'idx@1'
 expect 2 "$SLUICE" run day.lua --quiet out=o8 --run-dir r8 against=idx@1 verify=0.8
@@ -91,3 +93,14 @@ for keys in idx/data/*.keys; do
 done
 "$SLUICE" run day.lua --quiet out=o9 --run-dir r9 input=day2.jsonl,day3.jsonl,day1.jsonl against=idx@4 index=other 2>stderr && fail 'a damaged index was read'
 grep -q 'does not fit its checksum' stderr || { cat stderr >&2; fail 'the damage is not named'; }
+# A file of it that is gone, or cut: input data, by its name.
+for keys in idx/data/*.keys; do
+    mv "$keys" whole
+done
+expect 4 "$SLUICE" run day.lua --quiet out=o10 --run-dir r10 input=day2.jsonl against=idx@4
+says 'idx/data/' 'is not there; put it back'
+for docs in idx/data/*.docs; do
+    head -c 300 whole >"${docs%.docs}.keys"
+done
+expect 4 "$SLUICE" run day.lua --quiet out=o10 --run-dir r10 input=day2.jsonl against=idx@4
+says 'idx/data/' 'its size is not that of the manifest'

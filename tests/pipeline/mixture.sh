@@ -1,6 +1,5 @@
 # mixture.sh - proportions over sources: what comes out has the stated shares to within half a document of each source, copies have ids of their
 # own, every document that is left out says why, and nothing depends on splits, memory or workers. The pipeline mixture.lua runs.
-# time limit: 180
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
@@ -38,11 +37,11 @@ cat first.out/table/latest/*
 cat >count.pl <<'P'
 use strict; use warnings;
 my (%there, %size, %documents, %copies);
-binmode STDIN, ":encoding(UTF-8)";
+binmode STDIN, ":utf8";
 sub text_of { my ($line) = @_; my ($t) = $line =~ /"text":"((?:[^"\\]|\\.)*)"/ or return 0; $t =~ s/\\u[0-9a-f]{4}/?/g; $t =~ s/\\./x/g; utf8::encode($t); return length $t }
 for my $file (glob "in/*/*") {
     my ($source) = $file =~ m,in/(\w+)/,;
-    open my $in, "<:encoding(UTF-8)", $file or die;
+    open my $in, "<:utf8", $file or die;
     while (<$in>) { my ($id) = /"id":"([^"]*)"/; $size{$id} = text_of($_); $there{$source} += $size{$id} }
 }
 my %out; my $all = 0; my %ids;

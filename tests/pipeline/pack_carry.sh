@@ -74,13 +74,7 @@ operations=$(operations log)
 killed=0
 for seed in 1 2 3; do
     rm -rf cut.run cut.out
-    status=0
-    SLUICE_TEST_KILL_SEED=$seed:$operations go cut $((1 + seed % 3)) >out 2>&1 || status=$?
-    case $status in
-    137) killed=$((killed + 1)) ;;
-    0) ;;
-    *) cat out >&2; fail "seed $seed: status $status" ;;
-    esac
+    may_be_killed "$seed:$operations" go cut $((1 + seed % 3))
     expect 0 go cut 2
     same whole.out cut.out "datasets after seed $seed"
 done

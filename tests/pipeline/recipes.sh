@@ -1,7 +1,5 @@
 # recipes.sh - the recipes of papers in scripts/pipelines are checked and run, on a small corpus with lists and models of the test's own: what each rule
 # drops is dropped for that reason, and two plain documents stay.
-#
-# time limit: 120
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

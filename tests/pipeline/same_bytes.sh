@@ -1,7 +1,6 @@
 # same_bytes.sh - the output is a function of inputs, script and options alone: datasets, manifests
 # and task records are equal for any number of workers, batch size, memory, order of tasks, working
 # directory, run directory and output path, and when every task runs in a process of its own.
-# time limit: 180
 . "$SRC/tests/lib.sh"
 
 perl "$CORPUS" corpus files=8 docs=640 >made || fail 'no corpus'

@@ -1,6 +1,5 @@
 # shuffle.sh - a global shuffle of documents and of packed rows: the same rows in an order that workers, batches, memory, splits, kills and the
 # order of tasks don't change; an order that looks random; what files that are added leave as it is; and the way back to the source.
-# time limit: 180
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

@@ -1,7 +1,5 @@
 # web_vectors.sh - the stages of the plugin web on vectors: facts of the tests of datamap-rs (Apache-2.0) and DCLM (MIT), and our own; each line of
 # tests/data/web/vectors.jsonl has a stage, a text, and the reason that drops it, or "keep" and perhaps the text that comes out.
-#
-# time limit: 120
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"

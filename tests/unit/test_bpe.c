@@ -10,36 +10,10 @@
 
 #include <cmocka.h>
 
+#include "bpe_kit.h"
 #include "model/bpe.h"
 
-#define LLAMA3                                                                 \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| " \
-    "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|"                             \
-    "\\s+(?!\\S)|\\s+"
-
 static const char *const names[] = { "gpt2", "qwen", "deepseek", "splits", "tiktoken" };
-
-static char *read_file(const char *name, size_t *size)
-{
-    char path[512];
-    FILE *f;
-    char *data;
-    const char *root = getenv("SLUICE_SOURCE_DIR");
-    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
-    f = fopen(path, "rb");
-    if (!f) {
-        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
-    }
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    data = malloc(*size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    data[*size] = '\0';
-    (void)fclose(f);
-    return data;
-}
 
 static struct bpe *load(const char *name, enum bpe_specials specials)
 {
@@ -52,14 +26,14 @@ static struct bpe *load(const char *name, enum bpe_specials specials)
     char *data;
     options.specials = specials;
     if (strcmp(name, "tiktoken") == 0) {
-        options.pattern = LLAMA3;
+        options.pattern = BPE_KIT_LLAMA3;
         options.extra = extra;
         options.n_extra = 2;
         (void)snprintf(file, sizeof(file), "tiny.tiktoken");
     } else {
         (void)snprintf(file, sizeof(file), "tiny_%s.json", name);
     }
-    data = read_file(file, &size);
+    data = bpe_kit_file(file, &size);
     if (bpe_load(data, size, &options, &bpe, &err) != SLUICE_OK) {
         fail_msg("%s: %s", file, err.message);
     }
@@ -112,7 +86,7 @@ static void recorded_ids(void **state)
         assert_int_equal(bpe_worker_create(ordinary, 0, &a, &err), SLUICE_OK);
         assert_int_equal(bpe_worker_create(special, 1, &b, &err), SLUICE_OK);
         (void)snprintf(file, sizeof(file), "tiny_%s.cases.jsonl", names[k]);
-        data = read_file(file, &size);
+        data = bpe_kit_file(file, &size);
         for (line = data; *line; line = next) {
             size_t n;
             uint32_t *ids;

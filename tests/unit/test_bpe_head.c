@@ -296,7 +296,7 @@ static void test_files(void **state)
     (void)state;
     assert_non_null(mkdtemp(folder));
     (void)snprintf(path, sizeof(path), "%s/a.head", folder);
-    assert_int_equal(bpe_head_open(bpe, path, &err), SLUICE_E_IO);
+    assert_int_equal(bpe_head_open(bpe, path, &err), SLUICE_E_CONFIG);
     assert_int_equal(bpe_head_open(bpe, folder, &err), SLUICE_E_CONFIG);
     f = fopen(path, "w"); /* is replaced */
     assert_non_null(f);

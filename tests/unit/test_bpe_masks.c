@@ -8,35 +8,14 @@
 
 #include <cmocka.h>
 
+#include "bpe_kit.h"
 #include "split/pretoken_mask.h"
 
-static const char *const patterns[] = {
-    pretoken_gpt2,
-    pretoken_r50k,
-    pretoken_cl100k,
-    pretoken_o200k,
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| "
-    "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}| "
-    "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?[\\p{L}\\p{M}]+|\\p{N}| "
-    "?[^\\s\\p{L}\\p{M}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|"
-    "\\s+(?!\\S)|\\s+",
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+|"
-    "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*|"
-    "\\p{N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-    pretoken_kimi,
-};
+static const char *const patterns[] = { BPE_KIT_SCANNED };
 #define PATTERNS (sizeof(patterns) / sizeof(patterns[0]))
 
 /* DeepSeek V3's, which are one program. */
-static const char *const three[] = {
-    "\\p{N}{1,3}",
-    "[一-龥぀-ゟ゠-ヿ]+",
-    "[!\"#$%&'()*+,\\-./"
-    ":;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| "
-    "?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+",
-};
+static const char *const three[] = { BPE_KIT_DEEPSEEK };
 
 static uint64_t next_random(uint64_t *seed)
 {
@@ -200,6 +179,13 @@ static void random_strings(void **state)
     unicode_table_deinit(&t);
 }
 
+/* Under sanitizers one scalar of so many: whether all are cut alike is seen without them. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define EVERY 7
+#else
+#define EVERY 1
+#endif
+
 /* Each scalar behind and before letters, capitals, digits, quotes, punctuation and white space. */
 static void every_scalar(void **state)
 {
@@ -210,7 +196,7 @@ static void every_scalar(void **state)
     uint64_t seed = 17;
     (void)state;
     assert_int_equal(unicode_table_init(&t), 0);
-    for (uint32_t cp = 0; cp < 0x110000; cp++) {
+    for (uint32_t cp = 0; cp < 0x110000; cp += EVERY) {
         if (cp >= 0xD800 && cp < 0xE000) {
             continue;
         }

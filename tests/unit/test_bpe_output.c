@@ -8,31 +8,12 @@
 
 #include <cmocka.h>
 
+#include "bpe_kit.h"
 #include "model/bpe.h"
 #include "model/bpe_int.h"
 #include "model/bpe_merge.h"
 
 #define TEXT 200000
-
-static char *read_file(const char *name, size_t *size)
-{
-    char path[512], *data;
-    const char *root = getenv("SLUICE_SOURCE_DIR");
-    FILE *f;
-    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
-    f = fopen(path, "rb");
-    if (!f) {
-        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
-    }
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    data = malloc(*size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    (void)fclose(f);
-    return data;
-}
 
 static struct bpe *load(const char *name, const char *pattern)
 {
@@ -40,7 +21,7 @@ static struct bpe *load(const char *name, const char *pattern)
     struct sluice_error err = { .size = sizeof(err) };
     struct bpe *bpe = NULL;
     size_t size;
-    char *data = read_file(name, &size);
+    char *data = bpe_kit_file(name, &size);
     if (bpe_load(data, size, &options, &bpe, &err) != SLUICE_OK) {
         fail_msg("%s", err.message);
     }

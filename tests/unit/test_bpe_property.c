@@ -15,6 +15,7 @@
 
 #include "model/bpe.h"
 #include "model/bpe_merge.h"
+#include "text/text_base64.h"
 
 #define MOST 96
 
@@ -127,21 +128,6 @@ static size_t plain(const struct toy *t, const char *p, size_t len, int by_merge
     return n;
 }
 
-static void base64(char *out, const unsigned char *p, size_t n)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    size_t i;
-    for (i = 0; i < n; i += 3) {
-        unsigned word = (unsigned)p[i] << 16 | (i + 1 < n ? (unsigned)p[i + 1] << 8 : 0u) |
-                        (i + 2 < n ? p[i + 2] : 0u);
-        *out++ = digits[word >> 18];
-        *out++ = digits[word >> 12 & 63];
-        *out++ = i + 1 < n ? digits[word >> 6 & 63] : '=';
-        *out++ = i + 2 < n ? digits[word & 63] : '=';
-    }
-    *out = '\0';
-}
-
 static struct bpe *load_tiktoken(const struct toy *t)
 {
     struct bpe_options options = { .pattern = "[a-z]+|[^a-z]" };
@@ -152,12 +138,9 @@ static struct bpe *load_tiktoken(const struct toy *t)
     assert_non_null(file);
     for (i = 0; i < 256 + t->n; i++) {
         unsigned char byte = (unsigned char)i;
-        if (i < 256) {
-            base64(line, &byte, 1);
-        } else {
-            base64(line, (const unsigned char *)t->text[i - 256], strlen(t->text[i - 256]));
-        }
-        at += (size_t)snprintf(file + at, 65536 - at, "%s %zu\n", line, i);
+        size_t n = i < 256 ? text_base64_encode(&byte, 1, line)
+                           : text_base64_encode(t->text[i - 256], strlen(t->text[i - 256]), line);
+        at += (size_t)snprintf(file + at, 65536 - at, "%.*s %zu\n", (int)n, line, i);
     }
     if (bpe_load(file, at, &options, &bpe, &err) != SLUICE_OK) {
         fail_msg("%s", err.message);

@@ -11,35 +11,12 @@
 
 #include <cmocka.h>
 
+#include "bpe_kit.h"
 #include "model/bpe.h"
 
 #define SECONDS 15.0
-#define LLAMA3                                                                 \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| " \
-    "?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|"                             \
-    "\\s+(?!\\S)|\\s+"
 /* The same cuts in other words, so that no scanner is chosen. */
-#define LLAMA3_BY_PCRE2 "(?:" LLAMA3 ")"
-
-static char *read_file(const char *name, size_t *size)
-{
-    char path[512], *data;
-    const char *root = getenv("SLUICE_SOURCE_DIR");
-    FILE *f;
-    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
-    f = fopen(path, "rb");
-    if (!f) {
-        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
-    }
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    data = malloc(*size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    (void)fclose(f);
-    return data;
-}
+#define LLAMA3_BY_PCRE2 "(?:" BPE_KIT_LLAMA3 ")"
 
 struct text {
     const char *name;
@@ -157,8 +134,8 @@ static void long_pieces(void **state)
     };
     struct text texts[TEXTS];
     size_t size, i;
-    char *data = read_file("tiny.tiktoken", &size);
-    struct bpe *scanned = load_with(data, size, LLAMA3);
+    char *data = bpe_kit_file("tiny.tiktoken", &size);
+    struct bpe *scanned = load_with(data, size, BPE_KIT_LLAMA3);
     (void)state;
     make_texts(texts);
     for (i = 0; i < 3; i++) {
@@ -168,7 +145,7 @@ static void long_pieces(void **state)
     }
     bpe_destroy(scanned);
     free(data);
-    data = read_file("tiny_deepseek.json", &size);
+    data = bpe_kit_file("tiny_deepseek.json", &size);
     scanned = load_with(data, size, NULL);
     run(scanned, NULL, texts);
     bpe_destroy(scanned);
@@ -184,7 +161,7 @@ static void long_pieces_in_an_unordered_vocabulary(void **state)
 {
     struct text texts[TEXTS];
     size_t size, i;
-    char *data = read_file("tiny.tiktoken", &size), *odd = malloc(size + 64);
+    char *data = bpe_kit_file("tiny.tiktoken", &size), *odd = malloc(size + 64);
     struct bpe *bpe;
     int n;
     (void)state;
@@ -207,7 +184,7 @@ static void long_runs_of_marks(void **state)
 {
     struct text text;
     size_t size, n, cap, i;
-    char *data = read_file("tiny_qwen.json", &size);
+    char *data = bpe_kit_file("tiny_qwen.json", &size);
     struct bpe *bpe = load_with(data, size, NULL);
     struct bpe_worker *worker = NULL;
     struct sluice_error err = { .size = sizeof(err) };
@@ -249,8 +226,8 @@ static void the_worst_is_near_the_median(void **state)
     struct sluice_error err = { .size = sizeof(err) };
     double cost[TEXTS], sorted[TEXTS];
     size_t size, k, n;
-    char *data = read_file("tiny.tiktoken", &size);
-    struct bpe *bpe = load_with(data, size, LLAMA3);
+    char *data = bpe_kit_file("tiny.tiktoken", &size);
+    struct bpe *bpe = load_with(data, size, BPE_KIT_LLAMA3);
     (void)state;
     make_texts(texts);
     for (k = 0; k < TEXTS; k++) {

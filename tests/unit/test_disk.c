@@ -122,6 +122,8 @@ static void test_list_and_names(void **state)
     KIT_OK(disk_list(kit_path(dir, "absent"), &names, err));
     assert_int_equal(names.n, 0);
     assert_int_equal(disk_list(kit_path(dir, "a"), &names, NULL), SLUICE_E_IO);
+    KIT_OK(disk_list(kit_path(dir, "a/below"), &names, err));
+    assert_int_equal(names.n, 0);
     path = disk_join("x/", "y");
     assert_string_equal(path, "x/y");
     free(path);

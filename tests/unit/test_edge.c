@@ -24,6 +24,8 @@
 /* Rounds are left out where a sanitizer makes each one slow. */
 #if defined(__SANITIZE_THREAD__)
 #define SLOWER 10
+#elif defined(__SANITIZE_ADDRESS__)
+#define SLOWER 4
 #else
 #define SLOWER 1
 #endif
@@ -1214,7 +1216,7 @@ static void test_out_of_memory(void **state)
     spill_dir = dir;
     snprintf(path, sizeof path, "%s/edge", dir);
     for (int how = EDGE_SINGLE; how <= EDGE_BY_SPLIT; how++) {
-        struct table t = table_create(&r, 150, how == EDGE_BY_KEY, how != EDGE_BY_SPLIT,
+        struct table t = table_create(&r, 150 / SLOWER, how == EDGE_BY_KEY, how != EDGE_BY_SPLIT,
                                       how == EDGE_BY_SPLIT, true, 4, 3);
         sluice_status status;
         ALLOC_EACH(status = round_trip(&t, (enum edge_partition)how, path), (void)0);

@@ -580,6 +580,26 @@ static void test_the_library_is_checked(void **state)
     gives("int lib_enum(int)", "over=u8,as=x", "x:int32", "1,0,0,0,0");
 }
 
+/* Lines alone say nothing of types: no prototype is refused for that, and it is told. */
+static void test_lines_alone_tell_no_types(void **state)
+{
+    static const char *const prototypes[] = { "double lib_lines(const char *, size_t)",
+                                              "int lib_lines(const char *)" };
+
+    (void)state;
+    for (size_t k = 0; k < 2; k++) {
+        const char *build = getenv("BUILD");
+        struct scene scene;
+
+        scene_init(&scene);
+        snprintf(scene.lib, sizeof scene.lib, "%s/tests/conform/native_lines.so",
+                 build != NULL ? build : "build");
+        assert_int_equal(scene_open(&scene, prototypes[k], ""), SLUICE_OK);
+        assert_says(scene.log, "no debug information about the types of 'lib_lines'");
+        scene_close(&scene);
+    }
+}
+
 static void write_file(const char *path, const void *data, size_t n)
 {
     FILE *file = fopen(path, "w");
@@ -670,6 +690,7 @@ int main(void)
         cmocka_unit_test(test_options_are_checked),
         cmocka_unit_test(test_columns_are_checked),
         cmocka_unit_test(test_the_library_is_checked),
+        cmocka_unit_test(test_lines_alone_tell_no_types),
         cmocka_unit_test(test_files_that_are_no_libraries),
         cmocka_unit_test(test_results_must_be_the_same_again),
         cmocka_unit_test(test_only_in_children),

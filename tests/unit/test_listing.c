@@ -313,7 +313,7 @@ static void test_lists(void **state)
     expect_error(f, "@list", SLUICE_E_IO, "folder");
     file_put(f, "list", "\n\n");
     expect_error(f, "@list", SLUICE_E_CONFIG, "empty");
-    expect_error(f, "@nolist", SLUICE_E_IO, "nolist");
+    expect_error(f, "@nolist", SLUICE_E_CONFIG, "nolist");
     expect_error(f, "@", SLUICE_E_CONFIG, "empty pattern");
     expect_error(f, "", SLUICE_E_CONFIG, "empty pattern");
     folder_remove(f);

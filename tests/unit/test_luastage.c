@@ -516,6 +516,29 @@ static void test_endless_loop(void **state)
     scene_close(&scene);
 }
 
+/* A worker's state keeps its own stage alone, or a pipeline of a thousand takes gigabytes. */
+static void test_one_stage_a_state(void **state)
+{
+    struct scene scene;
+    lua_State *L = NULL;
+
+    (void)state;
+    scene_init(&scene);
+    assert_int_equal(scene_load(&scene, "for i = 1, 3 do\n"
+                                        "  s.filter { 'f' .. i, function(doc) end }\nend"),
+                     SLUICE_OK);
+    assert_int_equal(script_worker_open(scene.script, 1, &L, &scene.err), SLUICE_OK);
+    script_push_stage(L, 1);
+    assert_int_equal(lua_type(L, -1), LUA_TFUNCTION);
+    lua_getfield(L, LUA_REGISTRYINDEX, "sluice.stages");
+    for (int k = 1; k <= 3; k++) {
+        assert_int_equal(lua_rawgeti(L, -1, k), k == 2 ? LUA_TTABLE : LUA_TNIL);
+        lua_pop(L, 1);
+    }
+    script_worker_close(L);
+    scene_close(&scene);
+}
+
 static void test_ordered_endless_loop(void **state)
 {
     static const char *const texts[] = { "a", "endless", "b" };
@@ -690,15 +713,25 @@ static void test_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_definitions),   cmocka_unit_test(test_fields_are_checked),
-        cmocka_unit_test(test_scan),          cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_values),        cmocka_unit_test(test_over),
-        cmocka_unit_test(test_bad_rows),      cmocka_unit_test(test_unlisted_field),
-        cmocka_unit_test(test_kept_row),      cmocka_unit_test(test_heuristic),
-        cmocka_unit_test(test_annotate),      cmocka_unit_test(test_changed_upvalue),
-        cmocka_unit_test(test_random_by_row), cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_endless_loop),  cmocka_unit_test(test_ordered_endless_loop),
-        cmocka_unit_test(test_hashes),        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_definitions),
+        cmocka_unit_test(test_fields_are_checked),
+        cmocka_unit_test(test_scan),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_values),
+        cmocka_unit_test(test_over),
+        cmocka_unit_test(test_bad_rows),
+        cmocka_unit_test(test_unlisted_field),
+        cmocka_unit_test(test_kept_row),
+        cmocka_unit_test(test_heuristic),
+        cmocka_unit_test(test_annotate),
+        cmocka_unit_test(test_changed_upvalue),
+        cmocka_unit_test(test_random_by_row),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_endless_loop),
+        cmocka_unit_test(test_ordered_endless_loop),
+        cmocka_unit_test(test_hashes),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_one_stage_a_state),
         cmocka_unit_test(test_library),
     };
 

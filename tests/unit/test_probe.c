@@ -56,6 +56,7 @@ static void info_equal(const struct input_info *a, const struct input_info *b)
     assert_int_equal(a->codec, b->codec);
     assert_int_equal(a->size, b->size);
     assert_true(a->decoded_size == b->decoded_size);
+    assert_int_equal(a->window, b->window);
     assert_true(hash_equal(a->hash, b->hash));
     assert_int_equal(a->n_frames, b->n_frames);
     for (size_t i = 0; i < a->n_frames; i++) {
@@ -408,7 +409,8 @@ static void test_faults(void **state)
     assert_int_equal(truncate(path, 3), 0);
     assert_int_equal(probe_verify(&l, &info, &err), SLUICE_E_DATA);
     unlink(path);
-    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_E_IO);
+    assert_int_equal(probe_verify(&l, &info, &err), SLUICE_E_DATA);
+    assert_non_null(strstr(err.message, "is gone"));
     assert_int_equal(probe_file(&l, NULL, false, &info, &err), SLUICE_E_IO);
     free(path);
     buf_deinit(&file);
@@ -426,20 +428,22 @@ static void test_parse_hostile(void **state)
         "none,5,5",
         "none,5,5,",
         "none,5,6,00000000000000000000000000000000",
-        "none,5,-,00000000000000000000000000000000",
-        "zip,5,5,00000000000000000000000000000000",
-        "none,5,5,0000000000000000000000000000000",
-        "none,5,5,00000000000000000000000000000000x",
-        "none,5,5,00000000000000000000000000000000,1+1",
-        "zstd,5,5,00000000000000000000000000000000,1",
-        "zstd,5,5,00000000000000000000000000000000,5+1",
-        "zstd,5,5,00000000000000000000000000000000,1+6",
-        "zstd,5,5,00000000000000000000000000000000,2+2,1+3",
-        "zstd,5,5,00000000000000000000000000000000,1+2,2+2",
-        "zstd,18446744073709551616,5,00000000000000000000000000000000",
-        "gzip,-1,5,00000000000000000000000000000000",
-        "zstd,5,5,00000000000000000000000000000000,,1+1",
-        "zstd,5,5,0000000000000000000000000000000G",
+        "none,5,-,0,00000000000000000000000000000000",
+        "zip,5,5,0,00000000000000000000000000000000",
+        "none,5,5,0,0000000000000000000000000000000",
+        "none,5,5,0,00000000000000000000000000000000x",
+        "none,5,5,0,00000000000000000000000000000000,1+1",
+        "zstd,5,5,0,00000000000000000000000000000000,1",
+        "zstd,5,5,0,00000000000000000000000000000000,5+1",
+        "zstd,5,5,0,00000000000000000000000000000000,1+6",
+        "zstd,5,5,0,00000000000000000000000000000000,2+2,1+3",
+        "zstd,5,5,0,00000000000000000000000000000000,1+2,2+2",
+        "zstd,18446744073709551616,5,0,00000000000000000000000000000000",
+        "gzip,-1,5,0,00000000000000000000000000000000",
+        "zstd,5,5,0,00000000000000000000000000000000,,1+1",
+        "zstd,5,5,0,0000000000000000000000000000000G",
+        "zstd,5,5,00000000000000000000000000000000",
+        "zstd,5,5,-,00000000000000000000000000000000",
     };
 
     (void)state;

@@ -290,6 +290,35 @@ static void test_memory_bomb(void **state)
            "ababab\tab, ab\t\t\t\n");
 }
 
+/* Many small strings: when Lua's table of them can't grow, each new one would collect all garbage, for hours. And a call that lives close
+ * below the cap collects again and again: what is counted, counts that. */
+static void test_memory_of_small_strings(void **state)
+{
+    struct scene scene;
+    struct sluice_error err = ERROR_INIT;
+
+    (void)state;
+    memset(&scene, 0, sizeof scene);
+    assert_int_equal(sandbox_create(16 * MIB, &scene.L, &err), SLUICE_OK);
+    sandbox_print(scene.L, collect, &scene);
+    fails(&scene,
+          "local t, u, c = {}, {}, {} for i = 1, 26 do c[i] = string.char(96 + i) end\n"
+          "for a = 1, 26 do for b = 1, 26 do for d = 1, 26 do for e = 1, 26 do for f = 1, 26 do\n"
+          "  if #u >= 1024 then t[#t + 1] = u u = {} end\n"
+          "  u[#u + 1] = 'longer' .. c[a] .. c[b] .. c[d] .. c[e] .. c[f]\n"
+          "end end end end end",
+          SLUICE_E_NOMEM, "16 MiB");
+    prints(&scene, "print(#('x'):rep(1000000))", "1000000\n");
+    sandbox_limit(scene.L, 2000000);
+    fails(&scene,
+          "local t, x = {}, ('x'):rep(1000000) for i = 1, 12 do t[i] = x .. i end\n"
+          "local y = ('y'):rep(2000) for i = 1, 1e9 do local z = y .. i\n"
+          "  if i % 10000 == 0 then print(i) end end",
+          SLUICE_E_DATA, "endless loop");
+    assert_null(strstr(scene.printed, "30000"));
+    sandbox_destroy(scene.L);
+}
+
 static void test_endless_loop(void **state)
 {
     struct scene *scene = *state;
@@ -304,6 +333,10 @@ static void test_endless_loop(void **state)
           SLUICE_E_DATA, "endless loop");
     sandbox_limit(scene->L, 1000000);
     fails(scene, "local s = ('a'):rep(10000) while true do s:count 'b' end", SLUICE_E_DATA,
+          "endless loop");
+    /* Bytes count as well: few instructions can copy without end. */
+    sandbox_limit(scene->L, 1000000);
+    fails(scene, "local s = ('a'):rep(1 << 16) for i = 1, 4000 do s = s .. 'a' end", SLUICE_E_DATA,
           "endless loop");
     sandbox_limit(scene->L, 100000);
     prints(scene, "local n = 0 for i = 1, 1000 do n = n + i end print(n)", "500500\n");
@@ -666,6 +699,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_metatables, setup, teardown),
         cmocka_unit_test_setup_teardown(test_seal, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_bomb, setup, teardown),
+        cmocka_unit_test(test_memory_of_small_strings),
         cmocka_unit_test_setup_teardown(test_endless_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(test_interrupt, setup, teardown),
         cmocka_unit_test_setup_teardown(test_loops_in_c, setup, teardown),

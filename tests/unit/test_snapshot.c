@@ -82,7 +82,7 @@ static void test_publish(void **state)
     KIT_OK(snapshot_list(dataset, &numbers, &n, err));
     assert_int_equal(n, 0);
     free(numbers);
-    assert_int_equal(snapshot_open(dataset, 0, &s, NULL), SLUICE_E_DATA);
+    assert_int_equal(snapshot_open(dataset, 0, &s, NULL), SLUICE_E_CONFIG);
 
     assert_int_equal(publish(dataset, "ab", &is_new), 1);
     assert_true(is_new);

@@ -629,7 +629,66 @@ static void test_changed_file(void **state)
                          SLUICE_E_DATA);
         assert_int_equal(unlink(s.path), 0);
         assert_int_equal(read_all(&s.file, (struct split_range){ 0, 3000, 0, true }, &err),
-                         SLUICE_E_IO);
+                         SLUICE_E_DATA);
+        sample_deinit(&s);
+    }
+    folder_remove(folder);
+    free(folder);
+}
+
+/* Somebody writes to a file in the middle of reading it: the same size, so that only what was read tells. One whose name is
+ * gone does no harm: what is open is read to its end. */
+static sluice_status read_while(const struct sample *s, bool plain, bool removed,
+                                struct sluice_error *err)
+{
+    struct split_range ranges[] = { { 0, 1000, 0, false }, { 1000, 2000, 0, false } };
+    struct split split = { .name = "s", .ranges = ranges, .n_ranges = plain ? 1 : 2 };
+    struct source_options options = { .cut = SPLIT_CUT_NEWLINE };
+    struct feeder *feeder;
+    struct source *source;
+    struct sluice_chunk chunk;
+    bool more = true;
+    size_t n;
+    char *bytes = file_read_all(s->path, &n);
+    int fd = open(s->path, O_WRONLY);
+    sluice_status status;
+
+    assert_true(fd >= 0);
+    file_age(s->path, 50);
+    assert_int_equal(feeder_create(NULL, &feeder, NULL), SLUICE_OK);
+    assert_int_equal(source_open(feeder, &s->file, &split, &options, &source, NULL), SLUICE_OK);
+    assert_int_equal(source_next(source, &chunk, &more, NULL), SLUICE_OK);
+    bytes[n / 2] = (char)(bytes[n / 2] ^ 1);
+    if (removed) {
+        assert_int_equal(unlink(s->path), 0);
+    } else {
+        assert_int_equal(pwrite(fd, bytes, n, 0), n);
+    }
+    while (status = source_next(source, &chunk, &more, err), status == SLUICE_OK && more) {
+    }
+    close(fd);
+    source_close(source);
+    feeder_destroy(feeder);
+    free(bytes);
+    return status;
+}
+
+static void test_changed_while_read(void **state)
+{
+    char *folder = temp_folder();
+    char text[3000];
+
+    (void)state;
+    memset(text, '\n', sizeof text);
+    for (int form = 0; form < FORMS; form++) {
+        struct sample s;
+        struct sluice_error err = ERROR_INIT;
+        sample_init(&s, folder, (enum form)form, text, sizeof text, true);
+        assert_int_equal(read_while(&s, form == PLAIN, false, &err), SLUICE_E_DATA);
+        assert_non_null(strstr(err.message, s.path));
+        sample_deinit(&s);
+        sample_init(&s, folder, (enum form)form, text, sizeof text, true);
+        assert_int_equal(read_while(&s, true, true, &err), SLUICE_OK);
         sample_deinit(&s);
     }
     folder_remove(folder);
@@ -758,8 +817,8 @@ int main(void)
         cmocka_unit_test(test_every_line_once), cmocka_unit_test(test_all_cuts),
         cmocka_unit_test(test_overlong),        cmocka_unit_test(test_many_files),
         cmocka_unit_test(test_uncut),           cmocka_unit_test(test_uncut_too_long),
-        cmocka_unit_test(test_changed_file),    cmocka_unit_test(test_cancelled),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_changed_file),    cmocka_unit_test(test_changed_while_read),
+        cmocka_unit_test(test_cancelled),       cmocka_unit_test(test_threads),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

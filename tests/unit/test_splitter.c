@@ -8,15 +8,11 @@
 
 #include <cmocka.h>
 
-#include "alloc_fail.h"
+#include "spec_kit.h"
 #include "split/splitter.h"
 
-struct vector {
-    const char *spec;            /* with ' for " */
-    const char *text, *expected; /* pieces with | between them */
-};
-
-static const struct vector vectors[] = {
+/* What is expected: the pieces with | between them. */
+static const struct spec_vector vectors[] = {
     { "{'type': 'Whitespace'}", "it's a\314\201b-c _x\342\200\215!",
       "it|'|s|a\314\201b|-|c|_x\342\200\215|!" },
     { "{'type': 'Whitespace'}", "\330\205\343\202\231\342\235\244$\013z\341\240\2166\303\237",
@@ -432,20 +428,6 @@ static const struct vector vectors[] = {
       "\342\226\201-\360\226\271\200\343\200\202[\343\200\202|\352\245\240|\302\251" },
 };
 
-static json_t *parse(const char *spec)
-{
-    char *copy = strdup(spec), *p;
-    json_t *node;
-    assert_non_null(copy);
-    for (p = copy; *p; p++) {
-        *p = *p == '\'' ? '"' : *p;
-    }
-    node = json_loads(copy, JSON_DECODE_ANY, NULL);
-    assert_non_null(node);
-    free(copy);
-    return node;
-}
-
 /* The pieces, with | between them. */
 static void join(const struct splitter_pieces *p, char *out, size_t room)
 {
@@ -477,7 +459,7 @@ static void split(const char *spec, const char *text, size_t head, const char *e
     struct splitter *s = NULL;
     struct splitter_worker *w = NULL;
     struct splitter_pieces out;
-    json_t *node = parse(spec);
+    json_t *node = spec_parse(spec);
     char got[512];
     int i;
     assert_int_equal(splitter_read(node, &s, &err), SLUICE_OK);
@@ -544,7 +526,7 @@ static void test_bound(void **state)
 {
     struct sluice_error err = { .size = sizeof(err) };
     struct splitter *s = NULL;
-    json_t *spec = parse("{'type': 'Metaspace', 'replacement': '\342\226\201'}");
+    json_t *spec = spec_parse("{'type': 'Metaspace', 'replacement': '\342\226\201'}");
     (void)state;
     assert_int_equal(splitter_read(spec, &s, &err), SLUICE_OK);
     assert_int_equal(splitter_bound(s, 0), 0);
@@ -554,11 +536,18 @@ static void test_bound(void **state)
     json_decref(spec);
 }
 
+static int32_t read_only(const json_t *spec, struct sluice_error *err)
+{
+    struct splitter *s = NULL;
+    int32_t status = splitter_read(spec, &s, err);
+    assert_true((s == NULL) == (status != SLUICE_OK));
+    splitter_destroy(s);
+    return status;
+}
+
 static void test_refused(void **state)
 {
-    static const struct {
-        const char *spec, *message;
-    } cases[] = {
+    static const struct spec_refusal cases[] = {
         { "{'type': 'Frob'}", "'Frob'" },
         { "{'type': 'ByteLevel', 'add_prefix_space': true}", "'ByteLevel'" },
         { "{'type': 'Whitespace', 'x': 1}", "the pre_tokenizer Whitespace the member 'x'" },
@@ -579,19 +568,8 @@ static void test_refused(void **state)
         { "{'type': 'Metaspace', 'replacement': '_', 'add_prefix_space': false}", "'always'" },
         { "{'type': 'Sequence', 'pretokenizers': 1}", "Sequence is missing" },
     };
-    size_t i;
     (void)state;
-    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        struct sluice_error err = { .size = sizeof(err) };
-        struct splitter *s = NULL;
-        json_t *spec = parse(cases[i].spec);
-        assert_int_equal(splitter_read(spec, &s, &err), SLUICE_E_CONFIG);
-        assert_null(s);
-        if (!strstr(err.message, cases[i].message)) {
-            fail_msg("%s: %s", cases[i].spec, err.message);
-        }
-        json_decref(spec);
-    }
+    spec_refuse(cases, sizeof(cases) / sizeof(cases[0]), read_only);
 }
 
 static void test_too_many(void **state)
@@ -610,38 +588,31 @@ static void test_too_many(void **state)
     json_decref(spec);
 }
 
+static int32_t read_and_run(const json_t *spec, struct sluice_error *err)
+{
+    struct splitter *s = NULL;
+    struct splitter_worker *w = NULL;
+    struct splitter_pieces out;
+    int32_t status = splitter_read(spec, &s, err);
+    if (status == SLUICE_OK) {
+        status = splitter_worker_create(s, &w, err);
+    }
+    if (status == SLUICE_OK) {
+        status = splitter_run(w, "ab c", 4, 1, &out, err);
+    }
+    splitter_worker_destroy(w);
+    splitter_destroy(s);
+    return status;
+}
+
 static void test_no_memory(void **state)
 {
-    json_t *spec = parse("{'type': 'Sequence', 'pretokenizers': [{'type': 'WhitespaceSplit'}, "
-                         "{'type': 'Metaspace', 'replacement': '_'}, {'type': 'Split', 'pattern': "
-                         "{'String': 'b'}, 'behavior': 'Isolated', 'invert': false}]}");
-    int64_t left;
-    int done = 0, failed = 0;
+    json_t *spec =
+        spec_parse("{'type': 'Sequence', 'pretokenizers': [{'type': 'WhitespaceSplit'}, "
+                   "{'type': 'Metaspace', 'replacement': '_'}, {'type': 'Split', 'pattern': "
+                   "{'String': 'b'}, 'behavior': 'Isolated', 'invert': false}]}");
     (void)state;
-    for (left = 0; !done && left < 1000; left += left < 12 ? 1 : 9) {
-        struct sluice_error err = { .size = sizeof(err) };
-        struct splitter *s = NULL;
-        struct splitter_worker *w = NULL;
-        struct splitter_pieces out;
-        int32_t status;
-        alloc_state.left = left;
-        alloc_state.failed = false;
-        status = splitter_read(spec, &s, &err);
-        if (status == SLUICE_OK) {
-            status = splitter_worker_create(s, &w, &err);
-        }
-        if (status == SLUICE_OK) {
-            status = splitter_run(w, "ab c", 4, 1, &out, &err);
-        }
-        alloc_state.left = -1;
-        done = !alloc_state.failed;
-        /* a pattern matches without PCRE2's compiler as well */
-        assert_true(status == SLUICE_OK || (!done && status == SLUICE_E_NOMEM));
-        failed += status != SLUICE_OK;
-        splitter_worker_destroy(w);
-        splitter_destroy(s);
-    }
-    assert_true(done && failed > 3);
+    spec_without_memory(spec, read_and_run);
     json_decref(spec);
 }
 

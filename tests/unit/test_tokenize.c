@@ -8,33 +8,13 @@
 #include <cmocka.h>
 
 #include "tokenize/tokenize.c"
+#include "tokenize/tokenize_rows.c"
 #include "adapter_kit.h"
+#include "bpe_kit.h"
 
-static char *load(const char *name, uint64_t *size)
+static struct tokenize_config defaults(void)
 {
-    const char *root = getenv("SLUICE_SOURCE_DIR");
-    char path[512];
-    char *data;
-    FILE *f;
-
-    snprintf(path, sizeof path, "%s/tests/data/tokenize/%s", root != NULL ? root : ".", name);
-    f = fopen(path, "rb");
-    if (f == NULL) {
-        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
-    }
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    *size = (uint64_t)ftell(f);
-    rewind(f);
-    data = malloc(*size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    fclose(f);
-    return data;
-}
-
-static struct config defaults(void)
-{
-    return (struct config){
+    return (struct tokenize_config){
         .tokenizer = "/vocab/tiny \"1\".json", .over = "text", .eos = "none", .bos = "none"
     };
 }
@@ -47,7 +27,7 @@ struct run {
     struct kit_files files[2];
 };
 
-static sluice_status start(struct run *run, const char *file, const struct config *config)
+static sluice_status start(struct run *run, const char *file, const struct tokenize_config *config)
 {
     static const struct kit_column columns[] = { { "text", "utf8?", NULL },
                                                  { "spans", "json?", NULL },
@@ -59,7 +39,7 @@ static sluice_status start(struct run *run, const char *file, const struct confi
     run->err.size = sizeof run->err;
     run->emit = kit_emit_create();
     run->files[0].path = "/vocab/tiny \"1\".json";
-    run->files[0].data = load(file, &run->files[0].size);
+    run->files[0].data = bpe_kit_file(file, &run->files[0].size);
     kit_plan_init(&run->plan, columns, 4);
     status = tokenize_stage.open(&kit_api, (struct sluice_host *)(void *)run->files, config,
                                  &run->shared, &run->err);
@@ -88,13 +68,13 @@ static const char *const texts[] = { "Hello world, it's 12345 o'clock", NULL, ""
 
 static void check(const char *file, const char *eos, const char *bos, int32_t specials)
 {
-    struct config config = defaults();
+    struct tokenize_config config = defaults();
     struct ArrowArray column = kit_texts(texts, NULL, TEXTS);
     struct ArrowArray input = kit_input(&column, 1, TEXTS);
     struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = TEXTS };
     struct run run;
     int64_t total = 0;
-    const struct stage *stage;
+    const struct tokenize_stage *stage;
 
     config.eos = eos;
     config.bos = bos;
@@ -143,11 +123,11 @@ static void test_rows(void **state)
 
 static void test_facts(void **state)
 {
-    struct config config = defaults();
+    struct tokenize_config config = defaults();
     char expected[200];
     uint32_t id;
     struct run run;
-    const struct stage *stage;
+    const struct tokenize_stage *stage;
 
     (void)state;
     config.eos = "default";
@@ -173,7 +153,7 @@ static void test_facts(void **state)
 
 static void test_edges_refused(void **state)
 {
-    struct config config = defaults();
+    struct tokenize_config config = defaults();
     struct run run;
 
     (void)state;
@@ -201,7 +181,7 @@ static void test_edges_refused(void **state)
 
 static void test_specials_refused(void **state)
 {
-    struct config config = defaults();
+    struct tokenize_config config = defaults();
     struct ArrowArray column = kit_texts(texts, NULL, TEXTS);
     struct ArrowArray input = kit_input(&column, 1, TEXTS);
     struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = TEXTS };
@@ -222,11 +202,11 @@ static void test_specials_refused(void **state)
 static void check_loss(const char *column, struct ArrowArray spans, int32_t unit, int32_t rule,
                        const char *text, char mask[64])
 {
-    struct config config = defaults();
+    struct tokenize_config config = defaults();
     struct ArrowArray columns[2] = { kit_texts(&text, NULL, 1), spans };
     struct ArrowArray input = kit_input(columns, 2, 1);
     struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = 1 };
-    const struct stage *stage;
+    const struct tokenize_stage *stage;
     struct run run;
     const struct ArrowArray *out;
     size_t n, n_mask, n_offsets, n_bytes;
@@ -280,7 +260,7 @@ static void expect_loss(const char *column, struct ArrowArray spans, int32_t uni
 
     check_loss(column, spans, unit, 0, text, mask);
     {
-        struct config config = defaults();
+        struct tokenize_config config = defaults();
         struct ArrowArray input = kit_texts(&text, NULL, 1);
         struct run run;
         uint32_t ids[64];
@@ -332,7 +312,7 @@ static void test_loss_refused(void **state)
 {
     const char *text[2] = { "tea", "two" };
     const char *json[2] = { "[[0,3]]", "[[0,4]]" };
-    struct config config = defaults();
+    struct tokenize_config config = defaults();
     struct ArrowArray columns[2] = { kit_texts(text, NULL, 2), kit_texts(json, NULL, 2) };
     struct ArrowArray input = kit_input(columns, 2, 2);
     struct sluice_batch batch = { .size = sizeof batch, .array = &input, .n = 2 };

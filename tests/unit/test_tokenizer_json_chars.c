@@ -12,6 +12,7 @@
 
 #include "alloc_fail.h"
 #include "model/bpe.h"
+#include "text/text_base64.h"
 
 static json_t *fixture(void)
 {
@@ -27,23 +28,6 @@ static json_t *fixture(void)
     return top;
 }
 
-static size_t base64_decode(const char *text, uint8_t *out)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    uint32_t bits = 0;
-    unsigned n = 0;
-    size_t len = 0;
-    for (; *text && *text != '='; text++) {
-        bits = bits << 6 | (uint32_t)(strchr(digits, *text) - digits);
-        n += 6;
-        if (n >= 8) {
-            n -= 8;
-            out[len++] = (uint8_t)(bits >> n);
-        }
-    }
-    return len;
-}
-
 /* The file of a fixture's tokenizer, to be freed. */
 static void *file_of(json_t *one, size_t *size)
 {
@@ -52,7 +36,8 @@ static void *file_of(json_t *one, size_t *size)
     if (model) {
         data = malloc(strlen(model) + 1);
         assert_non_null(data);
-        *size = base64_decode(model, (uint8_t *)data);
+        *size = text_base64_decode(model, strlen(model), data);
+        assert_true(*size != (size_t)-1);
         return data;
     }
     data = json_dumps(json_object_get(one, "tokenizer"), JSON_COMPACT);

@@ -207,7 +207,7 @@ size_t bpe_memory(const struct bpe *bpe)
     return sizeof(*bpe) + bpe->merges.bytes + bpe->chars.bytes + bpe->vocab.cap_bytes +
            bpe->vocab.cap_tokens * sizeof(struct vocab_token) +
            bpe->vocab.n_merges * sizeof(struct vocab_merge) + bpe->pretoken.unicode.n_blocks * 512 +
-           (bpe->vocab.nfc ? 0x110000 / 8 : 0) + text_memory(&bpe->vocab);
+           nfc_memory(&bpe->nfc) + text_memory(&bpe->vocab);
 }
 
 size_t bpe_encode_bound(const struct bpe *bpe, size_t len)

@@ -143,7 +143,8 @@ size_t bpe_encode_bound(const struct bpe *bpe, size_t len);
 /* Encodes `len` bytes of valid UTF-8 at `text` (need not be terminated; NULL when len is 0) into
  * out[0 .. *n). No beginning- or end-of-text token is added.
  * Errors: SLUICE_E_DATA (a special token under BPE_SPECIALS_REFUSE; a custom pattern that
- * backtracks beyond its limit), SLUICE_E_NOMEM, SLUICE_E_CONFIG (cap is too small: bpe_encode_bound
+ * backtracks beyond its limit; a byte that the vocabulary has no token for, named with its place: GPT-NeoX's
+ * lacks those that no UTF-8 holds), SLUICE_E_NOMEM, SLUICE_E_CONFIG (cap is too small: bpe_encode_bound
  * says how large). *n is 0 on error, what was written to out is unspecified. Text that is not valid
  * UTF-8 is encoded in some way that decodes to the same bytes, without a promise which (with NFC:
  * its invalid bytes stay as they are). */
@@ -172,9 +173,9 @@ int32_t bpe_encode_some(struct bpe_worker *worker, const char *text, size_t len,
 
 /* What a worker did since it was created, and the memory it holds. */
 struct bpe_counts {
-    uint64_t pieces;                      /* pre-tokens */
-    uint64_t head_hits;                   /* of these, found in the vocabulary's shared table */
-    uint64_t tail_hits;                   /* of these, found in the worker's own cache */
+    uint64_t pieces;    /* pre-tokens; of long ones, their parts that merge apart */
+    uint64_t head_hits; /* of these, found in the vocabulary's shared table */
+    uint64_t tail_hits; /* of these, found in the worker's own cache */
     size_t cache_bytes, cache_bytes_most; /* the own cache: now, and its bound while it grows */
     size_t scratch_bytes;
 };

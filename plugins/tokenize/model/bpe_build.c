@@ -129,6 +129,11 @@ static void isolate(struct builder *b, uint32_t id)
     const uint8_t *p = b->vocab->bytes + token->at;
     size_t n = token->len, i;
     uint32_t last_left = MERGE_NONE, last_right = MERGE_NONE, last_rank = MERGE_NONE;
+    for (i = 0; i < n && b->vocab->byte_id[p[i]] != VOCAB_NONE; i++) {
+    }
+    if (i < n) {
+        return; /* merging begins with bytes, of which one is none */
+    }
     for (i = 0; i < n; i++) {
         s[i].id = b->vocab->byte_id[p[i]];
         s[i].end = i + 1;
@@ -213,7 +218,9 @@ static int32_t number_tokens(struct builder *b, struct sluice_error *err)
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
     for (i = 0; i < 256; i++) {
-        b->number[v->byte_id[i]] = i;
+        if (v->byte_id[i] != VOCAB_NONE) {
+            b->number[v->byte_id[i]] = i;
+        }
         m->out_id[i] = v->byte_id[i];
         m->split[i][0] = m->split[i][1] = i;
         m->len[i] = 1;
@@ -246,12 +253,19 @@ static int32_t build_trie(struct builder *b, struct sluice_error *err)
     const struct vocab *v = b->vocab;
     struct merges *m = b->out;
     struct trie_string *strings = malloc(m->n * sizeof(*strings));
+    uint8_t bytes[256];
     uint32_t i;
     int failed;
     if (!strings) {
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
-    for (i = 0; i < m->n; i++) {
+    for (i = 0; i < 256; i++) { /* also those without a token */
+        bytes[i] = (uint8_t)i;
+        strings[i].bytes = bytes + i;
+        strings[i].len = 1;
+        strings[i].value = i;
+    }
+    for (; i < m->n; i++) {
         strings[i].bytes = v->bytes + v->tokens[m->out_id[i]].at;
         strings[i].len = m->len[i];
         strings[i].value = i;
@@ -393,6 +407,9 @@ static size_t become(void *context, uint32_t id, uint32_t *out)
     n = merge_short(b->out, b->vocab->bytes + token->at, token->len, numbers);
     for (i = 0; i < n; i++) {
         out[i] = b->out->out_id[numbers[i]];
+        if (out[i] == MERGE_NONE) {
+            return 0; /* it holds a byte without a token: never met */
+        }
     }
     return n;
 }

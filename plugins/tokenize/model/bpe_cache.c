@@ -3,9 +3,12 @@
 
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <xxhash.h>
 
-#define SHORT_FIRST 4096u /* entries: 128 KiB */
-#define LONG_FIRST 256u   /* entries: 32 KiB */
+#define SHORTS_FIRST 4096u /* entries: 64 KiB */
+#define MIDS_FIRST 2048u   /* entries: 64 KiB */
+#define LONGS_FIRST 256u   /* entries: 32 KiB */
+#define WIDES_FIRST 64u    /* entries: 32 KiB */
 #define HUGE_PAGE ((size_t)2 << 20)
 
 void *cache_memory(size_t bytes)
@@ -19,38 +22,134 @@ void *cache_memory(size_t bytes)
     return memory ? memset(memory, 0, bytes) : NULL;
 }
 
-/* Bits of a table of n entries in sets of `set`. */
-static unsigned shift_of(size_t n, size_t set)
+/* ---- what the four kinds of entries differ in ---- */
+
+struct kind {
+    size_t bytes;
+    uint64_t (*hash)(const void *entry);
+    int (*is_empty)(const void *entry);
+};
+
+static uint64_t hash_of_short(const void *entry)
 {
-    unsigned shift = 64;
-    for (n /= set; n > 1; n /= 2) {
-        shift--;
-    }
-    return shift;
+    return short_hash(((const struct short_entry *)entry)->key);
 }
 
-static size_t power_below(size_t n, size_t least)
+static int short_is_empty(const void *entry)
 {
-    size_t power = least;
-    while (power * 2 <= n) {
-        power *= 2;
-    }
-    return power;
+    return ((const struct short_entry *)entry)->key == 0;
 }
+
+static uint64_t hash_of_mid(const void *entry)
+{
+    return piece_hash(((const struct piece_entry *)entry)->key);
+}
+
+static int mid_is_empty(const void *entry)
+{
+    return ((const struct piece_entry *)entry)->key.high == 0;
+}
+
+static uint64_t hash_of_long(const void *entry)
+{
+    return long_hash(((const struct long_entry *)entry)->bytes,
+                     ((const struct long_entry *)entry)->len);
+}
+
+static uint64_t hash_of_wide(const void *entry)
+{
+    return XXH3_64bits(((const struct wide_entry *)entry)->bytes,
+                       ((const struct wide_entry *)entry)->len);
+}
+
+/* Long and wide entries begin with a length, a number of ids and the bytes. */
+static int bytes_are_empty(const void *entry)
+{
+    return *(const uint8_t *)entry == 0;
+}
+
+static const struct kind shorts = { sizeof(struct short_entry), hash_of_short, short_is_empty };
+static const struct kind mids = { sizeof(struct piece_entry), hash_of_mid, mid_is_empty };
+static const struct kind longs = { sizeof(struct long_entry), hash_of_long, bytes_are_empty };
+static const struct kind wides = { sizeof(struct wide_entry), hash_of_wide, bytes_are_empty };
+
+/* ---- a table ---- */
+
+/* Four sets at the least: each has a neighbour. */
+static int table_init(struct cache_table *table, const struct kind *kind, size_t bound,
+                      size_t first)
+{
+    table->most = 4 * CACHE_WAYS;
+    while (table->most * 2 <= bound / kind->bytes) {
+        table->most *= 2;
+    }
+    table->size = table->most < first ? table->most : first;
+    table->shift = 64;
+    for (size_t sets = table->size / CACHE_WAYS; sets > 1; sets /= 2) {
+        table->shift--;
+    }
+    table->entries = cache_memory(table->size * kind->bytes);
+    return table->entries ? 0 : -1;
+}
+
+/* Puts an entry into its set, or next door, or in the place of one of its set, each in turn. Gives 1 when it is
+ * one more. */
+static size_t place(struct cache_table *table, const struct kind *kind, const void *entry)
+{
+    const size_t n = kind->bytes;
+    const size_t set = CACHE_WAYS * n * (size_t)(kind->hash(entry) >> table->shift);
+    for (size_t s = 0; s < 2; s++) {
+        char *at = (char *)table->entries + (s == 0 ? set : set ^ CACHE_WAYS * n);
+        for (size_t k = 0; k < CACHE_WAYS; k++) {
+            if (kind->is_empty(at + k * n)) {
+                memcpy(at + k * n, entry, n);
+                return 1;
+            }
+        }
+    }
+    memcpy((char *)table->entries + set + table->turn++ % CACHE_WAYS * n, entry, n);
+    return 0;
+}
+
+static void grow(struct cache_table *table, const struct kind *kind)
+{
+    char *old = table->entries;
+    const size_t n = table->size;
+    void *entries = cache_memory(2 * n * kind->bytes);
+    if (!entries) {
+        table->most = n; /* as large as memory allows */
+        return;
+    }
+    table->entries = entries;
+    table->size = 2 * n;
+    table->shift--;
+    table->used = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (!kind->is_empty(old + i * kind->bytes)) {
+            table->used += place(table, kind, old + i * kind->bytes);
+        }
+    }
+    free(old);
+}
+
+static void put(struct cache_table *table, const struct kind *kind, const void *entry)
+{
+    if (table->size < table->most && table->used * 2 > table->size) {
+        grow(table, kind);
+    }
+    table->used += place(table, kind, entry);
+}
+
+/* ---- the cache ---- */
 
 int cache_init(struct cache *cache, size_t bound)
 {
     memset(cache, 0, sizeof(*cache));
-    /* While a table doubles, the old one is there too: half again of the new. */
-    cache->most = power_below(bound / 2 / sizeof(struct piece_entry), 1024);
-    cache->long_most = power_below(bound / 4 / sizeof(struct long_entry), 64);
-    cache->size = cache->most < SHORT_FIRST ? cache->most : SHORT_FIRST;
-    cache->long_size = cache->long_most < LONG_FIRST ? cache->long_most : LONG_FIRST;
-    cache->shift = shift_of(cache->size, CACHE_WAYS);
-    cache->long_shift = shift_of(cache->long_size, CACHE_WAYS);
-    cache->entries = cache_memory(cache->size * sizeof(*cache->entries));
-    cache->longs = cache_memory(cache->long_size * sizeof(*cache->longs));
-    if (!cache->entries || !cache->longs) {
+    /* While a table doubles, the old one is there too: a quarter is for that. */
+    if (table_init(&cache->shorts, &shorts, bound / 16, SHORTS_FIRST) != 0 ||
+        table_init(&cache->mids, &mids, bound / 4, MIDS_FIRST) != 0 ||
+        table_init(&cache->longs, &longs, bound / 4, LONGS_FIRST) != 0 ||
+        table_init(&cache->wides, &wides, bound / 16, WIDES_FIRST) != 0) {
         cache_deinit(cache);
         return -1;
     }
@@ -59,110 +158,161 @@ int cache_init(struct cache *cache, size_t bound)
 
 void cache_deinit(struct cache *cache)
 {
-    free(cache->entries);
-    free(cache->longs);
+    free(cache->shorts.entries);
+    free(cache->mids.entries);
+    free(cache->longs.entries);
+    free(cache->wides.entries);
     memset(cache, 0, sizeof(*cache));
 }
 
 size_t cache_bytes(const struct cache *cache)
 {
-    return cache->size * sizeof(*cache->entries) + cache->long_size * sizeof(*cache->longs);
+    return cache->shorts.size * shorts.bytes + cache->mids.size * mids.bytes +
+           cache->longs.size * longs.bytes + cache->wides.size * wides.bytes;
 }
 
 size_t cache_bound_bytes(const struct cache *cache)
 {
-    size_t shorts = cache->most * sizeof(*cache->entries);
-    size_t longs = cache->long_most * sizeof(*cache->longs);
-    return shorts + longs + (shorts > longs ? shorts : longs) / 2;
-}
-
-/* Puts an entry first in its set; gives 1 when the set had room. */
-static int place(struct cache *cache, const struct piece_entry *entry)
-{
-    struct piece_entry *set = cache_set(cache, piece_hash(entry->key));
-    int room = set[CACHE_WAYS - 1].key.high == 0;
-    memmove(set + 1, set, (CACHE_WAYS - 1) * sizeof(*set));
-    set[0] = *entry;
-    return room;
-}
-
-static int place_long(struct cache *cache, const struct long_entry *entry)
-{
-    struct long_entry *set = cache_long_set(cache, long_hash(entry->bytes, entry->len));
-    int room = set[CACHE_WAYS - 1].len == 0;
-    memmove(set + 1, set, (CACHE_WAYS - 1) * sizeof(*set));
-    set[0] = *entry;
-    return room;
-}
-
-static void grow(struct cache *cache)
-{
-    struct piece_entry *old = cache->entries;
-    struct piece_entry *entries = cache_memory(2 * cache->size * sizeof(*entries));
-    size_t i, n = cache->size;
-    if (!entries) {
-        cache->most = n; /* as large as memory allows */
-        return;
+    const size_t each[] = { cache->shorts.most * shorts.bytes, cache->mids.most * mids.bytes,
+                            cache->longs.most * longs.bytes, cache->wides.most * wides.bytes };
+    size_t all = 0, largest = 0;
+    for (size_t k = 0; k < sizeof(each) / sizeof(each[0]); k++) {
+        all += each[k];
+        largest = each[k] > largest ? each[k] : largest;
     }
-    cache->entries = entries;
-    cache->size = 2 * n;
-    cache->shift--;
-    cache->used = 0;
-    for (i = n; i > 0; i--) { /* the first of a set last, so that it is first again */
-        if (old[i - 1].key.high != 0) {
-            cache->used += (size_t)place(cache, &old[i - 1]);
+    return all + largest / 2;
+}
+
+/* The way of a short key in a set, or CACHE_WAYS. */
+static size_t short_way(const struct short_entry *set, uint64_t key)
+{
+    size_t k = 0;
+    while (k < CACHE_WAYS && set[k].key != key) {
+        k++;
+    }
+    return k;
+}
+
+static size_t mid_way(const struct piece_entry *set, struct piece_key key)
+{
+    size_t k = 0;
+    while (k < CACHE_WAYS && !piece_is(&set[k], key)) {
+        k++;
+    }
+    return k;
+}
+
+int cache_find(const struct cache *cache, struct piece_key key, uint64_t hash,
+               uint32_t ids[PIECE_IDS])
+{
+    const struct piece_entry *set = cache_mids(cache, hash);
+    size_t way;
+    if (key_is_short(key)) {
+        struct short_entry *home = cache_shorts(cache, key.low | key.high);
+        way = short_way(home, key.low | key.high);
+        if (way < CACHE_WAYS) {
+            memcpy(ids, home[way].ids, sizeof(home[way].ids));
+            return 1;
         }
     }
-    free(old);
+    way = mid_way(set, key);
+    if (way < CACHE_WAYS) {
+        memcpy(ids, set[way].ids, sizeof(set[way].ids));
+    }
+    return way < CACHE_WAYS || cache_find_next_door(cache, key, hash, ids);
 }
 
-void cache_put(struct cache *cache, struct piece_key key, const uint32_t *ids, size_t n)
+int cache_find_next_door(const struct cache *cache, struct piece_key key, uint64_t hash,
+                         uint32_t ids[PIECE_IDS])
 {
-    struct piece_entry entry = { .key = key };
-    const struct piece_entry *set = cache_set(cache, piece_hash(key));
-    if (piece_is(set, key) || piece_is(set + 1, key) || piece_is(set + 2, key) ||
-        piece_is(set + 3, key)) {
-        return; /* met twice in one pass */
-    }
-    if (cache->size < cache->most &&
-        (cache->used * 2 > cache->size ||
-         (set[CACHE_WAYS - 1].key.high != 0 && cache->used * 4 > cache->size))) {
-        grow(cache);
-    }
-    memcpy(entry.ids, ids, n * sizeof(*ids));
-    entry.ids[0] |= (uint32_t)n << PIECE_COUNT_SHIFT;
-    cache->used += (size_t)place(cache, &entry);
-}
-
-static void grow_long(struct cache *cache)
-{
-    struct long_entry *old = cache->longs;
-    struct long_entry *longs = cache_memory(2 * cache->long_size * sizeof(*longs));
-    size_t i, n = cache->long_size;
-    if (!longs) {
-        cache->long_most = n;
-        return;
-    }
-    cache->longs = longs;
-    cache->long_size = 2 * n;
-    cache->long_shift--;
-    cache->long_used = 0;
-    for (i = n; i > 0; i--) {
-        if (old[i - 1].len != 0) {
-            cache->long_used += (size_t)place_long(cache, &old[i - 1]);
+    struct piece_entry *set =
+        cache_neighbour(&cache->mids, cache_mids(cache, hash), CACHE_WAYS * sizeof(*set));
+    size_t way;
+    if (key_is_short(key)) {
+        struct short_entry *home = cache_shorts(cache, key.low | key.high);
+        struct short_entry *door =
+            cache_neighbour(&cache->shorts, home, CACHE_WAYS * sizeof(*home));
+        way = short_way(door, key.low | key.high);
+        if (way < CACHE_WAYS) { /* what is asked for comes home, in exchange for what came last */
+            const struct short_entry found = door[way];
+            memcpy(ids, found.ids, sizeof(found.ids));
+            door[way] = home[CACHE_WAYS - 1];
+            home[CACHE_WAYS - 1] = found;
+            return 1;
         }
     }
-    free(old);
+    way = mid_way(set, key);
+    if (way < CACHE_WAYS) {
+        memcpy(ids, set[way].ids, sizeof(set[way].ids));
+    }
+    return way < CACHE_WAYS;
+}
+
+void cache_put(struct cache *cache, struct piece_key key, const uint32_t entry[PIECE_IDS])
+{
+    const size_t n = entry[0] >> PIECE_COUNT_SHIFT;
+    if (key_is_short(key) && n > 0 && n <= SHORT_IDS) {
+        const struct short_entry found = { key.low | key.high, { entry[0], entry[1] } };
+        if (short_way(cache_shorts(cache, found.key), found.key) ==
+            CACHE_WAYS) { /* not twice in one pass */
+            put(&cache->shorts, &shorts, &found);
+        }
+    } else {
+        struct piece_entry found = { .key = key };
+        if (mid_way(cache_mids(cache, piece_hash(key)), key) == CACHE_WAYS) {
+            memcpy(found.ids, entry, sizeof(found.ids));
+            put(&cache->mids, &mids, &found);
+        }
+    }
+}
+
+/* The long or wide entry with these bytes in its set or next door, or NULL. */
+static const void *find_bytes_in(const struct cache_table *table, const struct kind *kind,
+                                 uint64_t hash, const uint8_t *p, size_t len)
+{
+    const size_t n = kind->bytes, set = CACHE_WAYS * n * (size_t)(hash >> table->shift);
+    for (size_t s = 0; s < 2; s++) {
+        const uint8_t *at = (const uint8_t *)table->entries + (s == 0 ? set : set ^ CACHE_WAYS * n);
+        for (size_t k = 0; k < CACHE_WAYS; k++) {
+            if (at[k * n] == len && memcmp(at + k * n + 2, p, len) == 0) {
+                return at + k * n;
+            }
+        }
+    }
+    return NULL;
+}
+
+const uint32_t *cache_find_long(const struct cache *cache, const uint8_t *p, size_t len, size_t *n)
+{
+    const struct long_entry *one =
+        len <= LONG_BYTES ? find_bytes_in(&cache->longs, &longs, long_hash(p, len), p, len) : NULL;
+    const struct wide_entry *wide =
+        !one && cache->wides.used > 0
+            ? find_bytes_in(&cache->wides, &wides, XXH3_64bits(p, len), p, len)
+            : NULL;
+    if (one) {
+        *n = one->n;
+        return one->ids;
+    }
+    if (wide) {
+        *n = wide->n;
+        return wide->ids;
+    }
+    return NULL;
 }
 
 void cache_put_long(struct cache *cache, const uint8_t *p, size_t len, const uint32_t *ids,
                     size_t n)
 {
-    struct long_entry entry = { .len = (uint8_t)len, .n = (uint8_t)n };
-    if (cache->long_used * 2 > cache->long_size && cache->long_size < cache->long_most) {
-        grow_long(cache);
+    if (len <= LONG_BYTES && n <= LONG_IDS) {
+        struct long_entry entry = { .len = (uint8_t)len, .n = (uint8_t)n };
+        memcpy(entry.bytes, p, len);
+        memcpy(entry.ids, ids, n * sizeof(*ids));
+        put(&cache->longs, &longs, &entry);
+    } else {
+        struct wide_entry entry = { .len = (uint8_t)len, .n = (uint8_t)n };
+        memcpy(entry.bytes, p, len);
+        memcpy(entry.ids, ids, n * sizeof(*ids));
+        put(&cache->wides, &wides, &entry);
     }
-    memcpy(entry.bytes, p, len);
-    memcpy(entry.ids, ids, n * sizeof(*ids));
-    cache->long_used += (size_t)place_long(cache, &entry);
 }

@@ -1,12 +1,12 @@
-/* bpe_cache.h — what pieces became: a head that all threads share and never changes (the
- * vocabulary's own strings with what merging gives for them; in front of it one trained on a sample, see
- * bpe_trained.h), and one thread's own tail of the
- * pieces it met.
+/* bpe_cache.h — what pieces became, as one thread remembers it.
  *
- * Owns: `struct piece_entry`, `struct cache`. Depends on: nothing but libc.
- * A piece of up to PIECE_SHORT bytes is a 16-byte key and lives in 32-byte entries, two a line; one
- * of up to LONG_BYTES bytes, or with more than four ids, lives in entries of two lines. Tables begin
- * small and double while they fill, up to the bound; then a new entry takes an old one's place.
+ * Owns: `struct piece_key`, `struct cache`. Depends on: nothing but libc.
+ * Four tables in sets of CACHE_WAYS: pieces of up to SHORT_BYTES bytes with up to SHORT_IDS ids, four to a
+ * cache line, so that what a language says again and again stays in the processor's second-level cache; of up to
+ * PIECE_SHORT bytes and PIECE_IDS ids, two to a line; longer ones, or of more ids, of two lines each; and of eight lines. What is
+ * in the vocabulary's shared tables (see bpe_head.h, bpe_trained.h) is remembered here too once it was met: those
+ * are megabytes, of which a text needs little. Tables begin small and double while they fill, up to the bound; a
+ * full set lends room from its neighbour; then a new entry takes an old one's place.
  * Promises: never more memory than the bound; forgetting changes no id. */
 #ifndef TOKENIZE_BPE_CACHE_H
 #define TOKENIZE_BPE_CACHE_H
@@ -22,9 +22,14 @@
 #define PIECE_SHORT 15u
 /* Ids of an entry of one key. */
 #define PIECE_IDS 4u
-#define CACHE_WAYS 4u /* entries of a set, of both kinds */
+/* The longest piece that is one 8-byte key, and its ids. */
+#define SHORT_BYTES 7u
+#define SHORT_IDS 2u
+#define CACHE_WAYS 4u /* entries of a set, of each kind */
 #define LONG_BYTES 60u
 #define LONG_IDS 15u
+#define WIDE_BYTES 254u
+#define WIDE_IDS 64u
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "struct piece_key packs bytes for little-endian machines"
@@ -50,14 +55,28 @@ struct long_entry {
     uint32_t unused_end;
 };
 
+/* A short piece. */
+struct short_entry {
+    uint64_t key;            /* both words of its piece_key in one; 0: empty */
+    uint32_t ids[SHORT_IDS]; /* as in piece_entry */
+};
+
+/* A piece longer still: rules of dashes, encoded bytes. */
+struct wide_entry {
+    uint8_t len, n, bytes[WIDE_BYTES]; /* len 0: empty */
+    uint32_t ids[WIDE_IDS];
+};
+
+struct cache_table {
+    void *entries;     /* sets of CACHE_WAYS */
+    unsigned shift;    /* hash >> shift: the set */
+    size_t used, size; /* entries */
+    size_t most;       /* that the bound allows */
+    size_t turn;       /* whose place the next one takes when there is no room */
+};
+
 struct cache {
-    struct piece_entry *entries; /* sets of CACHE_WAYS */
-    unsigned shift;              /* hash >> shift: the set */
-    size_t used, size;           /* entries */
-    struct long_entry *longs;    /* sets of CACHE_WAYS */
-    unsigned long_shift;
-    size_t long_used, long_size;
-    size_t most, long_most; /* entries that the bound allows */
+    struct cache_table shorts, mids, longs, wides; /* of NAME_entry; mids: of piece_entry */
 };
 
 /* Caller's memory. 0, or -1 without memory. */
@@ -66,9 +85,24 @@ void cache_deinit(struct cache *cache);
 size_t cache_bytes(const struct cache *cache);
 size_t cache_bound_bytes(const struct cache *cache);
 
-/* Remembers n ids (n <= PIECE_IDS, 0 for more; n <= LONG_IDS) of a piece. Pointers into the cache
- * end. */
-void cache_put(struct cache *cache, struct piece_key key, const uint32_t *ids, size_t n);
+/* An entry's ids: n of them, or the mark for more than PIECE_IDS. */
+static inline void entry_ids(uint32_t entry[PIECE_IDS], const uint32_t *ids, size_t n)
+{
+    memset(entry, 0, PIECE_IDS * sizeof(*entry));
+    if (n <= PIECE_IDS) {
+        memcpy(entry, ids, n * sizeof(*ids));
+        entry[0] |= (uint32_t)n << PIECE_COUNT_SHIFT;
+    }
+}
+
+/* Remembers an entry's ids. */
+void cache_put(struct cache *cache, struct piece_key key, const uint32_t entry[PIECE_IDS]);
+
+/* Whether a piece may be remembered by its bytes, and remembers it. Pointers into the cache end. */
+static inline int cache_takes(size_t len, size_t n)
+{
+    return len <= WIDE_BYTES && n <= WIDE_IDS;
+}
 void cache_put_long(struct cache *cache, const uint8_t *p, size_t len, const uint32_t *ids,
                     size_t n);
 
@@ -113,14 +147,41 @@ static inline uint64_t long_hash(const uint8_t *p, size_t len)
            UINT64_C(0x9E3779B97F4A7C15);
 }
 
-static inline struct piece_entry *cache_set(const struct cache *cache, uint64_t hash)
+static inline int key_is_short(struct piece_key key)
 {
-    return &cache->entries[CACHE_WAYS * (size_t)(hash >> cache->shift)];
+    return key.high >> 56 <= SHORT_BYTES;
 }
 
-static inline struct long_entry *cache_long_set(const struct cache *cache, uint64_t hash)
+#define SHORT_FACTOR UINT64_C(0x9E3779B97F4A7C15)
+static inline uint64_t short_hash(uint64_t key)
 {
-    return &cache->longs[CACHE_WAYS * (size_t)(hash >> cache->long_shift)];
+    return key * SHORT_FACTOR;
+}
+
+static inline struct short_entry *cache_shorts(const struct cache *cache, uint64_t key)
+{
+    return (struct short_entry *)cache->shorts.entries +
+           CACHE_WAYS * (size_t)(short_hash(key) >> cache->shorts.shift);
+}
+
+static inline struct piece_entry *cache_mids(const struct cache *cache, uint64_t hash)
+{
+    return (struct piece_entry *)cache->mids.entries +
+           CACHE_WAYS * (size_t)(hash >> cache->mids.shift);
+}
+
+static inline struct long_entry *cache_longs(const struct cache *cache, uint64_t hash)
+{
+    return (struct long_entry *)cache->longs.entries +
+           CACHE_WAYS * (size_t)(hash >> cache->longs.shift);
+}
+
+/* The set that lends `set` its room. */
+static inline void *cache_neighbour(const struct cache_table *table, const void *set,
+                                    size_t set_bytes)
+{
+    return (char *)table->entries +
+           ((size_t)((const char *)set - (const char *)table->entries) ^ set_bytes);
 }
 
 /* 1 or 0, without a branch. */
@@ -135,29 +196,13 @@ static inline unsigned piece_is(const struct piece_entry *entry, struct piece_ke
 #endif
 }
 
-/* The entry of a key, of a longer piece; NULL when it is not there. */
-static inline const struct piece_entry *cache_find(const struct cache *cache, struct piece_key key,
-                                                   uint64_t hash)
-{
-    const struct piece_entry *set = cache_set(cache, hash);
-    for (unsigned k = 0; k < CACHE_WAYS; k++) {
-        if (piece_is(&set[k], key)) {
-            return &set[k];
-        }
-    }
-    return NULL;
-}
-
-static inline const struct long_entry *cache_find_long(const struct cache *cache, const uint8_t *p,
-                                                       size_t len)
-{
-    const struct long_entry *set = cache_long_set(cache, long_hash(p, len));
-    for (unsigned k = 0; k < CACHE_WAYS; k++) {
-        if (set[k].len == len && memcmp(set[k].bytes, p, len) == 0) {
-            return &set[k];
-        }
-    }
-    return NULL;
-}
+/* What is remembered of a key: 1 and the entry's ids, those behind the count undefined; 0 when nothing is. */
+int cache_find(const struct cache *cache, struct piece_key key, uint64_t hash,
+               uint32_t ids[PIECE_IDS]);
+/* The same where it is not in its own sets. */
+int cache_find_next_door(const struct cache *cache, struct piece_key key, uint64_t hash,
+                         uint32_t ids[PIECE_IDS]);
+/* The ids of a piece that was remembered by its bytes, and their number; NULL when it was not. */
+const uint32_t *cache_find_long(const struct cache *cache, const uint8_t *p, size_t len, size_t *n);
 
 #endif

@@ -21,6 +21,7 @@ int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes_most, struct
         return bpe_fail_memory(err, "a tokenizer's worker");
     }
     w->bpe = bpe;
+    w->steps = pass_steps_of(pretoken_kind_best());
     w->memo = calloc(MERGE_MEMO, sizeof(*w->memo));
     if (cache_init(&w->cache, cache_bytes_most ? cache_bytes_most : CACHE_DEFAULT) != 0 ||
         !w->memo) {
@@ -105,7 +106,9 @@ static int32_t encode_plain(struct bpe_worker *w, const uint8_t *text, size_t le
     }
     context.worker = w;
     context.end = text + len;
-    status = pretoken_run(w->pretoken, text, len, encode_pieces, &context, err);
+    status = w->bpe->vocab.lacking
+                 ? text_encode_lacking(w, text, len, text != origin, err)
+                 : pretoken_run(w->pretoken, text, len, encode_pieces, &context, err);
     if (status == SLUICE_OK && w->offsets) {
         note_offsets(w, from, (uint64_t)(origin - w->text), text != origin);
     }

@@ -16,7 +16,7 @@ struct bpe {
     struct pretoken pretoken;
     struct merges merges; /* of characters only the tables of whole pieces */
     struct charbpe chars; /* VOCAB_MODEL_CHARS */
-    struct nfc nfc;       /* touch is NULL unless vocab.nfc */
+    struct nfc nfc;       /* zeroed unless vocab.nfc */
     struct added added;
     enum bpe_specials specials;
     uint32_t size;    /* highest id + 1 */

@@ -12,6 +12,9 @@
  * with the same bytes can never stand side by side. Tokens whose bytes do not merge to one token on
  * their own are never given by merging, in any text.
  *
+ * A byte without a token has its number all the same, and no id: MERGE_NONE in out_id. No merge takes it,
+ * and it never comes out: who merges has made sure that the text does not hold it (bpe_text.c).
+ *
  * Promises: immutable once built. merge_short, merge_backtrack and merge_heap give equal results
  * (tests compare them). */
 #ifndef TOKENIZE_BPE_MERGE_H
@@ -40,7 +43,7 @@ struct merged_char {
 
 struct merges {
     uint32_t n;           /* tokens that merging gives */
-    uint32_t *out_id;     /* number to id */
+    uint32_t *out_id;     /* number to id; MERGE_NONE for a byte without a token */
     uint32_t (*split)[2]; /* number to the pair it comes from; a byte: itself twice */
     uint32_t *len;        /* number to bytes */
     /* number to the longest shorter token that it begins with, MERGE_NONE for a byte */
@@ -151,11 +154,17 @@ struct merge_job {
     uint32_t ranks[MERGE_JOB_BYTES];
 };
 
+/* Values of merge_job.at besides places: all pairs have been asked for; none. */
+#define MERGE_ALL_ASKED (UINT32_MAX - 1)
+#define MERGE_NOTHING_ASKED UINT32_MAX
+
 /* 1 <= len <= MERGE_JOB_BYTES. */
 void merge_job_begin(const struct merges *m, struct merge_job *job, const uint8_t *p, size_t len);
 
 /* Runs n <= MERGE_JOBS jobs to their ends: symbols[0 .. n) are the numbers of each. */
 void merge_jobs_run(const struct merges *m, struct merge_job *jobs, size_t n);
+/* The same for pieces of up to PIECE_SHORT bytes where there is AVX-512. */
+void merge_jobs_run_avx512(const struct merges *m, struct merge_job *jobs, size_t n);
 
 /* The bytes of the first part of the piece: behind it no token of the vocabulary can reach across, so
  * that the part and the rest merge apart from each other, whatever else stands there. Chinese is cut
@@ -164,6 +173,10 @@ void merge_jobs_run(const struct merges *m, struct merge_job *jobs, size_t n);
  * Why: a token across a border of characters A and B either holds both whole, and then they are
  * `joined`, or begins or ends inside one of them, and then `border` knows the two bytes there. */
 size_t merge_part(const struct merges *m, const uint8_t *p, const uint8_t *end);
+/* The same for a whole piece, text[start, end): where each of its parts ends, into cut, which has room for as many
+ * as the piece has bytes. Gives their number. */
+size_t merge_parts(const struct merges *m, const uint8_t *text, size_t start, size_t end,
+                   size_t *cut);
 
 /* Fills `joined` and `unreached` once all else is built. 0, or -1 without memory. */
 int merge_parts_init(struct merges *m, const struct vocab *vocab);

@@ -37,10 +37,6 @@ void merge_pairs_put(struct merges *m, uint32_t a, uint32_t b, uint32_t merged)
 
 /* ---- batches ---- */
 
-/* Values of merge_job.at besides places. */
-#define ALL UINT32_MAX /* all pairs have been asked for */
-#define NOTHING (UINT32_MAX - 1)
-
 static inline void fetch(const struct merges *m, uint32_t a, uint32_t b)
 {
     __builtin_prefetch(pair_bucket(m, a, b));
@@ -58,7 +54,7 @@ void merge_job_begin(const struct merges *m, struct merge_job *job, const uint8_
             for (size_t i = 0; i + 1 < job->n; i++) {
                 fetch(m, job->symbols[i], job->symbols[i + 1]);
             }
-            job->at = ALL;
+            job->at = MERGE_ALL_ASKED;
             return;
         }
     }
@@ -69,17 +65,17 @@ void merge_job_begin(const struct merges *m, struct merge_job *job, const uint8_
         job->ranks[i] = m->byte_pair[(size_t)p[i] << 8 | p[i + 1]];
     }
     job->n = (uint32_t)len;
-    job->at = NOTHING;
+    job->at = MERGE_NOTHING_ASKED;
 }
 
 /* What the last step asked for. */
 static inline void take_answers(const struct merges *m, struct merge_job *job)
 {
     const uint32_t at = job->at;
-    if (at == NOTHING) {
+    if (at == MERGE_NOTHING_ASKED) {
         return;
     }
-    if (at == ALL) {
+    if (at == MERGE_ALL_ASKED) {
         for (size_t i = 0; i + 1 < job->n; i++) {
             job->ranks[i] = merge_pair(m, job->symbols[i], job->symbols[i + 1]);
         }

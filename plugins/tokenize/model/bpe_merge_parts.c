@@ -47,8 +47,17 @@ int merge_parts_init(struct merges *m, const struct vocab *vocab)
     for (uint32_t id = 0; id < vocab->n_tokens; id++) {
         all += vocab->tokens[id].kind == VOCAB_BYTES;
     }
-    m->unreached = all != m->n;
+    m->unreached = all != m->n - vocab->lacking;
     return 0;
+}
+
+/* Whether a piece can be cut at p, between two characters: 1 or 0, without a branch, as it cannot be foretold. */
+static inline unsigned is_cut(const struct merges *m, const uint8_t *p, uint32_t before,
+                              uint32_t cp)
+{
+    const size_t bit = joined_bit(before, cp);
+    return ((before | cp) >= 0x80) & (m->border[(size_t)p[-1] << 8 | p[0]] == MERGE_NONE) &
+           (unsigned)(~m->joined[bit / 64] >> bit % 64);
 }
 
 size_t merge_part(const struct merges *m, const uint8_t *p, const uint8_t *end)
@@ -58,14 +67,29 @@ size_t merge_part(const struct merges *m, const uint8_t *p, const uint8_t *end)
     p += utf8_decode(p, end, &before);
     while (p < end) {
         const size_t n = utf8_decode(p, end, &cp);
-        if ((before | cp) >= 0x80 && m->border[(size_t)p[-1] << 8 | p[0]] == MERGE_NONE) {
-            const size_t bit = joined_bit(before, cp);
-            if (!(m->joined[bit / 64] >> bit % 64 & 1)) {
-                break;
-            }
+        if (is_cut(m, p, before, cp)) {
+            break;
         }
         before = cp;
         p += n;
     }
     return (size_t)(p - start);
+}
+
+size_t merge_parts(const struct merges *m, const uint8_t *text, size_t start, size_t end,
+                   size_t *cut)
+{
+    const uint8_t *p = text + start;
+    uint32_t before, cp;
+    size_t count = 0;
+    p += utf8_decode(p, text + end, &before);
+    while (p < text + end) {
+        const size_t n = utf8_decode(p, text + end, &cp);
+        cut[count] = (size_t)(p - text);
+        count += is_cut(m, p, before, cp);
+        before = cp;
+        p += n;
+    }
+    cut[count] = end;
+    return count + 1;
 }

@@ -1,9 +1,7 @@
-/* bpe_pieces.c — from pieces to ids.
+/* bpe_pieces.c — from one piece to its ids.
  *
- * A batch goes in three passes, so that the memory it will look at is on its way: keys and hashes of
- * all pieces; the shared head, and for what it does not hold the thread's own tail; then the ids in
- * order. What neither holds is merged and remembered. The caches only remember what the tables and
- * merges gave, so that they cannot change an id. */
+ * What neither the thread's own cache nor a shared head holds is merged and remembered. The caches only
+ * remember what the tables and merges gave, so that they cannot change an id. */
 #include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
@@ -12,6 +10,7 @@
 
 #include "bpe_error.h"
 #include "model/bpe_text.h"
+#include "model/bpe_key.h"
 #include "model/bpe_worker.h"
 #include "split/pretoken_unicode.h"
 
@@ -123,44 +122,7 @@ static void ids_back(const struct bpe_worker *w, size_t from, size_t n, uint32_t
     }
 }
 
-/* By length: which of 16 bytes a key keeps, and what it adds, in two words each. A piece of more than
- * PIECE_SHORT bytes gets a key that no entry has. */
-#define KEEP(n)                                                                        \
-    {                                                                                  \
-        (n) >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * (n)) % 64) - 1,                   \
-            (n) <= 8 ? 0 : (UINT64_C(1) << (8 * (n)) % 64) - 1, 0, (uint64_t)(n) << 56 \
-    }
-static const uint64_t key_of_length[17][4] = { KEEP(0),
-                                               KEEP(1),
-                                               KEEP(2),
-                                               KEEP(3),
-                                               KEEP(4),
-                                               KEEP(5),
-                                               KEEP(6),
-                                               KEEP(7),
-                                               KEEP(8),
-                                               KEEP(9),
-                                               KEEP(10),
-                                               KEEP(11),
-                                               KEEP(12),
-                                               KEEP(13),
-                                               KEEP(14),
-                                               KEEP(15),
-                                               { 0, 0, 0, UINT64_C(0xFF) << 56 } };
-
-/* The key of the piece of len bytes at p, of which 16 may be read. */
-static inline struct piece_key key_of_16(const uint8_t *p, size_t len)
-{
-    const uint64_t *keep = key_of_length[len <= PIECE_SHORT ? len : PIECE_SHORT + 1];
-    struct piece_key key;
-    memcpy(&key, p, 16); /* the struct is the 16 bytes in order */
-    key.low &= keep[0];
-    key.high = (key.high & keep[1]) | keep[3];
-    return key;
-}
-
-/* The same where `readable` bytes may be read. */
-static struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
+struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
 {
     uint8_t bytes[16] = { 0 };
     if (readable >= 16) {
@@ -175,16 +137,15 @@ static struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
 static int32_t encode_whole(struct bpe_worker *w, const uint8_t *p, size_t len, int whole,
                             struct sluice_error *err)
 {
-    const struct long_entry *entry = NULL;
     const size_t from = w->n;
-    uint32_t ids[LONG_IDS], id = MERGE_NONE;
+    uint32_t id = MERGE_NONE;
     int32_t status;
     size_t n;
-    if (len <= LONG_BYTES && whole) {
-        entry = cache_find_long(&w->cache, p, len);
-        if (entry) {
+    if (len <= WIDE_BYTES && whole) {
+        const uint32_t *ids = cache_find_long(&w->cache, p, len, &n);
+        if (ids) {
             w->tail_hits++;
-            return bpe_put_ids(w, entry->ids, entry->n, err);
+            return bpe_put_ids(w, ids, n, err);
         }
     }
     if (len > PIECE_SHORT && whole) {
@@ -192,8 +153,9 @@ static int32_t encode_whole(struct bpe_worker *w, const uint8_t *p, size_t len, 
     }
     status = id == MERGE_NONE ? merge_piece(w, p, len, err) : bpe_put_ids(w, &id, 1, err);
     n = w->n - from;
-    if (status == SLUICE_OK && whole && len <= LONG_BYTES && n <= LONG_IDS &&
+    if (status == SLUICE_OK && whole && cache_takes(len, n) &&
         (len > PIECE_SHORT || n > PIECE_IDS)) {
+        uint32_t ids[WIDE_IDS];
         ids_back(w, from, n, ids);
         cache_put_long(&w->cache, p, len, ids, n);
     }
@@ -215,6 +177,7 @@ static int32_t encode_parts(struct bpe_worker *w, const uint8_t *p, size_t len,
     if (part == len) {
         return encode_whole(w, p, len, 1, err);
     }
+    w->parted += !m->unreached; /* else a part is not what it is as a piece */
     if (m->unreached &&
         len <= m->long_most) { /* the piece may be a token that merging does not give */
         uint32_t id = merges_find_long(m, &w->bpe->vocab, p, len);
@@ -255,72 +218,31 @@ static int32_t encode_parts(struct bpe_worker *w, const uint8_t *p, size_t len,
 static int32_t encode_rare(struct bpe_worker *w, const uint8_t *p, size_t len,
                            struct sluice_error *err)
 {
-    return len > PIECE_SHORT && p[len - 3] >= 0xE0 && w->bpe->merges.joined
-               ? encode_parts(w, p, len, err)
-               : encode_whole(w, p, len, 1, err);
+    return piece_has_parts(p + len, len) && w->bpe->merges.joined ? encode_parts(w, p, len, err)
+                                                                  : encode_whole(w, p, len, 1, err);
 }
 
-static int32_t miss(struct bpe_worker *w, struct piece_key key, const uint8_t *p, size_t len,
-                    struct sluice_error *err)
+static int32_t encode_missed(struct bpe_worker *w, struct piece_key key, const uint8_t *p,
+                             size_t len, struct sluice_error *err)
 {
     const size_t from = w->n;
-    uint32_t ids[PIECE_IDS], id = merges_find_short(&w->bpe->merges, key);
+    uint32_t ids[PIECE_IDS], entry[PIECE_IDS], id = merges_find_short(&w->bpe->merges, key);
     int32_t status = id == MERGE_NONE ? encode_rare(w, p, len, err) : bpe_put_ids(w, &id, 1, err);
     if (status == SLUICE_OK && w->n - from <= PIECE_IDS) {
         ids_back(w, from, w->n - from, ids);
-        cache_put(&w->cache, key, ids, w->n - from);
+        entry_ids(entry, ids, w->n - from);
+        cache_put(&w->cache, key, entry);
     }
     return status;
 }
 
-/* Appends the ids of n entries, one after the other; PIECE_IDS places more are there. Gives the place
- * behind them. */
-static size_t emit(const uint32_t (*entries)[PIECE_IDS], size_t n, uint32_t *out, size_t at)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t *from = entries[i];
-        uint32_t *to = out + at;
-        at += from[0] >> PIECE_COUNT_SHIFT;
-#if defined(__SSE2__)
-        _mm_storeu_si128((__m128i *)(void *)to,
-                         _mm_and_si128(_mm_load_si128((const __m128i *)(const void *)from),
-                                       _mm_set_epi32(-1, -1, -1, (int)PIECE_ID_MASK)));
-#else
-        memcpy(to, from, sizeof(entries[i]));
-        to[0] &= PIECE_ID_MASK;
-#endif
-    }
-    return at;
-}
-
-/* The same to 16-bit ids. */
-static size_t emit16(const uint32_t (*entries)[PIECE_IDS], size_t n, uint16_t *out, size_t at)
-{
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t *from = entries[i];
-        uint16_t *to = out + at;
-        at += from[0] >> PIECE_COUNT_SHIFT;
-#if defined(__SSE2__) /* the low halves to the front: packing would clamp them */
-        __m128i ids = _mm_load_si128((const __m128i *)(const void *)from);
-        ids = _mm_shufflelo_epi16(ids, _MM_SHUFFLE(3, 3, 2, 0));
-        ids = _mm_shufflehi_epi16(ids, _MM_SHUFFLE(3, 3, 2, 0));
-        _mm_storel_epi64((__m128i *)(void *)to, _mm_shuffle_epi32(ids, _MM_SHUFFLE(3, 3, 2, 0)));
-#else
-        for (size_t k = 0; k < PIECE_IDS; k++) {
-            to[k] = (uint16_t)from[k];
-        }
-#endif
-    }
-    return at;
-}
-
-static int32_t put_entry(struct bpe_worker *w, const struct piece_entry *entry,
-                         struct sluice_error *err)
+/* What an entry of one key says. */
+static int32_t put_entry(struct bpe_worker *w, const uint32_t *entry, struct sluice_error *err)
 {
     uint32_t ids[PIECE_IDS];
-    memcpy(ids, entry->ids, sizeof(ids));
+    memcpy(ids, entry, sizeof(ids));
     ids[0] &= PIECE_ID_MASK;
-    return bpe_put_ids(w, ids, entry->ids[0] >> PIECE_COUNT_SHIFT, err);
+    return bpe_put_ids(w, ids, entry[0] >> PIECE_COUNT_SHIFT, err);
 }
 
 static int32_t encode_short(struct bpe_worker *w, struct piece_key key, const uint8_t *p,
@@ -329,256 +251,42 @@ static int32_t encode_short(struct bpe_worker *w, struct piece_key key, const ui
     const uint64_t hash = piece_hash(key);
     const struct head_table head = { w->bpe->merges.head, w->bpe->merges.head_shift };
     const struct trained_head *trained = &w->bpe->trained;
-    const struct piece_entry *set = NULL;
+    const struct piece_entry *found = NULL;
+    uint32_t ids[PIECE_IDS] = { 0 };
+    if (cache_find(&w->cache, key, hash, ids)) {
+        if (ids[0] >> PIECE_COUNT_SHIFT) {
+            w->tail_hits++;
+            return put_entry(w, ids, err);
+        }
+        return encode_missed(w, key, p, len, err);
+    }
     if (trained->first.entries) {
-        set = head_find(&trained->first, key, hash);
-        set = set ? set : head_find(&trained->rest, key, hash);
+        found = head_find(&trained->first, key, hash);
+        found = found ? found : head_find(&trained->rest, key, hash);
     }
-    set = set ? set : head_find(&head, key, hash);
-    if (set) {
+    found = found ? found : head_find(&head, key, hash);
+    if (found) {
         w->head_hits++;
-        return put_entry(w, set, err);
+        cache_put(&w->cache, key, found->ids);
+        return put_entry(w, found->ids, err);
     }
-    set = cache_find(&w->cache, key, hash);
-    if (set && set->ids[0] >> PIECE_COUNT_SHIFT) {
-        w->tail_hits++;
-        return put_entry(w, set, err);
-    }
-    return miss(w, key, p, len, err);
+    return encode_missed(w, key, p, len, err);
+}
+
+int32_t encode_rest(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
+                    struct sluice_error *err)
+{
+    return len > PIECE_SHORT ? encode_rare(w, p, len, err)
+                             : encode_missed(w, key_of(p, len, (size_t)(end - p)), p, len, err);
 }
 
 /* One piece, without a pass before it. */
-static int32_t encode_one(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
-                          struct sluice_error *err)
+int32_t encode_one(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
+                   struct sluice_error *err)
 {
     w->pieces++;
     return len > PIECE_SHORT ? encode_rare(w, p, len, err)
                              : encode_short(w, key_of(p, len, (size_t)(end - p)), p, len, err);
-}
-
-/* ---- a pass: up to PASS pieces with room for all their ids ---- */
-
-#define PASS 128u
-
-struct pass {
-    _Alignas(64) uint32_t ids[PASS][PIECE_IDS]; /* as an entry holds them */
-    _Alignas(64) struct piece_key keys[PASS];
-    uint64_t hashes[PASS];
-    uint8_t missed[PASS]; /* places of those without ids, so far */
-    struct merge_job jobs[MERGE_JOBS];
-    uint8_t job_of[MERGE_JOBS];
-};
-
-/* Keys and hashes; asks for the memory of the table they are looked for in first. */
-static void make_keys(struct pass *pass, const struct head_table *table, const uint8_t *text,
-                      size_t start, const size_t *ends, size_t n, const uint8_t *end)
-{
-    size_t from = start, i = 0, far = n;
-    while (far > 0 && (size_t)(end - text) - (far > 1 ? ends[far - 2] : start) < 16) {
-        far--;
-    }
-    for (; i < far; i++) {
-        const struct piece_key key = key_of_16(text + from, ends[i] - from);
-        const uint64_t hash = piece_hash(key);
-        __builtin_prefetch(head_set(table, hash));
-        pass->keys[i] = key;
-        pass->hashes[i] = hash;
-        from = ends[i];
-    }
-    for (; i < n; i++) {
-        pass->keys[i] = key_of(text + from, ends[i] - from, (size_t)(end - text) - from);
-        pass->hashes[i] = piece_hash(pass->keys[i]);
-        from = ends[i];
-    }
-}
-
-/* What a table gives for all pieces; notes the others, and gives their number. */
-static size_t look_for_all(struct pass *pass, const struct head_table *table, size_t n)
-{
-    size_t missed = 0;
-    for (size_t i = 0; i < n; i++) {
-        const struct piece_key key = pass->keys[i];
-        const struct piece_entry *set = head_set(table, pass->hashes[i]);
-        const unsigned second = piece_is(set + 1, key);
-        memcpy(pass->ids[i], set[second].ids, sizeof(pass->ids[i]));
-        pass->missed[missed] = (uint8_t)i;
-        missed += (piece_is(set, key) | second) ^ 1u;
-    }
-    return missed;
-}
-
-/* The same for those that were missed. */
-static size_t look_for_missed(struct pass *pass, const struct head_table *table, size_t n)
-{
-    size_t missed = 0;
-    for (size_t k = 0; k < n; k++) {
-        __builtin_prefetch(head_set(table, pass->hashes[pass->missed[k]]));
-    }
-    for (size_t k = 0; k < n; k++) {
-        const uint8_t i = pass->missed[k];
-        const struct piece_key key = pass->keys[i];
-        const struct piece_entry *set = head_set(table, pass->hashes[i]);
-        const unsigned second = piece_is(set + 1, key);
-        memcpy(pass->ids[i], set[second].ids, sizeof(pass->ids[i]));
-        pass->missed[missed] = i;
-        missed += (piece_is(set, key) | second) ^ 1u;
-    }
-    return missed;
-}
-
-/* Keys, and what the heads give. Gives the number of the others. */
-static size_t look_in_head(const struct bpe_worker *w, struct pass *pass, const uint8_t *text,
-                           size_t start, const size_t *ends, size_t n, const uint8_t *end)
-{
-    const struct head_table head = { w->bpe->merges.head, w->bpe->merges.head_shift };
-    const struct trained_head *trained = &w->bpe->trained;
-    size_t missed;
-    if (!trained->first.entries) {
-        make_keys(pass, &head, text, start, ends, n, end);
-        return look_for_all(pass, &head, n);
-    }
-    make_keys(pass, &trained->first, text, start, ends, n, end);
-    missed = look_for_all(pass, &trained->first, n);
-    missed = look_for_missed(pass, &trained->rest, missed);
-    return look_for_missed(pass, &head, missed);
-}
-
-/* Merges what the jobs hold and remembers it. Places whose ids do not fit go to pass->missed, behind
- * `rest`; gives the new number of these. */
-static size_t run_jobs(struct bpe_worker *w, struct pass *pass, const uint8_t *text, size_t start,
-                       const size_t *ends, size_t n, size_t rest)
-{
-    const uint32_t *out_id = w->bpe->merges.out_id;
-    merge_jobs_run(&w->bpe->merges, pass->jobs, n);
-    for (size_t k = 0; k < n; k++) {
-        const struct merge_job *job = &pass->jobs[k];
-        const size_t i = pass->job_of[k], from = i ? ends[i - 1] : start;
-        uint32_t ids[MERGE_SHORT];
-        for (size_t j = 0; j < job->n; j++) {
-            ids[j] = out_id[job->symbols[j]];
-        }
-        if (job->n <= PIECE_IDS) {
-            memcpy(pass->ids[i], ids, sizeof(pass->ids[i]));
-            pass->ids[i][0] |= job->n << PIECE_COUNT_SHIFT;
-            cache_put(&w->cache, pass->keys[i], ids, job->n);
-        } else {
-            cache_put(&w->cache, pass->keys[i], ids, 0);
-            cache_put_long(&w->cache, text + from, ends[i] - from, ids, job->n);
-            pass->missed[rest++] = (uint8_t)i;
-        }
-    }
-    return rest;
-}
-
-/* What the tail gives for the first n of the missed, and merging for what it does not hold. Gives
- * the number of those that are not one entry's; they stand in rising order. */
-static size_t look_in_tail(struct bpe_worker *w, struct pass *pass, const uint8_t *text,
-                           size_t start, const size_t *ends, size_t n)
-{
-    size_t rest = 0, jobs = 0, places[PASS / 64] = { 0 };
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = pass->missed[k], from = i ? ends[i - 1] : start, len = ends[i] - from;
-        if (len <= PIECE_SHORT) {
-            const char *set = (const char *)cache_set(&w->cache, pass->hashes[i]);
-            __builtin_prefetch(set);
-            __builtin_prefetch(set + 64);
-        } else if (len <= LONG_BYTES) {
-            const char *set = (const char *)cache_long_set(&w->cache, long_hash(text + from, len));
-            __builtin_prefetch(set);
-            __builtin_prefetch(set + 64);
-        }
-    }
-    for (size_t k = 0; k < n; k++) {
-        const size_t i = pass->missed[k], from = i ? ends[i - 1] : start, len = ends[i] - from;
-        const struct piece_entry *entry;
-        uint32_t id;
-        if (len > PIECE_SHORT) {
-            pass->missed[rest++] = (uint8_t)i;
-            continue;
-        }
-        entry = cache_find(&w->cache, pass->keys[i], pass->hashes[i]);
-        if (entry) {
-            memcpy(pass->ids[i], entry->ids, sizeof(pass->ids[i]));
-            if (entry->ids[0] >> PIECE_COUNT_SHIFT == 0) {
-                pass->missed[rest++] = (uint8_t)i;
-            } else {
-                w->tail_hits++;
-            }
-            continue;
-        }
-        id = merges_find_short(&w->bpe->merges, pass->keys[i]);
-        if (id != MERGE_NONE) {
-            pass->ids[i][0] = id | UINT32_C(1) << PIECE_COUNT_SHIFT;
-            cache_put(&w->cache, pass->keys[i], &id, 1);
-            continue;
-        }
-        if (w->bpe->vocab.model != VOCAB_MODEL_BYTES) {
-            pass->missed[rest++] = (uint8_t)i;
-            continue;
-        }
-        pass->job_of[jobs] = (uint8_t)i;
-        merge_job_begin(&w->bpe->merges, &pass->jobs[jobs++], text + from, len);
-        if (jobs == MERGE_JOBS) {
-            rest = run_jobs(w, pass, text, start, ends, jobs, rest);
-            jobs = 0;
-        }
-    }
-    rest = run_jobs(w, pass, text, start, ends, jobs, rest);
-    for (size_t k = 0; k < rest; k++) { /* jobs are done later than what stands behind them */
-        places[pass->missed[k] / 64] |= (size_t)1 << pass->missed[k] % 64;
-    }
-    rest = 0;
-    for (size_t k = 0; k < PASS / 64; k++) {
-        for (size_t bits = places[k]; bits; bits &= bits - 1) {
-            pass->missed[rest++] = (uint8_t)(64 * k + (size_t)__builtin_ctzll(bits));
-        }
-    }
-    return rest;
-}
-
-static int32_t encode_pass(struct bpe_worker *w, struct pass *pass, const uint8_t *text,
-                           size_t start, const size_t *ends, size_t n, const uint8_t *end,
-                           struct sluice_error *err)
-{
-    size_t i, k, missed = look_in_head(w, pass, text, start, ends, n, end);
-    w->pieces += n;
-    w->head_hits += n - missed;
-    if (missed > 0) {
-        missed = look_in_tail(w, pass, text, start, ends, missed);
-    }
-    for (i = 0, k = 0; k <= missed; k++) {
-        const size_t to = k < missed ? pass->missed[k] : n;
-        size_t from;
-        int32_t status;
-        const uint32_t(*entries)[PIECE_IDS] = (const uint32_t(*)[PIECE_IDS])(pass->ids + i);
-        w->n =
-            w->out ? emit(entries, to - i, w->out, w->n) : emit16(entries, to - i, w->out16, w->n);
-        i = to;
-        if (k == missed) {
-            break;
-        }
-        from = i ? ends[i - 1] : start;
-        status = ends[i] - from > PIECE_SHORT
-                     ? encode_rare(w, text + from, ends[i] - from, err)
-                     : miss(w, pass->keys[i], text + from, ends[i] - from, err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
-        i++;
-    }
-    return SLUICE_OK;
-}
-
-static void count_pieces(const struct bpe_worker *w, const uint8_t *text, size_t start,
-                         const size_t *ends, size_t n, const uint8_t *end)
-{
-    for (size_t i = 0; i < n; i++) {
-        if (ends[i] - start <= PIECE_SHORT) {
-            const uint8_t *p = text + start;
-            piece_count(w->counting, key_of(p, ends[i] - start, (size_t)(end - p)));
-        }
-        start = ends[i];
-    }
 }
 
 int32_t bpe_encode_key(struct bpe_worker *w, struct piece_key key, uint32_t *ids, size_t *n,
@@ -596,41 +304,4 @@ int32_t bpe_encode_key(struct bpe_worker *w, struct piece_key key, uint32_t *ids
     status = encode_short(w, key, bytes, (size_t)(key.high >> 56), err);
     *n = status == SLUICE_OK ? w->n : 0;
     return status;
-}
-
-int32_t encode_pieces(void *context, const uint8_t *text, size_t start, const size_t *ends,
-                      size_t n, struct sluice_error *err)
-{
-    struct pieces_context *c = context;
-    struct bpe_worker *w = c->worker;
-    struct pass pass;
-    if (w->counting) {
-        count_pieces(w, text, start, ends, n, c->end);
-    }
-    while (n > 0) {
-        size_t some = n < PASS ? n : PASS, i;
-        int32_t status;
-        if (w->cap - w->n >= ends[some - 1] - start + PIECE_IDS) {
-            status = encode_pass(w, &pass, text, start, ends, some, c->end, err);
-            if (status != SLUICE_OK) {
-                return status;
-            }
-            start = ends[some - 1];
-        } else {
-            for (i = 0; i < some; i++) {
-                if (w->may_stop && w->n > 0 && w->cap - w->n < ends[i] - start) {
-                    w->stopped_at = start;
-                    return BPE_STOPPED;
-                }
-                status = encode_one(w, text + start, ends[i] - start, c->end, err);
-                if (status != SLUICE_OK) {
-                    return status;
-                }
-                start = ends[i];
-            }
-        }
-        ends += some;
-        n -= some;
-    }
-    return SLUICE_OK;
 }

@@ -353,6 +353,65 @@ static int32_t encode_alphabet(struct bpe_worker *w, const uint8_t *text, size_t
                                : status;
 }
 
+/* ---- bytes without tokens ---- */
+
+/* A sink's context: encode_pieces sees its first member. */
+struct checked {
+    struct pieces_context pieces;
+    uint8_t lacks[256];
+    int high;            /* only bytes above ASCII */
+    const uint8_t *text; /* of the part at hand, */
+    size_t shift;        /* behind that many bytes that were put in front of it */
+};
+
+static int32_t fail_lacking(const struct bpe_worker *w, const struct checked *c, const uint8_t *p,
+                            struct sluice_error *err)
+{
+    const int rewritten = text_is_rewritten(w->bpe) || c->shift > 0;
+    const size_t at = (size_t)(p - c->text);
+    if (at < c->shift) {
+        return bpe_fail(err, SLUICE_E_DATA,
+                        "the file asks for a space in front of the text and has no token for the "
+                        "byte 0x%02x; train it with all 256 bytes (tokenizers: "
+                        "initial_alphabet=ByteLevel.alphabet())",
+                        *p);
+    }
+    return bpe_fail(err, SLUICE_E_DATA,
+                    "the vocabulary has no token for the byte 0x%02x at byte %zu of %s%s", *p,
+                    rewritten ? at - c->shift : (size_t)(p - w->text),
+                    rewritten ? "a part as the tokenizer changed it" : "the text",
+                    *p >= 0xF5 || (*p & 0xFEu) == 0xC0
+                        ? ", which no UTF-8 has; convert the text"
+                        : "; it was trained on texts without such characters: drop this one, or "
+                          "take a vocabulary of all 256 bytes");
+}
+
+static int32_t encode_checked(void *context, const uint8_t *text, size_t start, const size_t *ends,
+                              size_t n, struct sluice_error *err)
+{
+    const struct checked *c = context;
+    const size_t end = n > 0 ? ends[n - 1] : start;
+    for (size_t at = start; at < end; at++) {
+        if (c->high && end - at > 8 && !(word_at(text + at) & UINT64_C(0x8080808080808080))) {
+            at += 7;
+        } else if (c->lacks[text[at]]) {
+            return fail_lacking(c->pieces.worker, c, text + at, err);
+        }
+    }
+    return encode_pieces(context, text, start, ends, n, err);
+}
+
+int32_t text_encode_lacking(struct bpe_worker *w, const uint8_t *text, size_t len, size_t shift,
+                            struct sluice_error *err)
+{
+    struct checked c = { .pieces = { w, text + len }, .high = 1, .text = text, .shift = shift };
+    for (size_t i = 0; i < 256; i++) {
+        c.lacks[i] = w->bpe->vocab.byte_id[i] == VOCAB_NONE;
+        c.high = c.high && (i >= 0x80 || !c.lacks[i]);
+    }
+    return pretoken_run(w->pretoken, text, len, encode_checked, &c, err);
+}
+
 int32_t text_encode_chars(struct bpe_worker *w, const uint8_t *text, size_t len,
                           struct sluice_error *err)
 {

@@ -66,6 +66,12 @@ int32_t text_normalize_part(struct bpe_worker *worker, const uint8_t **text, siz
 int32_t text_encode_chars(struct bpe_worker *worker, const uint8_t *text, size_t len,
                           struct sluice_error *err);
 
+/* Byte pairs where vocab.lacking bytes have no token: pieces without those, as encode_pieces; SLUICE_E_DATA
+ * at the first one, with its place. (tokenizers drops them without a word when there is no unk_token.)
+ * `shift` bytes in front are none of the text's. */
+int32_t text_encode_lacking(struct bpe_worker *worker, const uint8_t *text, size_t len,
+                            size_t shift, struct sluice_error *err);
+
 /* Encodes one piece under a model over characters, and appends its ids. */
 int32_t text_encode_piece(struct bpe_worker *worker, const uint8_t *p, size_t len,
                           struct sluice_error *err);

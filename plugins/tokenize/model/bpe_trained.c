@@ -187,7 +187,8 @@ int32_t bpe_head_open(struct bpe *bpe, const char *path, struct sluice_error *er
     void *map;
     if (fd < 0) {
         why = errno;
-        return bpe_fail(err, SLUICE_E_IO, "can't open %s: %s", path, strerror(why));
+        return bpe_fail(err, why == ENOENT ? SLUICE_E_CONFIG : SLUICE_E_IO, "can't open %s: %s",
+                        path, strerror(why));
     }
     if (fstat(fd, &stat) != 0 || !S_ISREG(stat.st_mode) || stat.st_size < (off_t)HEAD_HEADER) {
         (void)close(fd);

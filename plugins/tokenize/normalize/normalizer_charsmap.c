@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "bpe_error.h"
+#include "text/text_base64.h"
 
 #define CLUSTER_MOST 6 /* tokenizers looks up clusters of fewer bytes */
 
@@ -157,19 +158,10 @@ void charsmap_deinit(struct charsmap *map)
     memset(map, 0, sizeof(*map));
 }
 
-static int base64_value(char c)
-{
-    static const char alphabet[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    const char *at = c ? strchr(alphabet, c) : NULL;
-    return at ? (int)(at - alphabet) : -1;
-}
-
 int32_t charsmap_decode(const char *text, size_t n, void **out, size_t *size,
                         struct sluice_error *err)
 {
     uint8_t *bytes;
-    size_t i, len = 0, pad = 0;
     if (n == 0 || n % 4 != 0) {
         return damaged(err, "is not padded base64");
     }
@@ -177,27 +169,12 @@ int32_t charsmap_decode(const char *text, size_t n, void **out, size_t *size,
     if (!bytes) {
         return bpe_fail_memory(err, "a charsmap");
     }
-    for (pad = text[n - 1] == '=' ? 1 + (text[n - 2] == '=') : 0, i = 0; i < n; i += 4) {
-        size_t k, wanted = i + 4 == n ? 4 - pad : 4;
-        uint32_t word = 0;
-        for (k = 0; k < 4; k++) {
-            int value = k < wanted ? base64_value(text[i + k]) : 0;
-            if (value < 0) {
-                free(bytes);
-                return damaged(err, "is not base64");
-            }
-            word = word << 6 | (uint32_t)value;
-        }
-        for (k = 0; k + 1 < wanted; k++) {
-            bytes[len++] = (uint8_t)(word >> (16 - 8 * k));
-        }
-        if ((wanted == 3 && (word & 0xFFu)) || (wanted == 2 && (word & 0xFFFFu))) {
-            free(bytes);
-            return damaged(err, "ends in bits that are not zero");
-        }
+    *size = text_base64_decode(text, n, bytes);
+    if (*size == (size_t)-1) {
+        free(bytes);
+        return damaged(err, "is not base64");
     }
     *out = bytes;
-    *size = len;
     return SLUICE_OK;
 }
 

@@ -122,27 +122,6 @@ static const uint32_t untouched[][2] = {
     { 0x3400, 0x9FFF }, { 0xD800, 0xF8FF }, { 0x20000, 0x2F7FF }, { 0x2FA20, 0x10FFFF }
 };
 
-int32_t normalizer_forms_init(struct normalizer_forms *f, const struct normalizer_unicode *unicode,
-                              enum normalizer_form form, struct sluice_error *err)
-{
-    uint32_t cp;
-    size_t k = 0;
-    f->unicode = unicode;
-    f->form = form;
-    f->touch = calloc(0x110000 / 8, 1);
-    if (!f->touch) {
-        return bpe_fail_memory(err, "the normalization table");
-    }
-    for (cp = 0xA0; cp < 0x110000; cp++) {
-        if (cp == untouched[k][0]) {
-            cp = untouched[k++][1];
-        } else if (may_touch(f, cp)) {
-            f->touch[cp >> 3] = (uint8_t)(f->touch[cp >> 3] | 1u << (cp & 7));
-        }
-    }
-    return SLUICE_OK;
-}
-
 void normalizer_forms_deinit(struct normalizer_forms *f)
 {
     free(f->touch);
@@ -161,8 +140,46 @@ static unsigned touches(const struct normalizer_forms *f, uint32_t cp)
     return (unsigned)f->touch[cp >> 3] >> (cp & 7) & 1u;
 }
 
+/* Leads behind which any bytes 80 to BF make characters of which none is touched: most of Chinese, Korean and
+ * Cyrillic. */
+static void find_clean_leads(struct normalizer_forms *f)
+{
+    for (unsigned lead = 0xC2; lead < 0xF0; lead++) {
+        const uint32_t first = lead < 0xE0 ? (lead & 31u) << 6 : (lead & 15u) << 12;
+        const uint32_t n = lead < 0xE0 ? 1u << 6 : 1u << 12;
+        uint32_t k = 0;
+        while (k < n && !touches(f, first + k)) {
+            k++;
+        }
+        f->clean[lead] = (uint8_t)(k < n || lead == 0xE0 || lead == 0xED ? 0 : lead < 0xE0 ? 2 : 3);
+    }
+}
+
+int32_t normalizer_forms_init(struct normalizer_forms *f, const struct normalizer_unicode *unicode,
+                              enum normalizer_form form, struct sluice_error *err)
+{
+    uint32_t cp;
+    size_t k = 0;
+    f->unicode = unicode;
+    f->form = form;
+    f->touch = calloc(0x110000 / 8, 1);
+    if (!f->touch) {
+        return bpe_fail_memory(err, "the normalization table");
+    }
+    for (cp = 0xA0; cp < 0x110000; cp++) {
+        if (cp == untouched[k][0]) {
+            cp = untouched[k++][1];
+        } else if (may_touch(f, cp)) {
+            f->touch[cp >> 3] = (uint8_t)(f->touch[cp >> 3] | 1u << (cp & 7));
+        }
+    }
+    find_clean_leads(f);
+    return SLUICE_OK;
+}
+
 /* The place of the first touched character in [p, end), or end; *before gets the place of the
- * character before it, which may take part in a composition. */
+ * character before it, which may take part in a composition, or the place itself where there is
+ * none (bytes that are no UTF-8 stay as they are). */
 static const uint8_t *find_touched(const struct normalizer_forms *f, const uint8_t *p,
                                    const uint8_t *end, const uint8_t **before)
 {
@@ -181,13 +198,19 @@ static const uint8_t *find_touched(const struct normalizer_forms *f, const uint8
             }
             continue;
         }
+        n = f->clean[*p];
+        if (n > 0 && (size_t)(end - p) >= n && (p[1] & 0xC0) == 0x80 && (p[n - 1] & 0xC0) == 0x80) {
+            last = p;
+            p += n;
+            continue;
+        }
         n = utf8_decode(p, end, &cp);
         if (touches(f, cp)) {
             *before = last;
             return p;
         }
-        last = p;
         p += n;
+        last = cp == UTF8_INVALID ? p : p - n;
     }
     *before = end;
     return end;

@@ -4,7 +4,7 @@
  * normalizer_sink.h, normalizer_unicode.h.
  * Promises: Unicode 9.0's NFC, NFD, NFKC and NFKD, whatever version libutf8proc has: the
  * normalization of assigned characters never changes, and those that came later are left alone.
- * Linear time; memory O(longest run of combining characters). */
+ * Bytes that are no UTF-8 stay. Linear time; memory O(longest run of combining characters). */
 #ifndef TOKENIZE_NORMALIZER_FORMS_H
 #define TOKENIZE_NORMALIZER_FORMS_H
 
@@ -17,6 +17,8 @@ struct normalizer_forms {
     const struct normalizer_unicode *unicode; /* borrowed */
     enum normalizer_form form;
     uint8_t *touch; /* a bit a code point: the form changes it, or joins it to what is before it */
+    uint8_t clean
+        [256]; /* by lead: the bytes of a character none of whose kind is touched; 0 where one may be */
 };
 
 struct form_char {

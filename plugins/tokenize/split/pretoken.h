@@ -15,7 +15,7 @@
 #include "split/pretoken_scan.h"
 
 #define PRETOKEN_STEPS 8u
-#define PRETOKEN_BATCH 512u /* the most pieces a sink gets at once */
+#define PRETOKEN_BATCH 1024u /* the most pieces a sink gets at once */
 
 /* What becomes of matches and gaps: tokenizers' SplitDelimiterBehavior, and tiktoken's (a gap is an
  * error here: tiktoken would drop its text without a word). */

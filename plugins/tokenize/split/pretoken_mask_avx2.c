@@ -49,6 +49,11 @@ INLINE uint64_t equal(const struct window *window, char c)
     return both(_mm256_cmpeq_epi8(window->low, all), _mm256_cmpeq_epi8(window->high, all));
 }
 
+INLINE size_t *write_places(size_t *ends, uint64_t bits, size_t base)
+{
+    return write_places_by_bit(ends, bits, base);
+}
+
 INLINE void classify(const struct window *window, struct ascii_masks *out)
 {
     out->upper = bytes_among(window, 'A', 'Z');

@@ -36,6 +36,22 @@ INLINE uint64_t equal(const struct window *window, char c)
     return _mm512_cmpeq_epi8_mask(window->bytes, _mm512_set1_epi8(c));
 }
 
+INLINE size_t *write_places(size_t *ends, uint64_t bits, size_t base)
+{
+    const __m512i places = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    for (unsigned k = 0; k < WINDOW; k += 16) {
+        const __mmask16 some = (__mmask16)(bits >> k);
+        const __m512i few = _mm512_maskz_compress_epi32(some, places);
+        const __m256i low = _mm512_castsi512_si256(few), high = _mm512_extracti64x4_epi64(few, 1);
+        const __m512i from = _mm512_set1_epi64((long long)(base + k));
+        _mm512_storeu_si512((void *)ends, _mm512_add_epi64(from, _mm512_cvtepu32_epi64(low)));
+        _mm512_storeu_si512((void *)(ends + 8),
+                            _mm512_add_epi64(from, _mm512_cvtepu32_epi64(high)));
+        ends += _mm_popcnt_u32(some);
+    }
+    return ends;
+}
+
 INLINE void classify(const struct window *window, struct ascii_masks *out)
 {
     out->upper = bytes_among(window, 'A', 'Z');

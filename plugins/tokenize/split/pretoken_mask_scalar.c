@@ -22,6 +22,11 @@ INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t 
     return bits;
 }
 
+INLINE size_t *write_places(size_t *ends, uint64_t bits, size_t base)
+{
+    return write_places_by_bit(ends, bits, base);
+}
+
 INLINE void classify(const struct window *window, struct ascii_masks *out)
 {
     struct ascii_masks a = { 0 };

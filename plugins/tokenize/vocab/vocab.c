@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <xxhash.h>
+
 #include "bpe_error.h"
 #include "normalize/normalizer.h"
 #include "split/splitter.h"
@@ -92,9 +94,18 @@ int vocab_is_byte(const char *text, size_t len, unsigned *b)
     return 1;
 }
 
+int32_t vocab_check_added(size_t n, struct sluice_error *err)
+{
+    return n <= VOCAB_ADDED_MOST
+               ? SLUICE_OK
+               : bpe_fail(err, SLUICE_E_CONFIG,
+                          "more than %u added tokens; this engine takes no more", VOCAB_ADDED_MOST);
+}
+
 int32_t vocab_put_added(struct vocab *v, const char *content, size_t len,
                         const struct vocab_added *like, struct sluice_error *err)
 {
+    uint64_t hash;
     size_t i;
     int32_t status;
     if (len == 0 || len > VOCAB_TOKEN_MOST || memchr(content, '\0', len)) {
@@ -108,12 +119,14 @@ int32_t vocab_put_added(struct vocab *v, const char *content, size_t len,
             "the id %u of added token '%.*s' is beyond %u, the highest this engine takes", like->id,
             (int)len, content, VOCAB_IDS_MOST - 1);
     }
-    if (v->n_added >= 16384) {
-        return bpe_fail(err, SLUICE_E_CONFIG,
-                        "more than 16384 added tokens; this engine takes no more");
+    status = vocab_check_added(v->n_added + 1, err);
+    if (status != SLUICE_OK) {
+        return status;
     }
+    hash = XXH3_64bits(content, len);
     for (i = 0; i < v->n_added; i++) {
-        if (v->added[i].len == len && memcmp(v->bytes + v->added[i].at, content, len) == 0) {
+        if (v->added[i].hash == hash && v->added[i].len == len &&
+            memcmp(v->bytes + v->added[i].at, content, len) == 0) {
             return bpe_fail(err, SLUICE_E_CONFIG, "added token '%.*s' stands twice; remove one",
                             (int)len, content);
         }
@@ -129,6 +142,7 @@ int32_t vocab_put_added(struct vocab *v, const char *content, size_t len,
     }
     v->added[v->n_added] = *like;
     v->added[v->n_added].len = (uint32_t)len;
+    v->added[v->n_added].hash = hash;
     status = arena_put(v, content, len, &v->added[v->n_added].at, err);
     if (status == SLUICE_OK) {
         size_t at;
@@ -188,6 +202,34 @@ static int32_t choose_edge(const struct vocab *v, const char *name, const char *
     return SLUICE_OK;
 }
 
+/* GPT-NeoX has no tokens for the bytes that no UTF-8 holds, and who trains without initial_alphabet none for
+ * those that his texts did not hold. Such a vocabulary is good for all other texts; one that holds such a
+ * byte is refused when it is met (bpe_text.c). A .tiktoken file that lacks bytes is damaged: tiktoken itself
+ * fails on it. */
+static int32_t count_lacking(struct vocab *v, struct sluice_error *err)
+{
+    for (size_t i = 0; v->model == VOCAB_MODEL_BYTES && i < 256; i++) {
+        if (v->byte_id[i] != VOCAB_NONE) {
+            continue;
+        }
+        if (!v->merges) {
+            return bpe_fail(
+                err, SLUICE_E_CONFIG,
+                "the file has no token for the byte 0x%02zx; a .tiktoken file holds all "
+                "256 bytes, so it is damaged: fetch it again",
+                i);
+        }
+        v->lacking++;
+    }
+    if (v->lacking == 256) {
+        return bpe_fail(err, SLUICE_E_CONFIG,
+                        "no byte has a token of its own, so that every text would be refused; "
+                        "expected the byte alphabet (tokenizers: "
+                        "initial_alphabet=ByteLevel.alphabet())");
+    }
+    return SLUICE_OK;
+}
+
 static int32_t vocab_check(struct vocab *v, struct sluice_error *err)
 {
     static const char *const ends[] = { "<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>",
@@ -197,14 +239,9 @@ static int32_t vocab_check(struct vocab *v, struct sluice_error *err)
     };
     size_t i;
     int32_t status;
-    for (i = 0; i < 256; i++) {
-        if (v->model == VOCAB_MODEL_BYTES && v->byte_id[i] == VOCAB_NONE) {
-            return bpe_fail(err, SLUICE_E_CONFIG,
-                            "the vocabulary has no token for the byte 0x%02zx, so that some text "
-                            "would be dropped; train it with "
-                            "all 256 bytes (tokenizers: initial_alphabet=ByteLevel.alphabet())",
-                            i);
-        }
+    status = count_lacking(v, err);
+    if (status != SLUICE_OK) {
+        return status;
     }
     if (v->n_added > 0) {
         qsort(v->added, v->n_added, sizeof(*v->added), added_order);

@@ -2,7 +2,7 @@
  *
  * Owns: the tokens' bytes, merges and special tokens of one file. Depends on: pretoken.h (the
  * file's splits go there), bpe.h (options), bpe_error.h, libjansson.
- * Promises: whatever comes out is consistent (ids in range and distinct, all 256 bytes present);
+ * Promises: whatever comes out is consistent (ids in range and distinct; where bytes have no tokens, `lacking` says so);
  * what the engine cannot honour has been refused by name. */
 #ifndef TOKENIZE_VOCAB_H
 #define TOKENIZE_VOCAB_H
@@ -16,6 +16,7 @@
 #define VOCAB_NONE UINT32_MAX
 #define VOCAB_SPACE "\xE2\x96\x81" /* U+2581, the visible space of SentencePiece */
 #define VOCAB_IDS_MOST (1u << 21)  /* ids fit 21 bits, so that a merge fits one 64-bit word */
+#define VOCAB_ADDED_MOST 16384u    /* added tokens: bounds another */
 #define VOCAB_TOKEN_MOST 1024u     /* bytes of a token: bounds the quadratic part of loading */
 
 /* What makes ids of a piece. */
@@ -72,6 +73,7 @@ struct vocab_merge {
 /* A special or added token. */
 struct vocab_added {
     size_t at;
+    uint64_t hash; /* of the content: two with different hashes are different */
     uint32_t len, id;
     uint8_t special, normalized, single_word, lstrip, rstrip;
     uint8_t as_is; /* what is looked for is the content, without normalizing it first */
@@ -83,7 +85,8 @@ struct vocab {
     struct vocab_token *tokens; /* by id */
     uint32_t n_tokens, cap_tokens;
     enum vocab_model model;
-    uint32_t byte_id[256]; /* VOCAB_MODEL_BYTES */
+    uint32_t byte_id[256]; /* VOCAB_MODEL_BYTES; VOCAB_NONE where there is none */
+    uint32_t lacking;      /* of these */
     /* VOCAB_MODEL_CHARS; VOCAB_NONE where there is none */
     uint32_t unk, fallback[256];
     int byte_fallback, fuse_unk;
@@ -143,6 +146,9 @@ int32_t vocab_put(struct vocab *vocab, uint32_t id, const void *bytes, size_t le
 /* Makes tokens decode without `prefix` in front, `suffix` behind ("": none), U+2581 where `spaces`. */
 int32_t vocab_decode_spaces(struct vocab *vocab, int spaces, const char *prefix, const char *suffix,
                             struct sluice_error *err);
+
+/* Refuses `n` added tokens when they are more than VOCAB_ADDED_MOST. */
+int32_t vocab_check_added(size_t n, struct sluice_error *err);
 
 /* Adds a special or added token; `like` holds its flags and id. */
 int32_t vocab_put_added(struct vocab *vocab, const char *content, size_t len,

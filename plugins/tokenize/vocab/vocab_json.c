@@ -95,6 +95,10 @@ static int32_t read_top(struct json_reader *r, json_t *top)
                 shaping[i]);
         }
     }
+    status = vocab_check_added(json_array_size(json_object_get(top, "added_tokens")), r->err);
+    if (status != SLUICE_OK) {
+        return status;
+    }
     r->ids = json_object_get(json_object_get(top, "model"), "vocab");
     status = json_read_text(r, top);
     if (status == SLUICE_OK) {

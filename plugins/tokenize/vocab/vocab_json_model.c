@@ -424,7 +424,7 @@ int32_t json_read_model(struct json_reader *r, json_t *model)
     r->vocab->whole_piece = json_flag(model, "ignore_merges", 0, &bad);
     r->vocab->fuse_unk = json_flag(model, "fuse_unk", 0, &bad);
     if (r->vocab->model == VOCAB_MODEL_BYTES && r->vocab->byte_fallback) {
-        /* all 256 bytes are tokens, so that nothing is unknown and there is nothing to fall back from */
+        /* a byte is a token, or a text with it is refused: there is nothing to fall back from */
         r->vocab->byte_fallback = 0;
     }
     if (bad || !json_is_object(r->ids) || !json_is_array(merges)) {

@@ -1,11 +1,12 @@
 /* vocab_tiktoken.c — reads `.tiktoken` files: lines of "base64-of-bytes rank" (openai/tiktoken,
  * load.py). The file holds neither pattern nor special tokens: for OpenAI's four files they are
- * known by the content's hash. Depends on: vocab.h, libxxhash. */
+ * known by the content's hash. Depends on: vocab.h, text_base64.h, libxxhash. */
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
 #include "bpe_error.h"
+#include "text/text_base64.h"
 #include "vocab/vocab.h"
 
 struct known_special {
@@ -35,51 +36,6 @@ static const struct {
     { UINT64_C(0xdee5d4ced09a2db6), UINT64_C(0x72a095e82ca109d6), pretoken_o200k, o200k_specials },
 };
 
-static int base64_value(char c)
-{
-    if (c >= 'A' && c <= 'Z') {
-        return c - 'A';
-    }
-    if (c >= 'a' && c <= 'z') {
-        return c - 'a' + 26;
-    }
-    if (c >= '0' && c <= '9') {
-        return c - '0' + 52;
-    }
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
-/* Decodes strict, padded base64. Gives the bytes written to out (room for n / 4 * 3), or -1. */
-static long base64_decode(const char *text, size_t n, uint8_t *out)
-{
-    size_t i, k;
-    long at = 0;
-    if (n == 0 || n % 4 != 0) {
-        return -1;
-    }
-    for (i = 0; i < n; i += 4) {
-        uint32_t word = 0;
-        int pad = 0;
-        for (k = 0; k < 4; k++) {
-            int value = base64_value(text[i + k]);
-            if (text[i + k] == '=' && i + 4 == n && k >= 2) {
-                pad++;
-                value = 0;
-            } else if (value < 0 || pad > 0) {
-                return -1;
-            }
-            word = word << 6 | (uint32_t)value;
-        }
-        if ((pad == 1 && (word & 255u)) || (pad == 2 && (word & 65535u))) {
-            return -1;
-        }
-        for (k = 0; k < 3u - (size_t)pad; k++) {
-            out[at++] = (uint8_t)(word >> (16 - 8 * k));
-        }
-    }
-    return at;
-}
-
 static int32_t read_line(struct vocab *v, const char *line, size_t n, size_t number,
                          struct sluice_error *err)
 {
@@ -87,25 +43,26 @@ static int32_t read_line(struct vocab *v, const char *line, size_t n, size_t num
     const char *space = memchr(line, ' ', n);
     size_t word = space ? (size_t)(space - line) : n, i;
     uint32_t rank = 0;
-    long len = -1;
-    if (space && word <= (VOCAB_TOKEN_MOST + 2) / 3 * 4) {
-        len = base64_decode(line, word, bytes);
+    size_t len = 0;
+    if (space && word <= TEXT_BASE64_SIZE(VOCAB_TOKEN_MOST)) {
+        len = text_base64_decode(line, word, bytes);
+        len = len == (size_t)-1 ? 0 : len;
     }
     for (i = word + 1; len > 0 && i < n; i++) {
         if (line[i] < '0' || line[i] > '9' || rank >= VOCAB_IDS_MOST) {
-            len = -1;
+            len = 0;
         } else {
             rank = rank * 10 + (uint32_t)(line[i] - '0');
         }
     }
-    if (len <= 0 || word + 1 >= n) {
+    if (len == 0 || word + 1 >= n) {
         return bpe_fail(err, SLUICE_E_CONFIG,
                         "line %zu of the tokenizer file is not 'base64 rank'; expected a .tiktoken "
                         "file, or a tokenizer.json file "
                         "of Hugging Face tokenizers",
                         number);
     }
-    return vocab_put(v, rank, bytes, (size_t)len, VOCAB_BYTES, err);
+    return vocab_put(v, rank, bytes, len, VOCAB_BYTES, err);
 }
 
 int32_t vocab_read_tiktoken(struct vocab *v, struct pretoken *pretoken, const char *data,
