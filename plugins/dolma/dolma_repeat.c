@@ -423,16 +423,16 @@ static int32_t add_match(struct dolma_repeat *repeat, size_t begin, size_t end, 
     return SLUICE_OK;
 }
 
-/* The shortest long piece that repeats at `at`. ranges[first .. ] with lo <= at; the end to *end. */
+/* The shortest long piece of the line up to `line` that repeats at `at`. ranges[first .. ] with lo <= at; the end to *end. */
 static size_t long_piece(const struct dolma_repeat *repeat, const char *text, size_t n, size_t at,
-                         size_t first, size_t *end)
+                         size_t line, size_t first, size_t *end)
 {
+    size_t most = (n - at) / COPIES < line - at ? (n - at) / COPIES : line - at;
     size_t best = SIZE_MAX;
 
     for (size_t k = first; k < repeat->n_ranges && repeat->ranges[k].lo <= at; k++) {
         const struct dolma_repeat_range *range = &repeat->ranges[k];
-        if (range->hi >= at && range->piece < best && range->piece <= (n - at) / COPIES &&
-            memchr(text + at, '\n', range->piece) == NULL) {
+        if (range->hi >= at && range->piece < best && range->piece <= most) {
             size_t stop = try_piece(text, n, at, range->piece);
             if (stop > 0) {
                 best = range->piece;
@@ -447,6 +447,7 @@ int32_t dolma_repeat_find(struct dolma_repeat *repeat, const char *text, size_t 
                           struct sluice_error *err)
 {
     size_t first = 0;
+    size_t line = 0; /* where the line of `at` ends */
     int32_t status = find_ranges(repeat, text, n, err);
 
     repeat->n = 0;
@@ -469,7 +470,11 @@ int32_t dolma_repeat_find(struct dolma_repeat *repeat, const char *text, size_t 
         }
         if (end == 0 && first < repeat->n_ranges && repeat->ranges[first].lo <= at &&
             ((unsigned char)text[at] & 0xC0) != 0x80) {
-            piece = long_piece(repeat, text, n, at, first, &end);
+            if (line <= at) {
+                const char *newline = memchr(text + at, '\n', n - at);
+                line = newline != NULL ? (size_t)(newline - text) : n;
+            }
+            piece = long_piece(repeat, text, n, at, line, first, &end);
         }
         if (end > 0) {
             status = add_match(repeat, at, end, piece, err);

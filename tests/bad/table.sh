@@ -4,7 +4,6 @@
 #
 # A cycle can't be written in a script (a stream exists only behind its inputs), so no row has one.
 # FULL=1: the long line has 1 GB instead of 80 MB.
-# time limit: 600
 . "$SRC/tests/lib.sh"
 
 perl "$CORPUS" good files=3 docs=100 >/dev/null || fail 'no corpus'

@@ -12,7 +12,7 @@ kit() {
     shift
     report=$TMP/$(basename "$file").report
     status=0
-    "$SLUICE" test-plugin "$file" --time-limit 60 "$@" >"$report" 2>&1 || status=$?
+    "$SLUICE" test-plugin "$file" --time-limit 300 "$@" >"$report" 2>&1 || status=$?
     if [ "$status" != 0 ]; then
         echo "$file: exit status $status"
         grep -v -e '^passed' -e '^skipped' "$report"

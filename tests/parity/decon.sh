@@ -1,5 +1,4 @@
 # The rule of decon against a model of it in Python, on ten thousand documents made of benchmark items with words changed, left out and put in.
-# time limit: 600
 # shellcheck shell=sh
 set -eu
 exec "$PYTHON" "$SRC/tests/parity/parity_decon.py" "$TMP"

@@ -1,5 +1,4 @@
 # Normalizers, pre-tokenizers, Unigram and WordPiece against Hugging Face tokenizers and SentencePiece: each alone, and whole files.
-# time limit: 600
 set -eu
 megabytes=${PARITY_MEGABYTES:-5}
 strings=250

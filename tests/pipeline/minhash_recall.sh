@@ -3,7 +3,6 @@
 # verified, every dropped document has at least the threshold's similarity with the one it names.
 # FULL=1 takes 100,000 documents instead of 4,080.
 #
-# time limit: 600
 # shellcheck shell=sh
 # shellcheck source=tests/lib.sh
 . "$SRC/tests/lib.sh"
