@@ -35,17 +35,16 @@
     pretoken_gpt2, pretoken_r50k, pretoken_cl100k, pretoken_o200k, BPE_KIT_LLAMA3, BPE_KIT_QWEN, \
         BPE_KIT_QWEN35, BPE_KIT_MISTRAL, pretoken_kimi
 
-/* The bytes of a file in tests/data/tokenize, and a zero behind them; to be freed. */
-static inline char *bpe_kit_file(const char *name, size_t *size)
+/* The bytes of a file below the repository's root, and a zero behind them; to be freed. NULL: there is none. */
+static inline char *bpe_kit_read(const char *name, size_t *size)
 {
     char path[512], *data;
     const char *root = getenv("SLUICE_SOURCE_DIR");
     FILE *f;
-    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
+    (void)snprintf(path, sizeof(path), "%s/%s", root ? root : ".", name);
     *size = 0;
     f = fopen(path, "rb");
     if (!f) {
-        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
         return NULL;
     }
     assert_int_equal(fseek(f, 0, SEEK_END), 0);
@@ -56,6 +55,18 @@ static inline char *bpe_kit_file(const char *name, size_t *size)
     assert_int_equal(fread(data, 1, *size, f), *size);
     data[*size] = '\0';
     (void)fclose(f);
+    return data;
+}
+
+/* The same of a file in tests/data/tokenize, which must be there. */
+static inline char *bpe_kit_file(const char *name, size_t *size)
+{
+    char path[256], *data;
+    (void)snprintf(path, sizeof(path), "tests/data/tokenize/%s", name);
+    data = bpe_kit_read(path, size);
+    if (!data) {
+        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
+    }
     return data;
 }
 

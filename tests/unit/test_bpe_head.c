@@ -10,6 +10,7 @@
 #include <cmocka.h>
 #include <xxhash.h>
 
+#include "bpe_kit.h"
 #include "model/bpe.h"
 #include "model/bpe_int.h"
 #include "model/bpe_trained.h"
@@ -31,24 +32,9 @@ static struct bpe *load_bytes(const char *name, const void *data, size_t size)
 
 static struct bpe *load(const char *name)
 {
-    char path[512], *data;
-    const char *root = getenv("SLUICE_SOURCE_DIR");
-    struct bpe *bpe;
     size_t size;
-    FILE *f;
-    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
-    f = fopen(path, "rb");
-    if (!f) {
-        fail_msg("cannot open %s: run from the repository's root or set SLUICE_SOURCE_DIR", path);
-    }
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    size = (size_t)ftell(f);
-    rewind(f);
-    data = malloc(size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, size, f), size);
-    (void)fclose(f);
-    bpe = load_bytes(name, data, size);
+    char *data = bpe_kit_file(name, &size);
+    struct bpe *bpe = load_bytes(name, data, size);
     free(data);
     return bpe;
 }

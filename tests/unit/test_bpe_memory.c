@@ -16,6 +16,7 @@
 
 #include <cmocka.h>
 
+#include "bpe_kit.h"
 #include "model/bpe.h"
 
 #define BOUND ((size_t)8 << 20)
@@ -32,31 +33,11 @@
 #define IS_SANITIZED 0
 #endif
 
-static char *read_file(const char *name, size_t *size)
-{
-    char path[512], *data;
-    const char *root = getenv("SLUICE_SOURCE_DIR");
-    FILE *f;
-    (void)snprintf(path, sizeof(path), "%s/%s", root ? root : ".", name);
-    f = fopen(path, "rb");
-    if (!f) {
-        return NULL;
-    }
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    *size = (size_t)ftell(f);
-    rewind(f);
-    data = malloc(*size + 1);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, *size, f), *size);
-    (void)fclose(f);
-    return data;
-}
-
 /* A tokenizer of chars.json. */
 static char *fixture(const char *name, size_t *size)
 {
     size_t i;
-    char *data = read_file("tests/data/tokenize/chars.json", size), *out = NULL;
+    char *data = bpe_kit_file("chars.json", size), *out = NULL;
     json_t *top, *one;
     assert_non_null(data);
     top = json_loadb(data, *size, JSON_ALLOW_NUL, NULL);
@@ -173,7 +154,7 @@ static void bounded(void **state)
         skip();
     }
     for (i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
-        char *file = read_file(own[i], &size);
+        char *file = bpe_kit_read(own[i], &size);
         assert_non_null(file);
         measure_all(strrchr(own[i], '/') + 1, file, size);
     }
@@ -182,7 +163,7 @@ static void bounded(void **state)
         measure_all(chars[i], file, size);
     }
     for (i = 0; getenv("FULL") && i < sizeof(assets) / sizeof(assets[0]); i++) {
-        char *file = read_file(assets[i], &size);
+        char *file = bpe_kit_read(assets[i], &size);
         if (file) {
             measure_all(assets[i] + 13, file, size);
         }

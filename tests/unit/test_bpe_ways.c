@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "bpe_kit.h"
 #include "model/bpe.h"
 #include "model/bpe_int.h"
 #include "model/bpe_pass.h"
@@ -17,24 +18,11 @@
 
 static struct bpe *load(const char *name, const char *pattern)
 {
-    char path[512];
-    const char *root = getenv("SLUICE_SOURCE_DIR");
     struct bpe_options options = { .pattern = pattern };
     struct sluice_error err = { .size = sizeof(err) };
     struct bpe *bpe = NULL;
     size_t size;
-    char *data;
-    FILE *f;
-    (void)snprintf(path, sizeof(path), "%s/tests/data/tokenize/%s", root ? root : ".", name);
-    f = fopen(path, "rb");
-    assert_non_null(f);
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    size = (size_t)ftell(f);
-    rewind(f);
-    data = malloc(size);
-    assert_non_null(data);
-    assert_int_equal(fread(data, 1, size, f), size);
-    (void)fclose(f);
+    char *data = bpe_kit_file(name, &size);
     assert_int_equal(bpe_load(data, size, &options, &bpe, &err), SLUICE_OK);
     free(data);
     return bpe;

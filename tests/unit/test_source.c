@@ -570,6 +570,19 @@ static void test_uncut_too_long(void **state)
 
 /* ---- faults ---- */
 
+/* Reads what is left. */
+static sluice_status read_rest(struct source *source, struct sluice_error *err)
+{
+    struct sluice_chunk chunk;
+    sluice_status status;
+    bool more = true;
+
+    do {
+        status = source_next(source, &chunk, &more, err);
+    } while (status == SLUICE_OK && more);
+    return status;
+}
+
 static sluice_status read_all(const struct source_file *file, struct split_range range,
                               struct sluice_error *err)
 {
@@ -577,15 +590,11 @@ static sluice_status read_all(const struct source_file *file, struct split_range
     struct source_options options = { .cut = SPLIT_CUT_NEWLINE };
     struct feeder *feeder;
     struct source *source;
-    struct sluice_chunk chunk;
     sluice_status status;
-    bool more = true;
 
     assert_int_equal(feeder_create(NULL, &feeder, NULL), SLUICE_OK);
     assert_int_equal(source_open(feeder, file, &split, &options, &source, NULL), SLUICE_OK);
-    do {
-        status = source_next(source, &chunk, &more, err);
-    } while (status == SLUICE_OK && more);
+    status = read_rest(source, err);
     source_close(source);
     feeder_destroy(feeder);
     return status;
@@ -664,8 +673,7 @@ static sluice_status read_while(const struct sample *s, bool plain, bool removed
     } else {
         assert_int_equal(pwrite(fd, bytes, n, 0), n);
     }
-    while (status = source_next(source, &chunk, &more, err), status == SLUICE_OK && more) {
-    }
+    status = read_rest(source, err);
     close(fd);
     source_close(source);
     feeder_destroy(feeder);
