@@ -10,7 +10,7 @@ comma   := ,
 
 # ---- dependencies (pkg-config names; pkg/setup knows the Debian packages) ------------------------
 
-CORE_NEEDS := lua5.4 libffi libzstd libxxhash jansson libdeflate zlib libisal libseccomp nettle libdw libelf
+CORE_NEEDS := lua5.4 libffi libzstd libxxhash jansson zlib libisal libseccomp nettle libdw libelf
 TEXT_NEEDS := libpcre2-8 libutf8proc
 CORE_LIBS  := -ldl -lm
 TEST_NEEDS := cmocka nettle
@@ -86,18 +86,26 @@ TEST_LINK       := $(if $(BUILDS),$(call libs,$(TEST_NEEDS)))
 # ---- sources -------------------------------------------------------------------------------------
 
 # In dependency order: a layer may use those before it (make lint checks that).
-LAYERS    := base data store plugin isolate plan run lua conform cmd
-CORE_SRC  := $(filter-out core/cmd/launcher.c,$(wildcard $(LAYERS:%=core/%/*.c)))
+LAYERS    := base data store plugin isolate plan run lua cmd
+CORE_SRC  := $(filter-out core/cmd/launcher.c,$(wildcard $(LAYERS:%=core/%/*.c) $(LAYERS:%=core/%/*/*.c)))
 TEXT_SRC  := $(wildcard sdk/text/*.c)
+KIT_SRC   := $(wildcard sdk/testkit/*.c)
 PLUGINS   := $(sort $(patsubst plugins/%/,%,$(filter %/,$(wildcard plugins/*/))))
 # Which stages are in which plugin, so that a run loads only what it uses. A sanitized program is not
 # run during the build; without an index all plugins are loaded.
 INDEX     := $(if $(SANITISE),,$(BUILD)/plugins/index.txt)
 objects    = $(patsubst %,$(BUILD)/obj/%.o,$(basename $(1)))
+# What tests need to make things fail is compiled into objects of their own: see core/base/hooks.h.
+HOOKED_SRC := $(shell grep -ls '^\#include "base/hooks.h"' $(CORE_SRC))
+hooked     = $(call objects,$(filter-out $(HOOKED_SRC),$(1))) $(patsubst %.c,$(BUILD)/obj/hooked/%.o,$(filter $(HOOKED_SRC),$(1)))
 
 CORE_SO     := $(BUILD)/libsluice-core.so
+# The same program with test hooks, in a folder of its own.
+TEST_CORE_SO := $(BUILD)/test/libsluice-core.so
 TEXT_LIB    := $(BUILD)/libsluice-text.a
 SDK_SO      := $(BUILD)/libsluice-sdk.so
+KIT_SO      := $(BUILD)/libsluice-testkit.so
+KIT_LIB     := $(BUILD)/obj/sdk/testkit.a
 TOKENIZER_SO = $(if $(filter tokenize,$(PLUGINS_BUILT)),$(BUILD)/libsluice-tokenizer.so)
 CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/core/$l.a))
 
@@ -107,7 +115,7 @@ CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/c
 .SECONDARY:
 .SUFFIXES:
 
-all: $(BUILD)/sluice $(CORE_SO) $(SDK_SO) plugins tokenizer $(BUILD)/share/scripts $(INDEX)  ## build the program, its core library and all plugins (default)
+all: $(BUILD)/sluice $(CORE_SO) $(SDK_SO) $(KIT_SO) plugins tokenizer $(BUILD)/share/scripts $(INDEX)  ## build the program, its core library and all plugins (default)
 
 # One short line a command; V=1 shows the commands.
 show = $(if $(V),,@printf '  %-5s %s\n' $(1) '$@' &&)
@@ -124,14 +132,16 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call show,CC) $(CC) $(ALL_CFLAGS) $(INCLUDES) $(EXTERNAL_CFLAGS) $(FLAGS) $(COMPILE)
 
+$(BUILD)/obj/hooked/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(call show,CC) $(CC) $(ALL_CFLAGS) $(INCLUDES) $(EXTERNAL_CFLAGS) -DSLUICE_HOOKS $(FLAGS) $(COMPILE)
+
 $(BUILD)/obj/%.o: %.cc $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(call show,CXX) $(CXX) $(ALL_CXXFLAGS) $(INCLUDES) $(EXTERNAL_CFLAGS) $(filter-out -Wno-missing-prototypes,$(FLAGS)) $(COMPILE)
 
 # With SYNTAX=1 a compiler only looks: make lint does that with clang.
 COMPILE = -MMD -MP $(if $(SYNTAX),-fsyntax-only -MF $(@:.o=.d) -MT $@ $< && touch $@,-c $< -o $@)
-
-$(BUILD)/obj/core/cmd/%.o: FLAGS := -DSLUICE_VERSION='"$(VERSION)"'
 
 define archive
 @mkdir -p $(@D)
@@ -148,23 +158,44 @@ $(TEXT_LIB): $(call objects,$(TEXT_SRC))
 
 # One archive a layer, so that a unit test links only the layers it includes and those below them.
 define layer
-$(BUILD)/obj/core/$(1).a: $(call objects,$(filter core/$(1)/%,$(CORE_SRC)))
+$(BUILD)/obj/core/$(1).a: $(call hooked,$(filter core/$(1)/%,$(CORE_SRC)))
+	$$(archive)
+$(BUILD)/obj/kit/$(1).a: $(call objects,$(filter core/$(1)/%,$(CORE_SRC)))
 	$$(archive)
 endef
 $(foreach l,$(LAYERS),$(eval $(call layer,$l)))
 
-$(CORE_SO): $(call objects,$(CORE_SRC)) $(TEXT_LIB) pkg/core.map
+$(CORE_SO): $(call objects,$(CORE_SRC))
+$(TEST_CORE_SO): $(call hooked,$(CORE_SRC))
+$(CORE_SO) $(TEST_CORE_SO): $(TEXT_LIB) pkg/core.map
+	@mkdir -p $(@D)
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/core.map -Wl,-soname,libsluice-core.so \
-	    $(call objects,$(CORE_SRC)) $(TEXT_LIB) $(CORE_LINK) -o $@
+	    $(filter %.o,$^) $(TEXT_LIB) $(CORE_LINK) -o $@
 
 # The inline functions of the SDK's headers for callers without a C compiler.
 $(SDK_SO): $(call objects,sdk/sluice_ffi.c)
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,-soname,libsluice-sdk.so $^ -o $@
 
+# The conformance kit has the engine below it linked in: archives, of which it takes what it uses.
+$(KIT_LIB): $(call objects,$(KIT_SRC))
+	$(archive)
+KIT_CORE := $(foreach l,lua run plan isolate plugin store data base,$(BUILD)/obj/kit/$l.a)
+$(KIT_SO): $(call objects,$(KIT_SRC)) $(KIT_CORE) $(TEXT_LIB) pkg/testkit.map
+	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/testkit.map -Wl,-soname,libsluice-testkit.so \
+	    $(filter %.o,$^) $(filter %.a,$^) $(CORE_LINK) -o $@
+$(BUILD)/obj/core/cmd/%.o $(BUILD)/obj/hooked/core/cmd/%.o $(BUILD)/obj/sdk/testkit/%.o: FLAGS := -DSLUICE_VERSION='"$(VERSION)"'
+
 # Linked to libc alone: what an executable links is visible to every plugin and would replace a
 # plugin's own libraries.
 $(BUILD)/sluice: $(BUILD)/obj/core/cmd/launcher.o
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) $< -o $@
+
+$(BUILD)/test/sluice: $(BUILD)/sluice $(TEST_CORE_SO)
+	@mkdir -p $(@D)
+	@cp $< $@
+	@ln -sfn ../plugins $(@D)/plugins
+	@ln -sfn ../share $(@D)/share
+	@ln -sfn ../libsluice-sdk.so ../libsluice-testkit.so ../libsluice-tokenizer.so $(@D)/
 
 # The Lua half of the standard library is found beside the core library, as in an installed tree.
 $(BUILD)/share/scripts:
@@ -258,12 +289,13 @@ direct      = $(patsubst $(1):%,%,$(filter $(1):%,$(TEST_INCLUDES)))
 includes_of = $(foreach i,$(call direct,$(1)),$i $(foreach k,$(filter $i %/$i,$(KITS)),$(call direct,$k)))
 # Highest layer first, as the linker wants it; the layers up to the highest one included.
 layers_upto = $(if $(2),$(if $(filter $(firstword $(2)),$(1)),$(2),$(call layers_upto,$(1),$(wordlist 2,99,$(2)))))
-layers_of   = $(call layers_upto,$(foreach l,$(LAYERS),$(if $(filter $l/% core/$l/% %/core/$l/%,$(1)),$l)),$(LAYERS_DOWN))
-LAYERS_DOWN := cmd conform lua run plan isolate plugin store data base
+layers_of   = $(call layers_upto,$(foreach l,$(LAYERS),$(if $(filter $l/% core/$l/% %/core/$l/%,$(1)),$l)) \
+                $(if $(filter testkit/%,$(1)),lua),$(LAYERS_DOWN))
+LAYERS_DOWN := cmd lua run plan isolate plugin store data base
 # The plugins whose headers are included, by path or by their unique names.
 plugins_of  = $(foreach p,$(PLUGINS_BUILT),$(if $(filter $p/% plugins/$p/% %/plugins/$p/%,$(1))$(wildcard \
                 $(foreach i,$(1),plugins/$p/$i)),$p))
-archives_of = $(foreach p,$(call plugins_of,$(1)),$(BUILD)/obj/plugins/$p.a) \
+archives_of = $(foreach p,$(call plugins_of,$(1)),$(BUILD)/obj/plugins/$p.a) $(if $(filter testkit/%,$(1)),$(KIT_LIB)) \
               $(filter $(CORE_LIBS_A),$(foreach l,$(call layers_of,$(1)),$(BUILD)/obj/core/$l.a)) $(TEXT_LIB)
 
 # program(target, source, further linker arguments)
@@ -293,12 +325,12 @@ $(SCRIPTED:%=$(BUILD)/obj/tests/%/%.o): FLAGS := -I. -g $(TEST_FLAGS)
 $(BUILD)/obj/tests/conform/native_lines.o: FLAGS := -I. -g1 $(TEST_FLAGS)
 
 unit-tests: $(UNIT_BIN)
-test-libraries: $(TEST_SO)
-benches: $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC))
+test-libraries: $(TEST_SO) $(BUILD)/test/sluice
+benches: $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC)) $(BUILD)/tests/conform/native_share.so
 parity-programs: $(patsubst %.c,$(BUILD)/%,$(PARITY_SRC))
 fuzzers: $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRC))
 
-OBJECTS := $(if $(BUILDS),$(call objects,$(CORE_SRC) core/cmd/launcher.c $(TEXT_SRC) sdk/sluice_ffi.c $(PROGRAM_SRC) \
+OBJECTS := $(if $(BUILDS),$(call hooked,$(CORE_SRC)) $(call objects,$(CORE_SRC) core/cmd/launcher.c $(TEXT_SRC) $(KIT_SRC) sdk/sluice_ffi.c $(PROGRAM_SRC) \
              $(foreach p,$(PLUGINS_BUILT),$($(p)_sources)) $(wildcard $(foreach k,$(SCRIPTED),tests/$k/*.c tests/$k/*.cc) sdk/examples/*.c sdk/examples/*.cc)))
 objects: $(OBJECTS)
 -include $(OBJECTS:.o=.d)
@@ -321,8 +353,8 @@ test check:  ## set up, build, and run every test (ONLY=name… to choose)
 	+$(MAKE) $(PARALLEL) all unit-tests test-libraries
 	tests/run --build $(BUILD) $(ONLY)
 
-bench:  ## measure speed against named limits and peers
-	pkg/setup --for bench
+bench:  ## measure speed against named limits and peers (SMOKE=1: all of them, tiny and without peers; ONLY=name…)
+	pkg/setup --for $(if $(SMOKE),test,bench)
 	+$(MAKE) $(PARALLEL) all benches
 	tests/run --build $(BUILD) --kind bench -j 1 $(ONLY)
 

@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run check plan work task show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new gc help"
+    local commands="run check plan work task show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -32,6 +32,7 @@ _sluice() {
         esac
         options="--lang --role --dir --json --help"
         ;;
+    bundle) options="-o --messages --json --help" ;;
     gc) options="--dry-run --json --help" ;;
     *) options="--help" ;;
     esac

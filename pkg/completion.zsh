@@ -22,6 +22,7 @@ commands=(
     'test-plugin:put the stages of a plugin through what the contract asks'
     'test:run the examples of the heuristics in a script'
     'new:write a plugin or a heuristic that works, to begin with'
+    'bundle:pack what a report of a fault needs of a run, without the data'
     'gc:remove files that no run or snapshot needs'
 )
 script=('--workers[threads]:number' '--memory[memory of the process]:size' '--run-dir[state of the run]:directory:_files -/'
@@ -57,6 +58,7 @@ head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[FIELD=VALUE]:c
 verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--json' '--help' ;;
 new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
     '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
+bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[of errors as well]' '--json' '--help' ;;
 gc) _arguments '*:run:_files -/' '--dry-run' '--json' '--help' ;;
 *) _arguments '*:file:_files' '--help' ;;
 esac

@@ -3,38 +3,51 @@
  *     #include <sluice.hpp>
  *
  *     struct few_bytes : sluice::filter<few_bytes> {
- *         static constexpr const char *name = "few_bytes", *version = "1.0", *summary = "Drops short documents.",
+ *         static constexpr const char *name = "few_bytes", *version = "1.0", *summary = "Drops
+ *         short documents.",
  *                                     *reasons = "too_short";
  *         struct options { std::int64_t least; sluice::column_name over; };
  *         static void declare(sluice::option_table<options> &t) {
  *             t.add(&options::least, "least", "100", "Fewest bytes of a document.").range(0, 1e9);
  *             t.add(&options::over, "over", "text", "Column that holds the text.");
  *         }
- *         sluice::verdict judge(std::string_view text) const { return sluice::at_least(text.size(), opts().least); }
+ *         sluice::verdict judge(std::string_view text) const { return sluice::at_least(text.size(),
+ *         opts().least); }
  *     };
  *     SLUICE_PLUGIN("acme", "1.0", "MIT", few_bytes);
  *
  * What a stage class S may have, all of it optional but what is marked *:
  *
- *     static constexpr const char *name*, *version*, *summary*, *doc, *example      as in struct sluice_stage
+ *     static constexpr const char *name*, *version*, *summary*, *doc, *example      as in struct
+ *                                                                                   sluice_stage
  *     static constexpr std::uint32_t mode; std::uint64_t flags, bytes_worker, state_version
- *     struct options                        plain members of the types below; read with opts(); given values and defaults by the host
- *     static void declare(option_table<options> &)            the option table; the members' types decide the options' types
- *     void open()                           after opts() and host() are there: reads models, refuses options that contradict each other
- *     void prepare(plan &)                  which columns come in and go out; the default is stated with each base
- *     struct worker                         own memory of one worker, kept from call to call; default-constructed
- *     void run(const batch &, emitter &, worker &) const     takes whole batches, instead of the row function of its role
- *     void side(const batch &, worker &) const               batches of port 1 (with flag SLUICE_STAGE_SIDE_INPUT)
+ *     struct options                        plain members of the types below; read with opts();
+ *                                           given values and defaults by the host
+ *     static void declare(option_table<options> &)            the option table; the members' types
+ *                                                             decide the options' types
+ *     void open()                           after opts() and host() are there: reads models,
+ *                                           refuses options that contradict each other
+ *     void prepare(plan &)                  which columns come in and go out; the default is stated
+ *                                           with each base
+ *     struct worker                         own memory of one worker, kept from call to call;
+ *                                           default-constructed
+ *     void run(const batch &, emitter &, worker &) const     takes whole batches, instead of the
+ *                                                            row function of its role
+ *     void side(const batch &, worker &) const               batches of port 1 (with flag
+ *                                                            SLUICE_STAGE_SIDE_INPUT)
  *
- * The row function of a role gets the row as `const row &`, or only its text (column 0; a null is "") as std::string_view, and may take
- * `worker &` as a last argument. Default prepare: the text column that the option `over` names, else `text`, becomes column 0.
+ * The row function of a role gets the row as `const row &`, or only its text (column 0; a null is
+ * "") as std::string_view, and may take `worker &` as a last argument. Default prepare: the text
+ * column that the option `over` names, else `text`, becomes column 0.
  *
- * Thread rule: one S serves all workers, so what they call on it is const; only `worker` is theirs alone. open and prepare run on one
- * thread before. Ownership: views (row, batch, chunk, texts) are borrowed for the call.
+ * Thread rule: one S serves all workers, so what they call on it is const; only `worker` is theirs
+ * alone. open and prepare run on one thread before. Ownership: views (row, batch, chunk, texts) are
+ * borrowed for the call.
  *
- * Errors are exceptions, and none leaves the plugin: sluice::error becomes its status, field and message; std::bad_alloc SLUICE_E_NOMEM;
- * every other SLUICE_E_INTERNAL with what(). Refusals of the host arrive as sluice::error. Destructors must not throw. Don't catch and
- * go on after an error of this header's classes: the call has failed. */
+ * Errors are exceptions, and none leaves the plugin: sluice::error becomes its status, field and
+ * message; std::bad_alloc SLUICE_E_NOMEM; every other SLUICE_E_INTERNAL with what(). Refusals of
+ * the host arrive as sluice::error. Destructors must not throw. Don't catch and go on after an
+ * error of this header's classes: the call has failed. */
 #ifndef SLUICE_HPP
 #define SLUICE_HPP
 
@@ -145,7 +158,8 @@ struct chunk { /* as struct sluice_chunk */
     bool first, last;
 };
 
-/* A filter. D: static constexpr const char *reasons ("too_short|too_long"); verdict judge(row or text[, worker &]) const. */
+/* A filter. D: static constexpr const char *reasons ("too_short|too_long"); verdict judge(row or
+ * text[, worker &]) const. */
 template <class D> class filter : public detail::stage_base<D>
 {
   public:
@@ -204,8 +218,9 @@ template <class D> class filter : public detail::stage_base<D>
     }
 };
 
-/* An annotator of one column. D: static constexpr const char *gives, the column's name (a string option `as` overrides it); T annotate(row or
- * text[, worker &]) const, where T decides the column's type: see column_maker. With run() instead: prepare declares the columns. */
+/* An annotator of one column. D: static constexpr const char *gives, the column's name (a string
+ * option `as` overrides it); T annotate(row or text[, worker &]) const, where T decides the
+ * column's type: see column_maker. With run() instead: prepare declares the columns. */
 template <class D> class annotator : public detail::stage_base<D>
 {
   public:
@@ -263,7 +278,8 @@ template <class D> class annotator : public detail::stage_base<D>
 namespace detail
 {
 
-/* What transforms and readers share: `using output = sluice::rows<…>` and the names of its columns in `gives`. */
+/* What transforms and readers share: `using output = sluice::rows<…>` and the names of its columns
+ * in `gives`. */
 template <class D, class T = D> void declare_output(plan &p)
 {
     const std::vector<std::string> types = T::output::types();
@@ -294,11 +310,13 @@ template <class D, class S> void run_finish(S &s, emitter &out)
 
 } // namespace detail
 
-/* A transform: any number of new rows for a row. D: `using output = sluice::rows<std::string_view, std::int64_t>`; static constexpr const char
- * *gives[] = { "text", "part" }; void transform(row or text, output &[, worker &]) const, which calls output.add("…", 1). Input columns
- * don't pass; _origin is filled by the base with the row at hand. Where a row may give none: flags = SLUICE_STAGE_CONSUMES. Ordered ones
- * may have void finish(output &[, worker &]) const, called when a split's rows are through; output.mark(1, number) says before add() which
- * row (the column _row) it comes from. */
+/* A transform: any number of new rows for a row. D: `using output = sluice::rows<std::string_view,
+ * std::int64_t>`; static constexpr const char *gives[] = { "text", "part" }; void transform(row or
+ * text, output &[, worker &]) const, which calls output.add("…", 1). Input columns don't pass;
+ * _origin is filled by the base with the row at hand. Where a row may give none: flags =
+ * SLUICE_STAGE_CONSUMES. Ordered ones may have void finish(output &[, worker &]) const, called when
+ * a split's rows are through; output.mark(1, number) says before add() which row (the column _row)
+ * it comes from. */
 template <class D> class transform : public detail::stage_base<D>
 {
   public:
@@ -367,13 +385,17 @@ template <class D> class transform : public detail::stage_base<D>
     std::int32_t row_ = -1;
 };
 
-/* A reader. D: `output` and `gives` as a transform has; static constexpr const char *cut, "newline" by default. It calls
- *   "newline": void record(std::string_view line, const place &, output &[, worker &]) const for each line, without its line end; one that
+/* A reader. D: `output` and `gives` as a transform has; static constexpr const char *cut, "newline"
+ * by default. It calls
+ *   "newline": void record(std::string_view line, const place &, output &[, worker &]) const for
+ *   each line, without its line end; one that
  *              is not UTF-8 is quarantined before (static constexpr bool binary = true: is not).
- *   "none":    std::size_t read(const chunk &, output &[, worker &]) const: how many bytes are done with; the rest comes again, with more.
- *              output.mark(2, begin, end) says where the records stand that are added next, in the file's decoded bytes; their texts must be
- *              UTF-8 (text_utf8_valid).
- * output.bad(begin, end, reason, detail) quarantines bytes; a bad_record that is thrown does so with the line, or the whole chunk. */
+ *   "none":    std::size_t read(const chunk &, output &[, worker &]) const: how many bytes are done
+ *              with; the rest comes again, with more.
+ *              output.mark(2, begin, end) says where the records stand that are added next, in the
+ *              file's decoded bytes; their texts must be UTF-8 (text_utf8_valid).
+ * output.bad(begin, end, reason, detail) quarantines bytes; a bad_record that is thrown does so
+ * with the line, or the whole chunk. */
 template <class D> class reader : public detail::stage_base<D>
 {
   public:
@@ -476,9 +498,10 @@ template <class D> class reader : public detail::stage_base<D>
     }
 };
 
-/* A gate. D: struct totals, plain integers that add up (their bytes are the saved state: raise state_version when they change); void
- * observe(row or text, totals &[, worker &]) const; static void merge(totals &, const totals &other), in any order; judgement judge(const totals
- * &, const row_counts &) const, at the barrier. */
+/* A gate. D: struct totals, plain integers that add up (their bytes are the saved state: raise
+ * state_version when they change); void observe(row or text, totals &[, worker &]) const; static
+ * void merge(totals &, const totals &other), in any order; judgement judge(const totals &, const
+ * row_counts &) const, at the barrier. */
 template <class D> class gate : public detail::stage_base<D>
 {
   public:
@@ -581,8 +604,9 @@ template <class D> class gate : public detail::stage_base<D>
     }
 };
 
-/* A writer of one kind of file. D: static constexpr const char *suffix (".tsv"); void write(row or text, std::string &out[, worker &]) const appends
- * a record; an option with .output_path(). May have: const char *codec() const ("none", "gzip", "zstd"); std::uint64_t shard_size() const, the
+/* A writer of one kind of file. D: static constexpr const char *suffix (".tsv"); void write(row or
+ * text, std::string &out[, worker &]) const appends a record; an option with .output_path(). May
+ * have: const char *codec() const ("none", "gzip", "zstd"); std::uint64_t shard_size() const, the
  * uncompressed bytes after which a file is ended, at the end of a record. */
 template <class D> class writer : public detail::stage_base<D>
 {

@@ -1,20 +1,25 @@
-/* sluice_arrays.h - views and makers of Arrow arrays for plugins. Header-only C11/C++17; needs libc only.
+/* sluice_arrays.h - views and makers of Arrow arrays for plugins. Header-only C11/C++17; needs libc
+ * only.
  *
  * Owns nothing. Views read what process() is given; makers hand over what emit->batch() takes.
  *
  * Thread rule: every function works on its arguments alone and keeps no state.
  *
- * Views. `a` is a child of batch->array (never NULL), of the type that the stage asked for with plan->need, and `row` one of its
- * rows: 0 <= row < a->length. Offsets of what the host hands over are 0. What they return is borrowed until process returns. A view
- * of the wrong type reads memory that is not there: ask for the type you view.
+ * Views. `a` is a child of batch->array (never NULL), of the type that the stage asked for with
+ * plan->need, and `row` one of its rows: 0 <= row < a->length. Offsets of what the host hands over
+ * are 0. What they return is borrowed until process returns. A view of the wrong type reads memory
+ * that is not there: ask for the type you view.
  *
- * Memory. struct sluice_bytes is a growable buffer; { 0 } is an empty one. Functions that can run out of memory return 0 then (and 1
- * otherwise), and leave the buffer as it was: go on to sluice_bytes_free and return SLUICE_E_NOMEM.
+ * Memory. struct sluice_bytes is a growable buffer; { 0 } is an empty one. Functions that can run
+ * out of memory return 0 then (and 1 otherwise), and leave the buffer as it was: go on to
+ * sluice_bytes_free and return SLUICE_E_NOMEM.
  *
- * Makers *take* the buffers and arrays they are given, also when they fail: the arguments are empty afterwards, so that freeing them
- * again is harmless. On SLUICE_OK *out owns everything and emit->batch takes it from there; on SLUICE_E_NOMEM *out is not to be used.
+ * Makers *take* the buffers and arrays they are given, also when they fail: the arguments are empty
+ * afterwards, so that freeing them again is harmless. On SLUICE_OK *out owns everything and
+ * emit->batch takes it from there; on SLUICE_E_NOMEM *out is not to be used.
  *
- * Callers of foreign functions: each function here exists under the same name and signature in libsluice-sdk.so. */
+ * Callers of foreign functions: each function here exists under the same name and signature in
+ * libsluice-sdk.so. */
 #ifndef SLUICE_ARRAYS_H
 #define SLUICE_ARRAYS_H
 
@@ -37,7 +42,8 @@ SLUICE_INLINE int sluice_is_null(const struct ArrowArray *a, int64_t row)
     return validity != NULL && (validity[row >> 3] >> (row & 7) & 1) == 0;
 }
 
-/* A value of a utf8, binary or json column and its length in bytes in *n; a null is "" of length 0. Not NUL-terminated. */
+/* A value of a utf8, binary or json column and its length in bytes in *n; a null is "" of length 0.
+ * Not NUL-terminated. */
 SLUICE_INLINE const char *sluice_text(const struct ArrowArray *a, int64_t row, size_t *n)
 {
     const int32_t *offsets = (const int32_t *)a->buffers[1];
@@ -50,7 +56,8 @@ SLUICE_INLINE const char *sluice_text(const struct ArrowArray *a, int64_t row, s
     return *n > 0 ? data + offsets[row] : "";
 }
 
-/* A value of a 64-bit column; what stands below a null is undefined (ask sluice_is_null first). bool columns are bits. */
+/* A value of a 64-bit column; what stands below a null is undefined (ask sluice_is_null first).
+ * bool columns are bits. */
 SLUICE_INLINE int64_t sluice_int64(const struct ArrowArray *a, int64_t row)
 {
     return ((const int64_t *)a->buffers[1])[row];
@@ -68,7 +75,8 @@ SLUICE_INLINE int sluice_bool(const struct ArrowArray *a, int64_t row)
     return ((const uint8_t *)a->buffers[1])[row >> 3] >> (row & 7) & 1;
 }
 
-/* Items of a list<uint64> (also spans: begin | end << 32), list<uint32> or list<uint8> row, *n of them; a null has none. */
+/* Items of a list<uint64> (also spans: begin | end << 32), list<uint32> or list<uint8> row, *n of
+ * them; a null has none. */
 SLUICE_INLINE const uint64_t *sluice_list_u64(const struct ArrowArray *a, int64_t row, size_t *n)
 {
     const int32_t *offsets = (const int32_t *)a->buffers[1];
@@ -94,8 +102,8 @@ SLUICE_INLINE int64_t sluice_row(const struct sluice_batch *batch, int64_t k)
     return batch->rows != NULL ? (int64_t)batch->rows[k] : k;
 }
 
-/* A number in the metadata of a needed column (vocab_size, eos: see tokenize), in prepare; `absent` when there is none or it is no
- * decimal number below 2^53. */
+/* A number in the metadata of a needed column (vocab_size, eos: see tokenize), in prepare; `absent`
+ * when there is none or it is no decimal number below 2^53. */
 SLUICE_INLINE uint64_t sluice_metadata_number(struct sluice_plan *plan, uint32_t port,
                                               int32_t index, const char *key, uint64_t absent)
 {
@@ -165,7 +173,8 @@ SLUICE_INLINE void sluice_bytes_free(struct sluice_bytes *b)
     b->size = b->capacity = 0;
 }
 
-/* Appends a bit, as validity buffers (1 = there, 0 = null) and bool columns want them: `row` counts from 0 without gaps. */
+/* Appends a bit, as validity buffers (1 = there, 0 = null) and bool columns want them: `row` counts
+ * from 0 without gaps. */
 SLUICE_INLINE int sluice_bytes_add_bit(struct sluice_bytes *b, int64_t row, int bit)
 {
     uint8_t zero = 0;
@@ -178,8 +187,9 @@ SLUICE_INLINE int sluice_bytes_add_bit(struct sluice_bytes *b, int64_t row, int 
     return 1;
 }
 
-/* Appends one value of a text column: its bytes, and the offset behind them (the first time also the 0 in front). Also 0 when the
- * column would hold more than 2 GiB: emit what is there, and go on with a new one. */
+/* Appends one value of a text column: its bytes, and the offset behind them (the first time also
+ * the 0 in front). Also 0 when the column would hold more than 2 GiB: emit what is there, and go on
+ * with a new one. */
 SLUICE_INLINE int sluice_bytes_add_text(struct sluice_bytes *offsets, struct sluice_bytes *data,
                                         const char *text, uint64_t n)
 {
@@ -203,7 +213,8 @@ struct sluice_array_memory {
     struct ArrowArray *children[1];
 };
 
-/* The release function of what makers make: frees buffers, children and itself. Plugins need not call it. */
+/* The release function of what makers make: frees buffers, children and itself. Plugins need not
+ * call it. */
 SLUICE_INLINE void sluice_array_release(struct ArrowArray *a)
 {
     int64_t i;
@@ -223,7 +234,8 @@ SLUICE_INLINE void sluice_array_release(struct ArrowArray *a)
     a->release = NULL;
 }
 
-/* An array of up to three buffers (each taken; a NULL data is an empty buffer, or no validity for the first). */
+/* An array of up to three buffers (each taken; a NULL data is an empty buffer, or no validity for
+ * the first). */
 SLUICE_INLINE sluice_status sluice_make(struct ArrowArray *out, int64_t n, int64_t nulls,
                                         int n_buffers, struct sluice_bytes *b0,
                                         struct sluice_bytes *b1, struct sluice_bytes *b2)
@@ -267,8 +279,8 @@ SLUICE_INLINE sluice_status sluice_make(struct ArrowArray *out, int64_t n, int64
     return SLUICE_OK;
 }
 
-/* n fixed-width values (ints, floats, fixed[N]; bool: n bits); validity may be NULL (no nulls), else it has n bits and `nulls` of
- * them are 0. */
+/* n fixed-width values (ints, floats, fixed[N]; bool: n bits); validity may be NULL (no nulls),
+ * else it has n bits and `nulls` of them are 0. */
 SLUICE_INLINE sluice_status sluice_make_fixed(struct ArrowArray *out, int64_t n,
                                               struct sluice_bytes *values,
                                               struct sluice_bytes *validity, int64_t nulls)
@@ -276,8 +288,8 @@ SLUICE_INLINE sluice_status sluice_make_fixed(struct ArrowArray *out, int64_t n,
     return sluice_make(out, n, nulls, 2, validity, values, NULL);
 }
 
-/* n values of utf8, binary or json: n + 1 int32 offsets and the bytes (see sluice_bytes_add_text). No row yet: offsets may be empty
- * when n is 0. */
+/* n values of utf8, binary or json: n + 1 int32 offsets and the bytes (see sluice_bytes_add_text).
+ * No row yet: offsets may be empty when n is 0. */
 SLUICE_INLINE sluice_status sluice_make_text(struct ArrowArray *out, int64_t n,
                                              struct sluice_bytes *offsets,
                                              struct sluice_bytes *data,
@@ -286,7 +298,8 @@ SLUICE_INLINE sluice_status sluice_make_text(struct ArrowArray *out, int64_t n,
     return sluice_make(out, n, nulls, 3, validity, offsets, data);
 }
 
-/* n lists without nulls: n + 1 int32 offsets that count items, and the items, of a fixed width (n_items of them). */
+/* n lists without nulls: n + 1 int32 offsets that count items, and the items, of a fixed width
+ * (n_items of them). */
 SLUICE_INLINE sluice_status sluice_make_list(struct ArrowArray *out, int64_t n,
                                              struct sluice_bytes *offsets,
                                              struct sluice_bytes *items, int64_t n_items)
@@ -311,8 +324,9 @@ SLUICE_INLINE sluice_status sluice_make_list(struct ArrowArray *out, int64_t n,
     return SLUICE_OK;
 }
 
-/* The struct array of n rows that emit->batch takes, from n_children arrays of n rows in the order of plan->add; they are moved into
- * it (an array of ArrowArray, whose release is NULL afterwards). */
+/* The struct array of n rows that emit->batch takes, from n_children arrays of n rows in the order
+ * of plan->add; they are moved into it (an array of ArrowArray, whose release is NULL
+ * afterwards). */
 SLUICE_INLINE sluice_status sluice_make_struct(struct ArrowArray *out, int64_t n,
                                                int64_t n_children, struct ArrowArray *children)
 {
@@ -357,8 +371,9 @@ SLUICE_INLINE sluice_status sluice_make_struct(struct ArrowArray *out, int64_t n
     return SLUICE_OK;
 }
 
-/* Fills *err (NULL is fine) and returns code, so that `return sluice_fail(err, ...)` reads well. field: the option or column at fault
- * or "". message: what was found, what was expected, what to do; both are cut to what fits, and copied. */
+/* Fills *err (NULL is fine) and returns code, so that `return sluice_fail(err, ...)` reads well.
+ * field: the option or column at fault or "". message: what was found, what was expected, what to
+ * do; both are cut to what fits, and copied. */
 SLUICE_INLINE sluice_status sluice_fail(struct sluice_error *err, sluice_status code,
                                         const char *field, const char *message)
 {

@@ -1,6 +1,8 @@
-/* sluice_columns.hpp - the C++ side of data: views of rows, makers of columns, and what process gives back. Part of sluice.hpp.
+/* sluice_columns.hpp - the C++ side of data: views of rows, makers of columns, and what process
+ * gives back. Part of sluice.hpp.
  *
- * Depends on sluice_host.hpp. Views are borrowed for the call; makers own what they hold until the host takes it. */
+ * Depends on sluice_host.hpp. Views are borrowed for the call; makers own what they hold until the
+ * host takes it. */
 #ifndef SLUICE_COLUMNS_HPP
 #define SLUICE_COLUMNS_HPP
 
@@ -40,7 +42,8 @@ template <class T> struct items {
     }
 };
 
-/* A selected row; columns by the places that plan gave. The accessors don't check types: ask plan for the type that you read. */
+/* A selected row; columns by the places that plan gave. The accessors don't check types: ask plan
+ * for the type that you read. */
 class row
 {
   public:
@@ -243,8 +246,8 @@ template <class T> std::string type_name()
 
 } // namespace detail
 
-/* Collects the values of one column: bool, numbers, texts (std::string, std::string_view), std::vector of numbers, or std::optional of
- * the first three. */
+/* Collects the values of one column: bool, numbers, texts (std::string, std::string_view),
+ * std::vector of numbers, or std::optional of the first three. */
 template <class T> class column_maker
 {
   public:
@@ -365,7 +368,8 @@ class emitter
     sluice_emit *raw_;
 };
 
-/* The struct array of n rows that emitter::give takes, from its columns in the order of plan::add. */
+/* The struct array of n rows that emitter::give takes, from its columns in the order of
+ * plan::add. */
 inline array struct_of(std::int64_t n, std::vector<array> columns)
 {
     std::vector<ArrowArray> raw;
@@ -383,8 +387,8 @@ inline array struct_of(std::int64_t n, std::vector<array> columns)
     return out;
 }
 
-/* Rows of the declared output of a transform or reader: add() takes one value a column. Marks are columns that the base classes fill:
- * _origin of transforms; _begin, _end of readers. */
+/* Rows of the declared output of a transform or reader: add() takes one value a column. Marks are
+ * columns that the base classes fill: _origin of transforms; _begin, _end of readers. */
 template <class... Ts> class rows
 {
   public:
@@ -397,7 +401,8 @@ template <class... Ts> class rows
         }
         n_++;
     }
-    /* Readers: the bytes [begin, end) of the file are a record that can't be read; it is quarantined. reason: [a-z0-9_]+. */
+    /* Readers: the bytes [begin, end) of the file are a record that can't be read; it is
+     * quarantined. reason: [a-z0-9_]+. */
     void bad(std::uint64_t begin, std::uint64_t end, std::string reason, std::string detail = "")
     {
         bad_.push_back({ begin, end, std::move(reason), std::move(detail) });

@@ -1,5 +1,5 @@
-/* sluice_files.h - the options that stages share which write files: where to, in which codec, how large. Header-only C11; depends on
- * sluice.h.
+/* sluice_files.h - the options that stages share which write files: where to, in which codec, how
+ * large. Header-only C11; depends on sluice.h.
  *
  *     struct config {
  *         const char *path;
@@ -8,15 +8,16 @@
  *         int32_t compression;
  *     };
  *     static const struct sluice_option options[] = {
- *         SLUICE_FILES_PATH(struct config, path),
- *         SLUICE_FILES_COMPRESSION(struct config, compression, "zstd", "Codec of the files."),
- *         SLUICE_FILES_LEVEL(struct config, level),
- *         SLUICE_FILES_SHARD_SIZE(struct config, shard_size, "256MiB", "Uncompressed bytes after which a file is ended."),
+ *         SLUICE_FILES_PATH(struct config, path), SLUICE_FILES_COMPRESSION(struct config,
+ *         compression, "zstd", "Codec of the files."), SLUICE_FILES_LEVEL(struct config, level),
+ *         SLUICE_FILES_SHARD_SIZE(struct config, shard_size, "256MiB", "Uncompressed bytes after
+ *         which a file is ended."),
  *     };
- *     ... in prepare: return sluice_files_output(plan, ".jsonl", config->compression, config->level, err);
+ *     ... in prepare: return sluice_files_output(plan, ".jsonl", config->compression,
+ *     config->level, err);
  *
- * So an option is called the same, and means the same, in every writer. A row of the table names the member of the config struct; the
- * option's own name is fixed. Owns nothing, keeps no state. */
+ * So an option is called the same, and means the same, in every writer. A row of the table names
+ * the member of the config struct; the option's own name is fixed. Owns nothing, keeps no state. */
 #ifndef SLUICE_FILES_H
 #define SLUICE_FILES_H
 
@@ -28,7 +29,8 @@
 #define SLUICE_INLINE static inline __attribute__((unused))
 #endif
 
-/* `path`, const char *: the dataset's folder, required, and the option that is given without its name. */
+/* `path`, const char *: the dataset's folder, required, and the option that is given without its
+ * name. */
 #define SLUICE_FILES_PATH(config, member)                                                  \
     {                                                                                      \
         .name = "path", .doc = "Dataset folder that is written.", .type = SLUICE_OPT_PATH, \
@@ -36,7 +38,8 @@
         .offset = offsetof(config, member)                                                 \
     }
 
-/* `compression`, int32_t: a codec as sluice_files_output takes it; standard is "none", "gzip" or "zstd". */
+/* `compression`, int32_t: a codec as sluice_files_output takes it; standard is "none", "gzip" or
+ * "zstd". */
 #define SLUICE_FILES_COMPRESSION(config, member, standard, text)                          \
     {                                                                                     \
         .name = "compression", .doc = text, .def = standard, .choices = "none|gzip|zstd", \
@@ -44,11 +47,11 @@
     }
 
 /* `level`, int64_t: 0 to 22. */
-#define SLUICE_FILES_LEVEL(config, member)                                                        \
-    {                                                                                             \
-        .name = "level", .doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default.", \
-        .def = "0", .type = SLUICE_OPT_INT, .min = 0, .max = 22,                                  \
-        .offset = offsetof(config, member)                                                        \
+#define SLUICE_FILES_LEVEL(config, member)                                                       \
+    {                                                                                            \
+        .name = "level", .doc = "Level of the codec (gzip to 9, zstd to 22); 0 is its default.", \
+        .def = "0", .type = SLUICE_OPT_INT, .min = 0, .max = 22,                                 \
+        .offset = offsetof(config, member)                                                       \
     }
 
 /* `shard_size`, uint64_t, at least 1: text says of which bytes, and where a file may end. */
@@ -58,8 +61,9 @@
         .max = 1e15, .offset = offsetof(config, member)                                        \
     }
 
-/* Declares an output kind of a writer with the codec and level of those options (plan->output, for prepare). The suffix (".jsonl", without
- * the codec's) is copied. SLUICE_E_CONFIG: a level that the codec does not have; or what the host answers. */
+/* Declares an output kind of a writer with the codec and level of those options (plan->output, for
+ * prepare). The suffix (".jsonl", without the codec's) is copied. SLUICE_E_CONFIG: a level that the
+ * codec does not have; or what the host answers. */
 SLUICE_INLINE sluice_status sluice_files_output(struct sluice_plan *plan, const char *suffix,
                                                 int32_t compression, int64_t level,
                                                 struct sluice_error *err)

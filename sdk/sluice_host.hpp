@@ -1,6 +1,8 @@
-/* sluice_host.hpp - the C++ side of errors, options, host services and prepare. Part of sluice.hpp, which says how they are used.
+/* sluice_host.hpp - the C++ side of errors, options, host services and prepare. Part of sluice.hpp,
+ * which says how they are used.
  *
- * Depends on sluice_arrays.h. Every function that the host refuses throws sluice::error (std::bad_alloc for SLUICE_E_NOMEM). */
+ * Depends on sluice_arrays.h. Every function that the host refuses throws sluice::error
+ * (std::bad_alloc for SLUICE_E_NOMEM). */
 #ifndef SLUICE_HOST_HPP
 #define SLUICE_HOST_HPP
 
@@ -22,7 +24,8 @@ namespace sluice
 
 /* ---- errors ---- */
 
-/* A failure with its status. message: what was found, what was expected, what to do. field: the option or column at fault. */
+/* A failure with its status. message: what was found, what was expected, what to do. field: the
+ * option or column at fault. */
 class error : public std::exception
 {
   public:
@@ -53,7 +56,8 @@ class error : public std::exception
     std::string field_, message_;
 };
 
-/* Thrown by a reader's `record`: this record is quarantined and reading goes on. reason: [a-z0-9_]+. */
+/* Thrown by a reader's `record`: this record is quarantined and reading goes on. reason:
+ * [a-z0-9_]+. */
 class bad_record : public std::exception
 {
   public:
@@ -138,8 +142,9 @@ template <class> inline constexpr bool never = false;
 
 /* ---- options ---- */
 
-/* Types of option members beside bool, std::int64_t (int), double (float), const char * (string, may be NULL), std::int32_t or an
- * enum class : std::int32_t (enum), sluice_range, sluice_list and sluice_map. */
+/* Types of option members beside bool, std::int64_t (int), double (float), const char * (string,
+ * may be NULL), std::int32_t or an enum class : std::int32_t (enum), sluice_range, sluice_list and
+ * sluice_map. */
 template <int Kind> struct named_text {
     const char *value; /* NULL when not given */
     std::string_view view() const
@@ -267,7 +272,8 @@ template <class Options> class option_table
                   "options are a plain struct: the host fills its bytes");
 
   public:
-    /* standard: the default as a user would type it; all texts are literals. A member's own initialiser has no effect. */
+    /* standard: the default as a user would type it; all texts are literals. A member's own
+     * initialiser has no effect. */
     template <class T>
     option_row add(T Options::*member, const char *name, const char *standard, const char *doc)
     {

@@ -1,20 +1,24 @@
-/* sluice_rows.h - a batch in the making, row by row: for transforms and readers that emit rows of their own. Header-only C11/C++17;
- * depends on sluice_arrays.h.
+/* sluice_rows.h - a batch in the making, row by row: for transforms and readers that emit rows of
+ * their own. Header-only C11/C++17; depends on sluice_arrays.h.
  *
- *     struct sluice_rows rows = sluice_rows_begin("ft");         // a uint64 and a utf8, in the order of plan->add
+ *     struct sluice_rows rows = sluice_rows_begin("ft");         // a uint64 and a utf8, in the
+ *                                                                order of plan->add
  *     for (...) {
  *         sluice_rows_add(&rows, 0, &number, sizeof number);
  *         sluice_rows_add(&rows, 1, text, n);
  *         sluice_rows_next(&rows);
  *     }
- *     return sluice_rows_emit(&rows, status, emit, err);         // status: whether all went well until here
+ *     return sluice_rows_emit(&rows, status, emit, err);         // status: whether all went well
+ *                                                                until here
  *
- * Owns the columns until they are emitted or dropped. Promises: lack of memory is kept until the emission, so no addition has to be looked
- * at; who wants to stop early looks at what it returns. Columns have no nulls: sluice_make_text and its kind make those (sluice_arrays.h).
+ * Owns the columns until they are emitted or dropped. Promises: lack of memory is kept until the
+ * emission, so no addition has to be looked at; who wants to stop early looks at what it returns.
+ * Columns have no nulls: sluice_make_text and its kind make those (sluice_arrays.h).
  *
  * Thread rule: every function works on its arguments alone and keeps no state.
  *
- * Callers of foreign functions: each function here exists under the same name and signature in libsluice-sdk.so. */
+ * Callers of foreign functions: each function here exists under the same name and signature in
+ * libsluice-sdk.so. */
 #ifndef SLUICE_ROWS_H
 #define SLUICE_ROWS_H
 
@@ -23,14 +27,16 @@
 #define SLUICE_ROWS_COLUMNS 16 /* most columns */
 
 struct sluice_rows {
-    const char *
-        kinds; /* borrowed; a letter a column: t = utf8, binary or json, f = values of a fixed width (not bool) */
+    /* borrowed; a letter a column: t = utf8, binary or json, f = values of a fixed width (not
+     * bool) */
+    const char *kinds;
     int64_t n;  /* rows that are complete */
     int failed; /* memory was refused, or a column of texts would have passed 2 GiB */
     struct sluice_bytes offsets[SLUICE_ROWS_COLUMNS], data[SLUICE_ROWS_COLUMNS];
 };
 
-/* No rows yet. kinds: 1 to SLUICE_ROWS_COLUMNS letters, borrowed until the rows are emitted or dropped for the last time. */
+/* No rows yet. kinds: 1 to SLUICE_ROWS_COLUMNS letters, borrowed until the rows are emitted or
+ * dropped for the last time. */
 SLUICE_INLINE struct sluice_rows sluice_rows_begin(const char *kinds)
 {
     struct sluice_rows rows;
@@ -39,8 +45,8 @@ SLUICE_INLINE struct sluice_rows sluice_rows_begin(const char *kinds)
     return rows;
 }
 
-/* Gives the next row its value in a column: n bytes, copied; of a fixed width always as many as the type has. Each row has one value in
- * every column. 0 when memory was refused, now or before. */
+/* Gives the next row its value in a column: n bytes, copied; of a fixed width always as many as the
+ * type has. Each row has one value in every column. 0 when memory was refused, now or before. */
 SLUICE_INLINE int sluice_rows_add(struct sluice_rows *rows, int column, const void *value,
                                   uint64_t n)
 {
@@ -53,7 +59,8 @@ SLUICE_INLINE int sluice_rows_add(struct sluice_rows *rows, int column, const vo
     return !rows->failed;
 }
 
-/* A first part of a text, before sluice_rows_add gives the rest of it (which may be empty). 0 when memory was refused, now or before. */
+/* A first part of a text, before sluice_rows_add gives the rest of it (which may be empty). 0 when
+ * memory was refused, now or before. */
 SLUICE_INLINE int sluice_rows_part(struct sluice_rows *rows, int column, const void *text,
                                    uint64_t n)
 {
@@ -80,9 +87,9 @@ SLUICE_INLINE void sluice_rows_drop(struct sluice_rows *rows)
     rows->failed = 0;
 }
 
-/* Emits the rows as one batch, none at all when there are no rows. With a status that is not SLUICE_OK it emits nothing and gives that
- * status, so that it can end whatever made rows. There are no rows afterwards, whatever is returned. SLUICE_E_NOMEM, or what the host
- * answers. */
+/* Emits the rows as one batch, none at all when there are no rows. With a status that is not
+ * SLUICE_OK it emits nothing and gives that status, so that it can end whatever made rows. There
+ * are no rows afterwards, whatever is returned. SLUICE_E_NOMEM, or what the host answers. */
 SLUICE_INLINE sluice_status sluice_rows_emit(struct sluice_rows *rows, sluice_status status,
                                              struct sluice_emit *emit, struct sluice_error *err)
 {

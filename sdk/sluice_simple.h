@@ -1,5 +1,5 @@
-/* sluice_simple.h - the common C plugin in ten lines: filters and annotators that look at one text at a time. Header-only C11 over
- * sluice_arrays.h; C++ has sluice.hpp.
+/* sluice_simple.h - the common C plugin in ten lines: filters and annotators that look at one text
+ * at a time. Header-only C11 over sluice_arrays.h; C++ has sluice.hpp.
  *
  *     #include <sluice_simple.h>
  *
@@ -8,28 +8,35 @@
  *         SLUICE_OPTION_INT(struct few_bytes, least, "100", 0, 1e9, "Fewest bytes of a document."),
  *         SLUICE_OPTION_COLUMN(struct few_bytes, over, "text", "Column that holds the text."),
  *     };
- *     static sluice_status judge(const struct few_bytes *o, const struct sluice_row *row, struct sluice_verdict *v)
- *     {
+ *     static sluice_status judge(const struct few_bytes *o, const struct sluice_row *row, struct
+ *     sluice_verdict *v) {
  *         sluice_judge_least(v, 1, (double)row->n, (double)o->least);
  *         return SLUICE_OK;
  *     }
- *     SLUICE_FILTER(few_bytes, judge, .version = "1.0", .summary = "Drops short documents.", .reasons = "too_short",
+ *     SLUICE_FILTER(few_bytes, judge, .version = "1.0", .summary = "Drops short documents.",
+ *     .reasons = "too_short",
  *                   SLUICE_OPTIONS(struct few_bytes, options));
  *     SLUICE_PLUGIN("acme", "1.0", "MIT", &few_bytes_stage);
  *
- * SLUICE_FILTER(NAME, JUDGE, …) and SLUICE_ANNOTATOR…(NAME, …) define `static const struct sluice_stage NAME_stage` with all functions
- * but yours; what follows the named arguments are designated initialisers of struct sluice_stage (version, summary and, for filters,
- * reasons are needed). Whatever they don't suit is written by hand against sluice.h: nothing here is known to the host.
+ * SLUICE_FILTER(NAME, JUDGE, …) and SLUICE_ANNOTATOR…(NAME, …) define `static const struct
+ * sluice_stage NAME_stage` with all functions but yours; what follows the named arguments are
+ * designated initialisers of struct sluice_stage (version, summary and, for filters, reasons are
+ * needed). Whatever they don't suit is written by hand against sluice.h: nothing here is known to
+ * the host.
  *
- * The text. The stage needs one column of type utf8 (nulls are handed over as ""): the one that the option `over` names, if the option
- * table has a column option of that name, else `text`. An annotator's column is called as its string option `as` says, if there is one.
+ * The text. The stage needs one column of type utf8 (nulls are handed over as ""): the one that the
+ * option `over` names, if the option table has a column option of that name, else `text`. An
+ * annotator's column is called as its string option `as` says, if there is one.
  *
- * The row function gets the parsed options (read-only, valid until the stage is closed) and the row. It returns SLUICE_OK, or a status
- * with row->err filled, which fails the whole batch: the host then finds the row at fault and quarantines it (SLUICE_E_DATA), or ends the
- * run. Thread rule: it is called from many threads at once with the same options; only row->state belongs to one worker alone.
+ * The row function gets the parsed options (read-only, valid until the stage is closed) and the
+ * row. It returns SLUICE_OK, or a status with row->err filled, which fails the whole batch: the
+ * host then finds the row at fault and quarantines it (SLUICE_E_DATA), or ends the run. Thread
+ * rule: it is called from many threads at once with the same options; only row->state belongs to
+ * one worker alone.
  *
- * Own memory. SLUICE_FILTER_WITH and SLUICE_ANNOTATOR_WITH add a STATE type: row->state points to one zeroed STATE a worker, kept from
- * row to row (results must not depend on what is in it), and FREE(STATE *) is called at its end. */
+ * Own memory. SLUICE_FILTER_WITH and SLUICE_ANNOTATOR_WITH add a STATE type: row->state points to
+ * one zeroed STATE a worker, kept from row to row (results must not depend on what is in it), and
+ * FREE(STATE *) is called at its end. */
 #ifndef SLUICE_SIMPLE_H
 #define SLUICE_SIMPLE_H
 
@@ -37,8 +44,9 @@
 
 /* ---- the option table ---- */
 
-/* Rows of an option table: the member of the config struct, whose name is the option's, its default as a user would type it, limits,
- * one sentence of documentation. The member's C type is in the comment. */
+/* Rows of an option table: the member of the config struct, whose name is the option's, its default
+ * as a user would type it, limits, one sentence of documentation. The member's C type is in the
+ * comment. */
 #define SLUICE_OPTION_BOOL(config, member, standard, text) /* uint8_t: 0 or 1 */ \
     SLUICE_OPTION_(config, member, standard, text, SLUICE_OPT_BOOL, NULL, 0, 0)
 #define SLUICE_OPTION_INT(config, member, standard, least, most, text) /* int64_t */ \
@@ -69,7 +77,8 @@
     .options = table, .n_options = sizeof(table) / sizeof(table)[0], \
     .option_stride = sizeof(table)[0], .config_size = sizeof(config)
 
-/* The exported descriptor: name of the plugin, its version, its licence, and pointers to its stages. */
+/* The exported descriptor: name of the plugin, its version, its licence, and pointers to its
+ * stages. */
 #define SLUICE_PLUGIN(plugin_name, plugin_version, plugin_license, ...)            \
     const struct sluice_plugin *sluice_plugin_v1(void)                             \
     {                                                                              \
@@ -99,8 +108,8 @@ struct sluice_row {
     struct sluice_error *err;
 };
 
-/* A verdict that keeps the row when value >= limit (or <= limit), and else drops it for the k-th of the stage's reasons, from 1. A value
- * that is not a number drops. */
+/* A verdict that keeps the row when value >= limit (or <= limit), and else drops it for the k-th of
+ * the stage's reasons, from 1. A value that is not a number drops. */
 SLUICE_INLINE void sluice_judge_least(struct sluice_verdict *v, int32_t reason, double value,
                                       double limit)
 {
@@ -309,8 +318,8 @@ SLUICE_INLINE sluice_status sluice_simple_annotate(void *state, const struct slu
 
 /* ---- the macros ---- */
 
-/* A filter: sluice_status JUDGE(const CONFIG *, const struct sluice_row *, struct sluice_verdict *). The verdict comes zeroed, which is
- * "keep". */
+/* A filter: sluice_status JUDGE(const CONFIG *, const struct sluice_row *, struct sluice_verdict
+ * *). The verdict comes zeroed, which is "keep". */
 #define SLUICE_FILTER(NAME, JUDGE, ...)      \
     SLUICE_FILTER_(NAME, JUDGE, __VA_ARGS__) \
     SLUICE_WORKER_(NAME, 0, sluice_simple_worker_close(worker_))
@@ -318,8 +327,9 @@ SLUICE_INLINE sluice_status sluice_simple_annotate(void *state, const struct slu
     SLUICE_FILTER_(NAME, JUDGE, __VA_ARGS__)              \
     SLUICE_WORKER_(NAME, sizeof(STATE), SLUICE_FREE_(STATE, FREE))
 
-/* An annotator that adds (or replaces) one column of a fixed width: type is the column's ("int64"), CTYPE what a value is in C (int64_t):
- * sluice_status MEASURE(const CONFIG *, const struct sluice_row *, CTYPE *value). */
+/* An annotator that adds (or replaces) one column of a fixed width: type is the column's ("int64"),
+ * CTYPE what a value is in C (int64_t): sluice_status MEASURE(const CONFIG *, const struct
+ * sluice_row *, CTYPE *value). */
 #define SLUICE_ANNOTATOR(NAME, column, type, CTYPE, MEASURE, ...) \
     SLUICE_MEASURE_(NAME, CTYPE, MEASURE)                         \
     SLUICE_ANNOTATOR_(NAME, column, type, 0, __VA_ARGS__)         \
@@ -329,8 +339,9 @@ SLUICE_INLINE sluice_status sluice_simple_annotate(void *state, const struct slu
     SLUICE_ANNOTATOR_(NAME, column, type, 0, __VA_ARGS__)                           \
     SLUICE_WORKER_(NAME, sizeof(STATE), SLUICE_FREE_(STATE, FREE))
 
-/* The same with a column of text (utf8, which must be well-formed): sluice_status WRITE(const CONFIG *, const struct sluice_row *,
- * struct sluice_bytes *out) appends the value to out with sluice_bytes_add. */
+/* The same with a column of text (utf8, which must be well-formed): sluice_status WRITE(const
+ * CONFIG *, const struct sluice_row *, struct sluice_bytes *out) appends the value to out with
+ * sluice_bytes_add. */
 #define SLUICE_ANNOTATOR_TEXT(NAME, column, WRITE, ...)     \
     SLUICE_TEXT_(NAME, WRITE)                               \
     SLUICE_ANNOTATOR_(NAME, column, "utf8", 1, __VA_ARGS__) \

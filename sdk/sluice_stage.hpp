@@ -1,5 +1,6 @@
-/* sluice_stage.hpp - how a stage class becomes a struct sluice_stage: what all roles share. Part of sluice.hpp; nothing here is for authors
- * of plugins but what their classes inherit (opts, host, text_column, text_option).
+/* sluice_stage.hpp - how a stage class becomes a struct sluice_stage: what all roles share. Part of
+ * sluice.hpp; nothing here is for authors of plugins but what their classes inherit (opts, host,
+ * text_column, text_option).
  *
  * Depends on sluice_columns.hpp. Promises: no exception leaves an entry point. */
 #ifndef SLUICE_STAGE_HPP
@@ -37,6 +38,7 @@ template <class D> class stage_base
     static constexpr std::uint64_t flags = 0;
     static constexpr std::uint64_t bytes_worker = std::uint64_t{ 1 } << 20;
     static constexpr std::uint64_t state_version = 1;
+    static constexpr double bytes_per_batch = 0; // see sluice.h
 
     template <class T = D> const typename T::options &opts() const
     {
@@ -130,7 +132,8 @@ constexpr bool takes_batches =
     std::is_invocable_v<call_run, const D &, const batch &, emitter &, typename D::worker &> ||
     std::is_invocable_v<call_run, const D &, const batch &, emitter &>;
 
-/* Batches of port 1, and classes that take whole batches; each_row(batch, emitter) does all others. */
+/* Batches of port 1, and classes that take whole batches; each_row(batch, emitter) does all
+ * others. */
 template <class D, class EachRow>
 void run_batch(holder<D> &s, const sluice_batch *in, sluice_emit *emit, EachRow each_row)
 {
@@ -152,7 +155,8 @@ void run_batch(holder<D> &s, const sluice_batch *in, sluice_emit *emit, EachRow 
     }
 }
 
-/* The functions that every role has. Role supplies `state` (constructed from const D &) and the rest. */
+/* The functions that every role has. Role supplies `state` (constructed from const D &) and the
+ * rest. */
 template <class D, class State> struct life {
     static sluice_status open(const sluice_host_api *api, sluice_host *host, const void *config,
                               void **shared, sluice_error *err) noexcept
@@ -236,6 +240,7 @@ template <class D> struct built {
         stage.flags = D::flags;
         stage.bytes_worker = D::bytes_worker;
         stage.state_version = D::state_version;
+        stage.bytes_per_batch = D::bytes_per_batch;
         stage.options = rows.empty() ? nullptr : rows.data();
         stage.n_options = rows.size();
         stage.option_stride = sizeof(sluice_option);

@@ -1,12 +1,13 @@
-/* sluice_verdicts.h - stages that judge row by row, where sluice_simple.h does not suit. Header-only C11/C++17; depends on
- * sluice_arrays.h. Owns nothing, keeps no state. */
+/* sluice_verdicts.h - stages that judge row by row, where sluice_simple.h does not suit.
+ * Header-only C11/C++17; depends on sluice_arrays.h. Owns nothing, keeps no state. */
 #ifndef SLUICE_VERDICTS_H
 #define SLUICE_VERDICTS_H
 
 #include "sluice_arrays.h"
 
-/* Judges one row of the batch's arrays; the verdict comes zeroed, which is "keep". What it borrows (dup_of) lives until the whole batch is
- * judged. An error ends the batch, which the host then takes apart to find the row. */
+/* Judges one row of the batch's arrays; the verdict comes zeroed, which is "keep". What it borrows
+ * (dup_of) lives until the whole batch is judged. An error ends the batch, which the host then
+ * takes apart to find the row. */
 typedef sluice_status (*sluice_batch_judge)(void *worker, const struct sluice_batch *batch,
                                             int64_t row, struct sluice_verdict *verdict,
                                             struct sluice_error *err);
@@ -16,8 +17,9 @@ typedef sluice_status (*sluice_text_judge)(void *worker, const char *text, size_
                                            struct sluice_verdict *verdict,
                                            struct sluice_error *err);
 
-/* Judges every selected row in turn and emits the verdicts: a filter's whole process, and an annotator's beside its columns. worker is
- * handed to judge. SLUICE_E_NOMEM, or what judge or the host answers. */
+/* Judges every selected row in turn and emits the verdicts: a filter's whole process, and an
+ * annotator's beside its columns. worker is handed to judge. SLUICE_E_NOMEM, or what judge or the
+ * host answers. */
 SLUICE_INLINE sluice_status sluice_judge_rows(const struct sluice_batch *batch,
                                               struct sluice_emit *emit, sluice_batch_judge judge,
                                               void *worker, struct sluice_error *err)

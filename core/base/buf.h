@@ -1,5 +1,6 @@
-/* Growable byte buffers and JSON text output. A buf remembers the first allocation failure: further appends do nothing and
- * buf_status() reports it, so writers check once at the end. Not thread-safe. */
+/* Growable byte buffers and JSON text output. A buf remembers the first allocation failure: further
+ * appends do nothing and buf_status() reports it, so writers check once at the end. Not
+ * thread-safe. */
 #ifndef SLUICE_BASE_BUF_H
 #define SLUICE_BASE_BUF_H
 

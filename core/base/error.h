@@ -1,4 +1,5 @@
-/* Errors: helpers over the caller-owned struct sluice_error of the SDK. Depends on sluice.h only. */
+/* Errors: helpers over the caller-owned struct sluice_error of the SDK. Depends on sluice.h
+ * only. */
 #ifndef SLUICE_BASE_ERROR_H
 #define SLUICE_BASE_ERROR_H
 
@@ -19,8 +20,8 @@
         .message = ""                                                                   \
     }
 
-/* Fills *err (which may be NULL) and returns code, so that `return error_set(err, SLUICE_E_IO, ...)` reads well. The message states
- * what was found, what was expected and what to do. */
+/* Fills *err (which may be NULL) and returns code, so that `return error_set(err, SLUICE_E_IO,
+ * ...)` reads well. The message states what was found, what was expected and what to do. */
 sluice_status error_set(struct sluice_error *err, sluice_status code, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
@@ -32,7 +33,8 @@ sluice_status error_field(struct sluice_error *err, sluice_status code, const ch
 sluice_status error_errno(struct sluice_error *err, int errnum, const char *format, ...)
     PRINTF_LIKE(3, 4);
 
-/* Puts "prefix: " before the message already there; returns err's code. For the place (stage, file) a callee can't know. */
+/* Puts "prefix: " before the message already there; returns err's code. For the place (stage, file)
+ * a callee can't know. */
 sluice_status error_prefix(struct sluice_error *err, const char *format, ...) PRINTF_LIKE(2, 3);
 
 /* "out of memory for WHAT" with SLUICE_E_NOMEM. */
@@ -41,7 +43,8 @@ sluice_status error_nomem(struct sluice_error *err, const char *what);
 /* Maps unknown codes to SLUICE_E_INTERNAL. */
 sluice_status error_known(sluice_status code);
 
-/* Returns the candidate nearest to word (edit distance at most 1 + length/4 with transpositions), or NULL. n candidates. */
+/* Returns the candidate nearest to word (edit distance at most 1 + length/4 with transpositions),
+ * or NULL. n candidates. */
 const char *error_suggest(const char *word, const char *const *candidates, size_t n);
 
 #define TRY(expression)                          \

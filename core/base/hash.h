@@ -1,4 +1,5 @@
-/* Content hashes: XXH3-128 (xxHash 0.8), printed as 32 hexadecimal digits in canonical (big-endian) order. */
+/* Content hashes: XXH3-128 (xxHash 0.8), printed as 32 hexadecimal digits in canonical (big-endian)
+ * order. */
 #ifndef SLUICE_BASE_HASH_H
 #define SLUICE_BASE_HASH_H
 

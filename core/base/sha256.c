@@ -2,10 +2,11 @@
 #include "base/sha256.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
 #include <unistd.h>
+
+#include "base/file.h"
 
 #define BLOCK (UINT32_C(1) << 18)
 
@@ -35,16 +36,12 @@ sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_
 {
     struct sha256_ctx state;
     uint8_t *block = malloc(BLOCK);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    sluice_status status = SLUICE_OK;
+    int fd = -1;
+    sluice_status status =
+        block == NULL ? error_nomem(err, "a hash") : file_open(path, "the file", &fd, err);
     ssize_t n = 1;
 
     sha256_init(&state);
-    if (block == NULL) {
-        status = error_nomem(err, "a hash");
-    } else if (fd < 0) {
-        status = error_errno(err, errno, "cannot read %s", path);
-    }
     while (status == SLUICE_OK && n > 0) {
         n = read(fd, block, BLOCK);
         if (n > 0) {

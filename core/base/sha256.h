@@ -1,4 +1,5 @@
-/* SHA-256 (FIPS 180-4) by nettle: what people compare and publish. Content keys inside are XXH3 (hash.h). */
+/* SHA-256 (FIPS 180-4) by nettle: what people compare and publish. Content keys inside are XXH3
+ * (hash.h). */
 #ifndef SLUICE_BASE_SHA256_H
 #define SLUICE_BASE_SHA256_H
 
@@ -7,7 +8,8 @@
 #define SHA256_HEX 65u /* 64 lower-case hexadecimal digits and the NUL */
 
 void sha256_bytes(const void *data, size_t n, char hex[SHA256_HEX]);
-/* The file's bytes as they are on disk; SLUICE_E_IO or SLUICE_E_CONFIG (not there) with the path. */
+/* The file's bytes as they are on disk; SLUICE_E_IO or SLUICE_E_CONFIG (not there) with the
+ * path. */
 sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_error *) MUST_USE;
 
 #endif

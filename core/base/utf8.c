@@ -39,6 +39,8 @@ bool utf8_valid_scalar(const char *text, size_t n)
             }
             continue;
         }
+        /* Table 3-7 of the Unicode Standard: what may follow E0, ED, F0 and F4 is less than
+         * 80..BF, which leaves out overlong forms, surrogates and all above U+10FFFF. */
         if (c < 0xC2) {
             return false;
         } else if (c < 0xE0) {
@@ -193,6 +195,7 @@ TARGET_AVX2 static bool utf8_valid_avx2(const char *text, size_t n)
         __m256i d = _mm256_loadu_si256(p + 3);
         __m256i any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
         if (_mm256_movemask_epi8(any) == 0) {
+            /* In ASCII nothing can be wrong but what the block before left open. */
             state.error = _mm256_or_si256(state.error, state.open);
             state.open = _mm256_setzero_si256();
             state.before = d;
@@ -210,6 +213,7 @@ TARGET_AVX2 static bool utf8_valid_avx2(const char *text, size_t n)
         vector_block(&state, _mm256_loadu_si256((const __m256i *)(const void *)(text + i)));
     }
     if (i < n) {
+        /* Zeros are ASCII: a character that the text's end cuts is found as one that ASCII cuts. */
         char tail[32] = { 0 };
         memcpy(tail, text + i, n - i);
         vector_block(&state, _mm256_loadu_si256((const __m256i *)(const void *)tail));

@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
+#include "cmd/session.h"
+#include "plugin/option_text.h"
+
 sluice_status args_parse(int argc, char **argv, const struct arg_spec *specs, size_t n,
                          struct args *out, struct sluice_error *err)
 {
@@ -82,54 +86,62 @@ const char *args_get(const struct args *args, const char *name)
     return NULL;
 }
 
+/* Usage of several lines on one: "sluice show RUN, or sluice show ..." */
+static void one_line(const char *usage, char *out, size_t size)
+{
+    size_t n = 0;
+
+    for (const char *at = usage; *at != '\0' && n + 8 < size; at++) {
+        if (*at != '\n') {
+            out[n++] = *at;
+            continue;
+        }
+        memcpy(out + n, ", or ", 5);
+        n += 5;
+        while (at[1] == ' ') {
+            at++;
+        }
+    }
+    out[n] = '\0';
+}
+
+int command_args(const struct command *command, int argc, char **argv, struct args *out)
+{
+    struct sluice_error err = ERROR_INIT;
+    char usage[600];
+    sluice_status status = args_parse(argc, argv, command->specs, command->n_specs, out, &err);
+
+    one_line(command->usage, usage, sizeof usage);
+    if (status == SLUICE_OK && out->help) {
+        args_help(command->usage, command->text, command->specs, command->n_specs);
+        return 0;
+    }
+    if (status == SLUICE_OK && out->n_words < command->least) {
+        status = error_set(
+            &err, SLUICE_E_CONFIG, "%s is missing: %s",
+            out->n_words == 0 && command->least == 1 ? "the argument" : "an argument", usage);
+    } else if (status == SLUICE_OK && out->n_words > command->most) {
+        status = error_set(&err, SLUICE_E_CONFIG, "found the argument '%s' too many: %s",
+                           out->words[command->most], usage);
+    }
+    return status == SLUICE_OK ? -1 : session_fail(&err, args_get(out, "--json") != NULL);
+}
+
 void args_help(const char *usage, const char *text, const struct arg_spec *specs, size_t n)
 {
-    printf("usage: %s\n\n%s\n", usage, text);
+    say("usage: %s\n\n%s\n", usage, text);
     if (n > 0) {
-        printf("\noptions:\n");
+        say("\noptions:\n");
     }
     for (size_t k = 0; k < n; k++) {
         char left[64];
         snprintf(left, sizeof left, "%s%s%s", specs[k].name, specs[k].value == NULL ? "" : " ",
                  specs[k].value == NULL ? "" : specs[k].value);
-        printf("  %-22s %s\n", left, specs[k].doc);
+        say("  %-22s %s\n", left, specs[k].doc);
     }
 }
 
 bool size_parse(const char *text, uint64_t *out)
 {
-    static const struct {
-        const char *suffix;
-        double factor;
-    } units[] = {
-        { "", 1 },
-        { "B", 1 },
-        { "k", 1e3 },
-        { "K", 1024 },
-        { "kB", 1e3 },
-        { "KB", 1e3 },
-        { "Ki", 1024 },
-        { "KiB", 1024 },
-        { "M", 1048576 },
-        { "MB", 1e6 },
-        { "Mi", 1048576 },
-        { "MiB", 1048576 },
-        { "G", 1073741824 },
-        { "GB", 1e9 },
-        { "Gi", 1073741824 },
-        { "GiB", 1073741824 },
-        { "T", 1099511627776.0 },
-        { "TB", 1e12 },
-        { "TiB", 1099511627776.0 },
-    };
-    char *end;
-    double number = strtod(text, &end);
-
-    for (size_t k = 0; end != text && number >= 0 && k < sizeof units / sizeof units[0]; k++) {
-        if (strcmp(end, units[k].suffix) == 0 && number * units[k].factor < 1e18) {
-            *out = (uint64_t)(number * units[k].factor);
-            return true;
-        }
-    }
-    return false;
+    return text_size(text, strlen(text), out);
 }

@@ -1,4 +1,4 @@
-/* Command lines: one table a command. Depends on base. */
+/* Command lines: one table a command. Depends on base, plugin. */
 #ifndef SLUICE_CMD_ARGS_H
 #define SLUICE_CMD_ARGS_H
 
@@ -27,11 +27,23 @@ struct args {
 /* Parses argv[1..]. Unknown options are refused with a suggestion. */
 sluice_status args_parse(int argc, char **argv, const struct arg_spec *specs, size_t n,
                          struct args *out, struct sluice_error *) MUST_USE;
+/* A command: what --help prints, its options, and how many arguments it takes beside them. */
+struct command {
+    const char *usage; /* "sluice show RUN [--json]"; further ways on lines of their own */
+    const char *text;
+    const struct arg_spec *specs;
+    size_t n_specs;
+    uint32_t least, most; /* arguments */
+};
+/* Parses argv[1..] of a command: -1 = go on; else its exit status: 0, --help was printed; 2, the
+ * arguments are wrong, and standard error says why and how the command is used (as JSON where
+ * --json is given). */
+int command_args(const struct command *, int argc, char **argv, struct args *out);
 /* The value of an option, or NULL. */
 const char *args_get(const struct args *, const char *name);
 /* Prints usage ("sluice run PIPELINE.lua [name=value ...] [options]"), text and the options. */
 void args_help(const char *usage, const char *text, const struct arg_spec *specs, size_t n);
-/* "64MiB", "2G", "1000" to bytes; false = not a size. */
+/* "64MiB", "2G", "1000" to bytes, by the grammar of the options of stages; false = not a size. */
 bool size_parse(const char *text, uint64_t *out);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "plugin/option_table.h"
 
 const struct arg_spec script_specs[] = {
@@ -71,7 +72,10 @@ static void help_argument(void *ctx, const char *type, const struct sluice_optio
     buf_deinit(&limits);
 }
 
-int common_help_script(const struct session_options *asked)
+/* What --help says of the arguments of SCRIPT: prints those that it declares, with their defaults.
+ * options: script, plugins, trust. The exit status: 0, or that of a script that can't be loaded,
+ * which is said on standard error. */
+static int common_help_script(const struct session_options *asked)
 {
     struct sluice_error err = ERROR_INIT;
     struct buf out = BUF_INIT;
@@ -90,9 +94,9 @@ int common_help_script(const struct session_options *asked)
         fflush(stdout);
         status = session_fail(&err, false);
     } else if (out.size == 0) {
-        printf("\n%s takes no arguments.\n", asked->script);
+        say("\n%s takes no arguments.\n", asked->script);
     } else {
-        printf("\narguments of %s:\n%s", asked->script, buf_str(&out));
+        say("\narguments of %s:\n%s", asked->script, buf_str(&out));
     }
     session_close(&session);
     buf_deinit(&out);
@@ -160,4 +164,23 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
         common->options.limit_files = n;
     }
     return SLUICE_OK;
+}
+
+int common_registry(const struct args *args, struct session *session)
+{
+    const char *plugins[ARGS_MAX];
+    struct session_options options = { .plugins = plugins,
+                                       .trust = args_get(args, "--trust") != NULL };
+    struct sluice_error err = ERROR_INIT;
+
+    memset(session, 0, sizeof *session);
+    for (size_t i = 0; i < args->n_repeated; i++) { /* --plugin alone has values */
+        plugins[options.n_plugins++] = args->repeated[i];
+    }
+    if (session_registry(&options, session, &err) != SLUICE_OK) {
+        return session_fail(&err, args_get(args, "--json") != NULL);
+    }
+    session->options.plugins = NULL; /* they are loaded */
+    session->options.n_plugins = 0;
+    return -1;
 }

@@ -15,12 +15,13 @@ struct common {
     bool json;
 };
 
-/* What --help says of the arguments of SCRIPT: prints those that it declares, with their defaults. options: script, plugins, trust.
- * The exit status: 0, or that of a script that can't be loaded, which is said on standard error. */
-int common_help_script(const struct session_options *options);
-
-/* Parses argv for a command on SCRIPT [name=value ...]; *exit_status >= 0 when the command is over (help, usage). */
+/* Parses argv for a command on SCRIPT [name=value ...]; *exit_status >= 0 when the command is over
+ * (help, usage). */
 sluice_status common_script(int argc, char **argv, const char *usage, const char *text,
                             struct common *, int *exit_status, struct sluice_error *) MUST_USE;
+
+/* A session with a registry and nothing else, of the plugins that --plugin and --trust name. -1 =
+ * there it is; else the exit status, told. Close the session either way. */
+int common_registry(const struct args *, struct session *);
 
 #endif

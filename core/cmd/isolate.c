@@ -65,7 +65,7 @@ static sluice_status make_folder(struct session *session, struct sluice_error *e
     if (!session->runs) {
         return make_temporary(session, err);
     }
-    TRY(disk_mkdirs(session->scratch, err));
+    TRY(disk_mkdirs_absent(session->scratch, false, err));
     TRY(pending_sweep(session->scratch, NULL, err));
     for (uint32_t n = 0; n < 1000; n++) {
         char *path = pending_temp_path(session->scratch, n);
@@ -119,7 +119,7 @@ static sluice_status copy_script(struct session *session, char **path, struct sl
             break;
         }
         *slash = '\0';
-        status = disk_mkdirs(to, err);
+        status = disk_mkdirs_absent(to, false, err);
         *slash = '/';
         if (status == SLUICE_OK && access(to, F_OK) != 0) {
             errnum = disk_open(to, O_WRONLY | O_CREAT | O_TRUNC, &fd);
@@ -335,8 +335,9 @@ void isolation_probe(const char *path)
     struct guards_grant none = { .memory = PROBE_MEMORY };
     struct sluice_error err = ERROR_INIT;
 
-    /* Constructors run when the file is loaded: they get less than the plugin's stages will. What a plugin wants to do when a process
-     * ends is not run: nothing of it shall last longer than its answer. */
+    /* Constructors run when the file is loaded: they get less than the plugin's stages will. What a
+     * plugin wants to do when a process ends is not run: nothing of it shall last longer than its
+     * answer. */
     if (guards_apply(&none, &err) != SLUICE_OK) {
         _exit(probe_fail(&err) ? 0 : 1);
     }

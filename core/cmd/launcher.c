@@ -1,11 +1,13 @@
 /*
  * launcher.c - the `sluice` executable: finds libsluice-core.so and calls sluice_main() in it.
  *
- * It is linked to libc alone and loads the core RTLD_LOCAL. Whatever an executable links is visible to everything loaded later, and
- * would replace, say, a plugin's own ZSTD_* functions; from a library loaded this way nothing leaks. So this file must never need
- * another library, and nothing else belongs in it.
+ * It is linked to libc alone and loads the core RTLD_LOCAL. Whatever an executable links is visible
+ * to everything loaded later, and would replace, say, a plugin's own ZSTD_* functions; from a
+ * library loaded this way nothing leaks. So this file must never need another library, and nothing
+ * else belongs in it.
  *
- * The core is looked for in the executable's own directory (a build tree), then in ../lib/sluice (an installed tree).
+ * The core is looked for in the executable's own directory (a build tree), then in ../lib/sluice
+ * (an installed tree).
  */
 #include <dlfcn.h>
 #include <limits.h>
@@ -18,7 +20,8 @@
 
 typedef int (*main_function)(int argc, char **argv);
 
-/* Writes the directory of the running executable to path[size]; 0, or -1 if the system does not say. */
+/* Writes the directory of the running executable to path[size]; 0, or -1 if the system does not
+ * say. */
 static int own_directory(char *path, size_t size)
 {
     ssize_t n = readlink("/proc/self/exe", path, size - 1);
@@ -62,7 +65,8 @@ int main(int argc, char **argv)
                     path);
             return EXIT_INTERNAL;
         }
-        /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees the copy. */
+        /* ISO C has no cast from an object pointer to a function pointer; POSIX guarantees the
+         * copy. */
         memcpy(&entry, &symbol, sizeof entry);
         return entry(argc, argv);
     }

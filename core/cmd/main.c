@@ -4,59 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cmd/args.h"
+#include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/isolate.h"
-#include "cmd/plugins.h"
-#include "cmd/session.h"
-#include "conform/kit.h"
-
-#ifndef SLUICE_VERSION
-#define SLUICE_VERSION "0.1.0"
-#endif
+#include "testkit/kit.h"
 
 int sluice_main(int argc, char **argv);
-
-/* inspect and plugins need a registry and nothing else; --plugin and --trust are taken out here. */
-static int with_registry(int argc, char **argv, int (*command)(int, char **, struct registry *))
-{
-    struct session session;
-    struct session_options options = { 0 };
-    struct sluice_error err = ERROR_INIT;
-    const char *plugins[ARGS_MAX];
-    int kept = 0;
-    int status;
-
-    options.plugins = plugins;
-    memset(&session, 0, sizeof session);
-    for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--trust") == 0) {
-            options.trust = true;
-        } else if (strcmp(argv[i], "--plugin") == 0 && i + 1 < argc &&
-                   options.n_plugins < ARGS_MAX) {
-            plugins[options.n_plugins++] = argv[++i];
-        } else {
-            argv[kept++] = argv[i];
-        }
-    }
-    if (session_registry(&options, &session, &err) != SLUICE_OK) {
-        session_close(&session);
-        return session_fail(&err, false);
-    }
-    status = command(kept, argv, session.registry);
-    session_close(&session);
-    return status;
-}
-
-static int inspect(int argc, char **argv)
-{
-    return with_registry(argc, argv, cmd_inspect);
-}
-
-static int plugins(int argc, char **argv)
-{
-    return with_registry(argc, argv, cmd_plugins);
-}
 
 static const struct {
     const char *name;
@@ -75,8 +28,8 @@ static const struct {
     { "trace", cmd_trace, "from an output row back to its source bytes" },
     { "head", cmd_head, "first rows of a dataset; --tokens decodes token rows" },
     { "verify", cmd_verify, "re-hash a dataset or a run" },
-    { "inspect", inspect, "stages and their options" },
-    { "plugins", plugins, "plugins found, and what is missing" },
+    { "inspect", cmd_inspect, "stages and their options" },
+    { "plugins", cmd_plugins, "plugins found, and what is missing" },
     { "sample", cmd_sample, "a sample of the rows that reach a node of a pipeline" },
     { "try", cmd_try, "run a stage on a sample: what it keeps and drops, and why" },
     { "tokenize", cmd_tokenize,
@@ -85,6 +38,7 @@ static const struct {
     { "new", cmd_new, "write a plugin or a heuristic that works, to begin with" },
     { "lock", cmd_lock, "write down what a pipeline is made of, for run --locked" },
     { "test-plugin", cmd_test_plugin, "put the stages of a plugin through what the contract asks" },
+    { "bundle", cmd_bundle, "pack what a report of a fault needs of a run, without the data" },
     { "gc", cmd_gc, "remove files that no run or snapshot needs" },
 };
 
@@ -92,13 +46,12 @@ static const struct {
 
 static void usage(void)
 {
-    printf("usage: sluice COMMAND ...\n\nTurns raw text into training data: reads, filters, "
-           "deduplicates, tokenizes and packs, as a Lua script says.\n\n");
+    say("usage: sluice COMMAND ...\n\nTurns raw text into training data: reads, filters, "
+        "deduplicates, tokenizes and packs, as a Lua script says.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        printf("  %-8s %s\n", commands[i].name, commands[i].doc);
+        say("  %-8s %s\n", commands[i].name, commands[i].doc);
     }
-    printf(
-        "\n`sluice COMMAND --help` tells more. Exit status: 0 done, 1 internal error, 2 usage or "
+    say("\n`sluice COMMAND --help` tells more. Exit status: 0 done, 1 internal error, 2 usage or "
         "script, 3 halted by a gate or policy,\n"
         "4 input data, 5 resources (memory, disk, lock), 130 interrupted (run again to resume).\n");
 }
@@ -118,8 +71,7 @@ __attribute__((visibility("default"))) int sluice_main(int argc, char **argv)
         return argc < 2 ? 2 : 0;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
-        printf("sluice %s, plugin ABI %u.%u\n", SLUICE_VERSION, SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR);
-        return 0;
+        return cmd_version(argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "__probe") == 0 && argc == 3) {
         isolation_probe(argv[2]);
@@ -135,15 +87,15 @@ __attribute__((visibility("default"))) int sluice_main(int argc, char **argv)
         if (strcmp(argv[1], commands[i].name) == 0) {
             int status = commands[i].run(argc - 1, argv + 1);
             if (fflush(stdout) != 0) {
-                fprintf(stderr, "sluice: can't write the output\n");
+                say_to(stderr, "sluice: can't write the output\n");
                 return status == 0 ? 5 : status;
             }
             return status;
         }
     }
     near = error_suggest(argv[1], names, N_COMMANDS);
-    fprintf(stderr, "sluice: unknown command '%s'%s%s%s; see sluice --help\n", argv[1],
-            near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
-            near == NULL ? "" : "'?");
+    say_to(stderr, "sluice: unknown command '%s'%s%s%s; see sluice --help\n", argv[1],
+           near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
+           near == NULL ? "" : "'?");
     return 2;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/say.h"
+
 const char *human_count(uint64_t n, char buffer[24])
 {
     if (n < 100000) {
@@ -52,7 +54,7 @@ enum progress_mode progress_mode_for(bool json)
 void progress_end(struct progress *progress)
 {
     if (progress->mode == PROGRESS_LIVE && progress->lines > 0) {
-        fprintf(stderr, "\033[%dA\033[J", progress->lines);
+        say_up(progress->lines);
         fflush(stderr);
     }
     progress->lines = 0;
@@ -68,28 +70,33 @@ void progress_warn(void *ctx, const char *message)
         buf_puts(&text, "{\"event\":\"warning\",\"message\":");
         buf_json_string(&text, message, strlen(message));
         buf_puts(&text, "}\n");
-        fputs(buf_str(&text), stdout);
+        say_json(buf_str(&text), text.size);
         fflush(stdout);
         buf_deinit(&text);
     } else {
-        fprintf(stderr, "sluice: warning: %s\n", message);
+        say_to(stderr, "sluice: warning: %s\n", message);
     }
+}
+
+static uint64_t time_all(const struct time_spent *time)
+{
+    return METRIC_GET(time->work_ns) + METRIC_GET(time->wait_ns);
 }
 
 /* The op that took most time, with its share; -1 = reading, -2 = committing. */
 static int busiest(const struct run *run, uint32_t p, double *share)
 {
     const struct phase_metrics *metrics = &run->metrics.phases[p];
-    uint64_t total = METRIC_GET(metrics->source_ns) + METRIC_GET(metrics->commit_ns);
-    uint64_t most = METRIC_GET(metrics->source_ns);
+    uint64_t most = time_all(&metrics->source);
+    uint64_t total = most + time_all(&metrics->commit);
     int which = -1;
 
-    if (METRIC_GET(metrics->commit_ns) > most) {
-        most = METRIC_GET(metrics->commit_ns);
+    if (time_all(&metrics->commit) > most) {
+        most = time_all(&metrics->commit);
         which = -2;
     }
     for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
-        uint64_t ns = METRIC_GET(metrics->ops[i].ns);
+        uint64_t ns = time_all(&metrics->ops[i].time);
         total += ns;
         if (ns > most) {
             most = ns;
@@ -120,10 +127,13 @@ static void print_json(const struct progress *progress, const struct run *run, u
     buf_puts(&text, "{\"event\":\"progress\",\"phase\":");
     buf_json_string(&text, run->plan->phases[p]->name, strlen(run->plan->phases[p]->name));
     buf_printf(&text,
-               ",\"tasks\":%u,\"done\":%llu,\"reused\":%llu,\"running\":%llu,\"complete\":%s,"
+               ",\"tasks\":%u,\"done\":%llu,\"reused\":%llu,\"others\":%llu,\"running\":%llu,"
+               "\"complete\":%s,"
                "\"seconds\":%.3f,\"text_bytes\":%llu,\"raw_bytes\":%llu,\"bottleneck\":",
-               run->plan->phases[p]->n_tasks, (unsigned long long)METRIC_GET(metrics->done),
+               run->plan->phases[p]->n_tasks,
+               (unsigned long long)(METRIC_GET(metrics->done) + METRIC_GET(metrics->ahead)),
                (unsigned long long)METRIC_GET(metrics->reused),
+               (unsigned long long)(METRIC_GET(metrics->others) + METRIC_GET(metrics->ahead)),
                (unsigned long long)METRIC_GET(metrics->running), done ? "true" : "false", seconds,
                (unsigned long long)METRIC_GET(metrics->text_bytes),
                (unsigned long long)METRIC_GET(metrics->raw_bytes));
@@ -134,12 +144,14 @@ static void print_json(const struct progress *progress, const struct run *run, u
         const char *name = run->plan->phases[p]->ops[i]->name;
         buf_puts(&text, i > 0 ? ",{\"name\":" : "{\"name\":");
         buf_json_string(&text, name, strlen(name));
-        buf_printf(&text, ",\"rows_in\":%llu,\"rows_out\":%llu,\"seconds\":%.3f}",
-                   (unsigned long long)METRIC_GET(op->rows_in),
-                   (unsigned long long)METRIC_GET(op->rows_out), (double)METRIC_GET(op->ns) / 1e9);
+        buf_printf(
+            &text, ",\"rows_in\":%llu,\"rows_out\":%llu,\"seconds\":%.3f,\"wait_seconds\":%.3f}",
+            (unsigned long long)METRIC_GET(op->rows_in),
+            (unsigned long long)METRIC_GET(op->rows_out),
+            (double)METRIC_GET(op->time.work_ns) / 1e9, (double)METRIC_GET(op->time.wait_ns) / 1e9);
     }
     buf_puts(&text, "]}\n");
-    fputs(buf_str(&text), stdout);
+    say_json(buf_str(&text), text.size);
     fflush(stdout);
     buf_deinit(&text);
 }
@@ -148,7 +160,8 @@ static void print_line(const struct run *run, uint32_t p, bool done, double seco
 {
     const struct phase_metrics *metrics = &run->metrics.phases[p];
     const struct phase *phase = run->plan->phases[p];
-    uint64_t finished = METRIC_GET(metrics->done);
+    uint64_t others = METRIC_GET(metrics->others) + METRIC_GET(metrics->ahead);
+    uint64_t finished = METRIC_GET(metrics->done) + METRIC_GET(metrics->ahead);
     uint64_t reused = METRIC_GET(metrics->reused);
     double share;
     char rate[24];
@@ -161,20 +174,23 @@ static void print_line(const struct run *run, uint32_t p, bool done, double seco
         snprintf(left, sizeof left, ", about %s left",
                  human_time(seconds / (double)fresh * (double)(phase->n_tasks - finished), time));
     }
-    fprintf(stderr, "[%u/%u] %s: %llu of %u tasks", p + 1, run->plan->n_phases, phase->name,
-            (unsigned long long)finished, phase->n_tasks);
+    say_to(stderr, "[%u/%u] %s: %llu of %u tasks", p + 1, run->plan->n_phases, phase->name,
+           (unsigned long long)finished, phase->n_tasks);
     if (reused > 0) {
-        fprintf(stderr, " (%llu reused)", (unsigned long long)reused);
+        say_to(stderr, " (%llu reused)", (unsigned long long)reused);
+    }
+    if (others > 0) {
+        say_to(stderr, " (%llu by other processes)", (unsigned long long)others);
     }
     if (METRIC_GET(metrics->text_bytes) > 0 && seconds > 0) {
-        fprintf(stderr, ", %s/s",
-                human_bytes((double)METRIC_GET(metrics->text_bytes) / seconds, rate));
+        say_to(stderr, ", %s/s",
+               human_bytes((double)METRIC_GET(metrics->text_bytes) / seconds, rate));
     }
-    fprintf(stderr, ", %s%s", human_time(seconds, time), left);
+    say_to(stderr, ", %s%s", human_time(seconds, time), left);
     if (share > 0) {
-        fprintf(stderr, ", mostly %s (%.0f %%)", bottleneck, share * 100);
+        say_to(stderr, ", mostly %s (%.0f %%)", bottleneck, share * 100);
     }
-    fputc('\n', stderr);
+    say_to(stderr, "\n");
 }
 
 static void print_live(struct progress *progress, const struct run *run, uint32_t p, double seconds)
@@ -190,16 +206,15 @@ static void print_live(struct progress *progress, const struct run *run, uint32_
         char in[24];
         char out[24];
         char rate[24];
-        uint64_t ns = METRIC_GET(op->ns);
+        uint64_t ns = METRIC_GET(op->time.work_ns);
         if (phase->ops[i]->kind != OP_STAGE && phase->ops[i]->kind != OP_READ) {
             continue;
         }
-        fprintf(stderr, "    %-28.28s %8s in  %8s out  %8s rows/s  %5.1f s\n", phase->ops[i]->name,
-                human_count(METRIC_GET(op->rows_in), in),
-                human_count(METRIC_GET(op->rows_out), out),
-                human_count(seconds > 0 ? (uint64_t)((double)METRIC_GET(op->rows_in) / seconds) : 0,
-                            rate),
-                (double)ns / 1e9);
+        say_to(stderr, "    %-28.28s %8s in  %8s out  %8s rows/s  %5.1f s\n", phase->ops[i]->name,
+               human_count(METRIC_GET(op->rows_in), in), human_count(METRIC_GET(op->rows_out), out),
+               human_count(seconds > 0 ? (uint64_t)((double)METRIC_GET(op->rows_in) / seconds) : 0,
+                           rate),
+               (double)ns / 1e9);
         progress->lines++;
     }
     fflush(stderr);

@@ -1,4 +1,5 @@
-/* Progress of a run for people and programs: a live view on a terminal, plain lines otherwise, JSON events with --json. */
+/* Progress of a run for people and programs: a live view on a terminal, plain lines otherwise, JSON
+ * events with --json. */
 #ifndef SLUICE_CMD_PROGRESS_H
 #define SLUICE_CMD_PROGRESS_H
 
@@ -22,7 +23,8 @@ void progress_warn(void *ctx, const char *message);
 /* Removes the live view. */
 void progress_end(struct progress *);
 
-/* Rows, text like "12.3k", "1.2 M", "340 MB"; in a rotating static-free buffer given by the caller. */
+/* Rows, text like "12.3k", "1.2 M", "340 MB"; in a rotating static-free buffer given by the
+ * caller. */
 const char *human_count(uint64_t n, char buffer[24]);
 const char *human_bytes(double n, char buffer[24]);
 const char *human_time(double seconds, char buffer[24]);

@@ -3,11 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/progress.h"
-#include "cmd/report.h"
-#include "run/chain.h"
+#include "cmd/look/report.h"
+#include "cmd/look/look.h"
+#include "run/chain/chain.h"
 
 static void log_message(void *ctx, int32_t level, const char *stage, const char *message)
 {
@@ -15,7 +17,7 @@ static void log_message(void *ctx, int32_t level, const char *stage, const char 
 
     (void)ctx;
     if (level >= SLUICE_LOG_INFO) {
-        fprintf(stderr, "sluice: %s: %s: %s\n", stage, levels[level > 3 ? 3 : level], message);
+        say_to(stderr, "sluice: %s: %s: %s\n", stage, levels[level > 3 ? 3 : level], message);
     }
 }
 
@@ -52,11 +54,11 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
         return SLUICE_OK;
     }
     for (uint32_t p = 0; p <= phase; p++) {
-        core_seconds += (double)(METRIC_GET(run->metrics.phases[p].source_ns) +
-                                 METRIC_GET(run->metrics.phases[p].commit_ns)) /
+        core_seconds += (double)(METRIC_GET(run->metrics.phases[p].source.work_ns) +
+                                 METRIC_GET(run->metrics.phases[p].commit.work_ns)) /
                         1e9;
         for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
-            core_seconds += (double)METRIC_GET(run->metrics.phases[p].ops[i].ns) / 1e9;
+            core_seconds += (double)METRIC_GET(run->metrics.phases[p].ops[i].time.work_ns) / 1e9;
         }
     }
     report =
@@ -87,30 +89,41 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
     return status;
 }
 
+/* The report is written by the process that finishes the run; a run prints its own. */
 static void finish(struct session *session, struct barrier_ctx *barrier,
                    const struct run_published *list, size_t n, const struct sluice_error *failure,
-                   bool json, bool quiet)
+                   const struct common *common)
 {
+    bool worker = !common->options.lock;
+    bool quiet = failure != NULL || args_get(&common->args, "--quiet") != NULL;
+    bool mine = false;
     struct sluice_error err = ERROR_INIT;
     json_t *report;
 
     progress_end(&barrier->progress);
-    if (session->run == NULL) {
-        return;
+    if (session->run == NULL ||
+        (worker && failure != NULL && failure->code == SLUICE_E_CANCELLED)) {
+        return; /* others may go on */
     }
     report =
         report_collect(session, list, n, (double)(clock_ns() - barrier->started_ns) / 1e9, failure);
     if (report == NULL) {
         return;
     }
-    if (report_save(session, report, failure == NULL, &err) != SLUICE_OK) {
+    if ((run_finish(session->run, &mine, &err) != SLUICE_OK && err.code != SLUICE_E_CANCELLED) ||
+        (mine && report_save(session, report, failure == NULL, &err) != SLUICE_OK)) {
         on_warn(barrier, err.message);
     }
-    if (json) {
+    run_finished(session->run);
+    if (worker && !mine) {
+        json_decref(report);
+        return;
+    }
+    if (common->json) {
         json_t *event = json_pack("{s:s, s:O}", "event", "report", "report", report);
         char *text = event == NULL ? NULL : json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS);
         if (text != NULL) {
-            puts(text);
+            say_json_line(text);
         }
         free(text);
         json_decref(event);
@@ -135,46 +148,58 @@ static void prepare_events(struct common *common, struct barrier_ctx *barrier,
     common->options.log = log_message;
 }
 
+/* A run or a part of one, from the session to the exit status. */
+static int execute(struct common *common)
+{
+    struct session session;
+    struct barrier_ctx barrier;
+    struct sluice_error err = ERROR_INIT;
+    struct run_published *list = NULL;
+    size_t n = 0;
+    int status = 0;
+
+    memset(&session, 0, sizeof session);
+    session_signals();
+    prepare_events(common, &barrier, &session);
+    if (session_open(&common->options, SESSION_RUN, &session, &err) != SLUICE_OK ||
+        run_all(session.run, &list, &n, &err) != SLUICE_OK) {
+        if (err.code == SLUICE_E_INTERNAL && err.message[0] == '\0') {
+            error_set(&err, SLUICE_E_INTERNAL, "failed without a message");
+        }
+        if (atomic_load(&session_drain) != 0) {
+            err.code = SLUICE_E_CANCELLED; /* also where the signal ended a child first */
+        }
+        finish(&session, &barrier, NULL, 0, &err, common);
+        status = session_fail(&err, common->json);
+    } else {
+        finish(&session, &barrier, list, n, NULL, common);
+    }
+    run_published_free(list, n);
+    session_close(&session);
+    return status;
+}
+
 int cmd_run(int argc, char **argv)
 {
     static const char *const usage = "sluice run PIPELINE.lua [name=value ...] [options]";
     static const char *const text = "Runs the pipeline that the script returns. Finished tasks are "
                                     "kept in the run directory: the same command\n"
                                     "resumes after a stop or crash, and runs only what changed "
-                                    "after a change of inputs or script.";
+                                    "after a change of inputs or script.\n"
+                                    "SIGINT and SIGTERM end it within about a second, with 130 "
+                                    "unless everything was published before.";
     struct common common;
-    struct session session;
-    struct barrier_ctx barrier;
     struct sluice_error err = ERROR_INIT;
-    struct run_published *list = NULL;
-    size_t n = 0;
     int status;
 
-    memset(&session, 0, sizeof session);
     if (common_script(argc, argv, usage, text, &common, &status, &err) != SLUICE_OK) {
         return session_fail(&err, false);
     }
     if (status >= 0) {
         return status;
     }
-    session_signals();
-    prepare_events(&common, &barrier, &session);
     common.options.lock = true;
-    status = 0;
-    if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
-        run_all(session.run, false, &list, &n, &err) != SLUICE_OK) {
-        if (err.code == SLUICE_E_INTERNAL && err.message[0] == '\0') {
-            error_set(&err, SLUICE_E_INTERNAL, "failed without a message");
-        }
-        finish(&session, &barrier, NULL, 0, &err, common.json, true);
-        status = session_fail(&err, common.json);
-    } else {
-        finish(&session, &barrier, list, n, NULL, common.json,
-               args_get(&common.args, "--quiet") != NULL);
-    }
-    run_published_free(list, n);
-    session_close(&session);
-    return status;
+    return execute(&common);
 }
 
 int cmd_check(int argc, char **argv)
@@ -200,15 +225,16 @@ int cmd_check(int argc, char **argv)
         uint32_t stages = 0;
         for (uint32_t p = 0; p < session.plan->n_phases; p++) {
             for (uint32_t i = 0; i < session.plan->phases[p]->n_ops; i++) {
-                stages += session.plan->phases[p]->ops[i]->stage != NULL;
+                const struct op *op = session.plan->phases[p]->ops[i];
+                stages += op->stage != NULL && !op->again;
             }
         }
         if (common.json) {
-            printf("{\"event\":\"check\",\"ok\":true,\"stages\":%u,\"phases\":%u}\n", stages,
-                   session.plan->n_phases);
+            say("{\"event\":\"check\",\"ok\":true,\"stages\":%u,\"phases\":%u}\n", stages,
+                session.plan->n_phases);
         } else {
-            printf("%s: fine, %u stages in %u phase%s\n", session.graph->name, stages,
-                   session.plan->n_phases, session.plan->n_phases == 1 ? "" : "s");
+            say("%s: fine, %u stages in %u phase%s\n", session.graph->name, stages,
+                session.plan->n_phases, session.plan->n_phases == 1 ? "" : "s");
         }
         status = 0;
     }
@@ -225,13 +251,10 @@ static const struct arg_spec worker_specs[] = {
 };
 #define N_WORKER_SPECS (sizeof worker_specs / sizeof worker_specs[0])
 
-static sluice_status worker_options(int argc, char **argv, struct common *common,
-                                    struct sluice_error *err)
+static sluice_status worker_options(struct common *common, struct sluice_error *err)
 {
     const char *text;
 
-    memset(common, 0, sizeof *common);
-    TRY(args_parse(argc, argv, worker_specs, N_WORKER_SPECS, &common->args, err));
     common->json = args_get(&common->args, "--json") != NULL;
     common->options.trust = args_get(&common->args, "--trust") != NULL;
     text = args_get(&common->args, "--workers");
@@ -250,43 +273,34 @@ static sluice_status worker_options(int argc, char **argv, struct common *common
         return error_set(err, SLUICE_E_CONFIG, "--memory: found '%s', expected a size such as 2GiB",
                          text);
     }
-    common->options.run_dir = common->args.n_words > 0 ? common->args.words[0] : NULL;
+    common->options.run_dir = common->args.words[0];
     return SLUICE_OK;
 }
 
 int cmd_work(int argc, char **argv)
 {
+    static const struct command command = {
+        .usage = "sluice work RUN [options]",
+        .text = "Takes tasks of a run until none are left, beside any number of other processes, "
+                "then judges and publishes like\n`run`. The one that finishes writes the report.",
+        .specs = worker_specs,
+        .n_specs = N_WORKER_SPECS,
+        .least = 1,
+        .most = 1,
+    };
     struct common common;
-    struct session session;
-    struct barrier_ctx barrier;
+    int ended;
     struct sluice_error err = ERROR_INIT;
-    struct run_published *list = NULL;
-    size_t n = 0;
-    int status = 0;
 
-    memset(&session, 0, sizeof session);
-    if (worker_options(argc, argv, &common, &err) != SLUICE_OK) {
-        return session_fail(&err, false);
+    memset(&common, 0, sizeof common);
+    ended = command_args(&command, argc, argv, &common.args);
+    if (ended >= 0) {
+        return ended;
     }
-    if (common.args.help || common.options.run_dir == NULL) {
-        args_help("sluice work RUN [options]",
-                  "Takes tasks of a run until none are left, beside any number of other processes, "
-                  "then judges and publishes like\n`run`.",
-                  worker_specs, N_WORKER_SPECS);
-        return common.args.help ? 0 : 2;
+    if (worker_options(&common, &err) != SLUICE_OK) {
+        return session_fail(&err, args_get(&common.args, "--json") != NULL);
     }
-    session_signals();
-    prepare_events(&common, &barrier, &session);
-    if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
-        run_all(session.run, true, &list, &n, &err) != SLUICE_OK) {
-        progress_end(&barrier.progress);
-        status = session_fail(&err, common.json);
-    } else {
-        progress_end(&barrier.progress);
-    }
-    run_published_free(list, n);
-    session_close(&session);
-    return status;
+    return execute(&common);
 }
 
 /* Runs task number N alone; earlier phases must be complete where it needs them. */
@@ -334,34 +348,38 @@ static sluice_status one_task(struct session *session, uint32_t number, bool *re
     }
     status = run_task(run, id.phase, id.task, cache, err);
     worker_cache_destroy(cache);
-    return status;
+    return status == SLUICE_OK ? run_heed(run, err) : status;
 }
 
 int cmd_task(int argc, char **argv)
 {
+    static const struct command command = {
+        .usage = "sluice task RUN N [options]",
+        .text =
+            "Runs task N of a run (see `sluice plan`), commits it and ends; needs no coordinator.",
+        .specs = worker_specs,
+        .n_specs = N_WORKER_SPECS,
+        .least = 2,
+        .most = 2,
+    };
     struct common common;
+    int ended;
     struct session session;
     struct barrier_ctx barrier;
     struct sluice_error err = ERROR_INIT;
-    unsigned long number = 0;
-    char *end = NULL;
+    uint64_t number = 0;
     bool reused = false;
     int status = 0;
 
     memset(&session, 0, sizeof session);
-    if (worker_options(argc, argv, &common, &err) != SLUICE_OK) {
-        return session_fail(&err, false);
+    memset(&common, 0, sizeof common);
+    ended = command_args(&command, argc, argv, &common.args);
+    if (ended >= 0) {
+        return ended;
     }
-    if (common.args.n_words == 2) {
-        number = strtoul(common.args.words[1], &end, 10);
-    }
-    if (common.args.help || end == NULL || end == common.args.words[1] || *end != '\0' ||
-        number > UINT32_MAX) {
-        args_help(
-            "sluice task RUN N [options]",
-            "Runs task N of a run (see `sluice plan`), commits it and ends; needs no coordinator.",
-            worker_specs, N_WORKER_SPECS);
-        return common.args.help ? 0 : 2;
+    if (worker_options(&common, &err) != SLUICE_OK ||
+        look_word(common.args.words[1], "N", UINT32_MAX, &number, &err) != SLUICE_OK) {
+        return session_fail(&err, args_get(&common.args, "--json") != NULL);
     }
     session_signals();
     prepare_events(&common, &barrier, &session);
@@ -370,9 +388,10 @@ int cmd_task(int argc, char **argv)
         one_task(&session, (uint32_t)number, &reused, &err) != SLUICE_OK) {
         status = session_fail(&err, common.json);
     } else {
-        printf(common.json ? "{\"event\":\"task\",\"number\":%lu,\"reused\":%s}\n"
-                           : "task %lu: %s\n",
-               number, common.json ? (reused ? "true" : "false") : (reused ? "was done" : "done"));
+        say(common.json ? "{\"event\":\"task\",\"number\":%llu,\"reused\":%s}\n"
+                        : "task %llu: %s\n",
+            (unsigned long long)number,
+            common.json ? (reused ? "true" : "false") : (reused ? "was done" : "done"));
     }
     session_close(&session);
     return status;

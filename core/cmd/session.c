@@ -11,9 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/say.h"
 #include "cmd/isolate.h"
-#include "cmd/used.h"
-#include "lua/native.h"
+#include "cmd/plan/used.h"
+#include "lua/native/native.h"
 #include "run/limits.h"
 #include "run/watchdog.h"
 #include "store/input.h"
@@ -21,20 +22,41 @@
 
 _Atomic int session_drain, session_cancelled;
 
-static void on_signal(int number)
+/* What is nearly done may be done; no row may keep a process that is asked to go for longer. */
+#define GRACE_NS 500000000L
+
+static timer_t grace;
+static bool graced; /* the timer is there */
+
+static void on_grace(int number)
 {
     (void)number;
-    if (atomic_load(&session_drain) != 0) {
+    atomic_store(&session_cancelled, 1);
+}
+
+static void on_signal(int number)
+{
+    static const struct itimerspec once = { .it_value = { .tv_nsec = GRACE_NS } };
+
+    (void)number;
+    if (atomic_exchange(&session_drain, 1) != 0 || !graced ||
+        timer_settime(grace, 0, &once, NULL) != 0) {
         atomic_store(&session_cancelled, 1);
     }
-    atomic_store(&session_drain, 1);
 }
 
 void session_signals(void)
 {
+    struct sigevent event;
     struct sigaction action;
 
+    memset(&event, 0, sizeof event);
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGALRM;
     memset(&action, 0, sizeof action);
+    action.sa_handler = on_grace;
+    sigaction(SIGALRM, &action, NULL);
+    graced = timer_create(CLOCK_MONOTONIC, &event, &grace) == 0;
     action.sa_handler = on_signal;
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
@@ -43,7 +65,9 @@ void session_signals(void)
     sigaction(SIGXFSZ, &action, NULL);
 }
 
-int session_exit(const struct sluice_error *err)
+/* Exit status for an error: 1 internal, 2 usage or script, 3 halted by a gate, 4 input data, 5
+ * resources, 130 interrupted. */
+static int session_exit(const struct sluice_error *err)
 {
     switch (err->code) {
     case SLUICE_OK:
@@ -75,11 +99,11 @@ int session_fail(const struct sluice_error *err, bool json)
         buf_printf(&text, "{\"event\":\"error\",\"exit\":%d,\"message\":", status);
         buf_json_string(&text, err->message, strlen(err->message));
         buf_puts(&text, "}\n");
-        fputs(buf_str(&text), stdout);
+        say_json(buf_str(&text), text.size);
         fflush(stdout);
         buf_deinit(&text);
     }
-    fprintf(stderr, "sluice: %s\n", err->message);
+    say_to(stderr, "sluice: %s\n", err->message);
     return status;
 }
 
@@ -243,14 +267,16 @@ static sluice_status read_stored(struct session *session, struct sluice_error *e
     return status;
 }
 
+/* What the next run of the script writes again. */
 static sluice_status replace_file(const char *dir, const char *name, const void *data, size_t n,
                                   struct sluice_error *err)
 {
     struct published published;
-    return pending_put(dir, name, data, n, false, &published, err);
+    return pending_put(dir, name, data, n, PENDING_LOOSE, &published, err);
 }
 
-/* Arguments with a path type are stored absolute, so that the plan can be built from any working directory. */
+/* Arguments with a path type are stored absolute, so that the plan can be built from any working
+ * directory. */
 static sluice_status stored_args(const struct session *session, json_t *list,
                                  struct sluice_error *err)
 {
@@ -303,7 +329,7 @@ static sluice_status write_stored(struct session *session, struct sluice_error *
             break;
         }
         *slash = '\0';
-        status = disk_mkdirs(path, err);
+        status = disk_mkdirs_absent(path, false, err);
         if (status == SLUICE_OK) {
             status = pending_sweep(path, NULL, err);
         }
@@ -360,7 +386,7 @@ static const char *scratch_dir(void *ctx, const char *stage)
     struct session *session = ctx;
     struct sluice_error err = ERROR_INIT;
 
-    if (disk_mkdirs(session->scratch, &err) == SLUICE_OK) {
+    if (disk_mkdirs_absent(session->scratch, false, &err) == SLUICE_OK) {
         return session->scratch;
     }
     if (session->options.log != NULL) { /* the stage learns that there is none, people why */
@@ -398,6 +424,7 @@ sluice_status session_script(struct session *session, struct sluice_error *err)
                                       .foreign =
                                           session->options.contained || session->options.in_process,
                                       .testing = session->options.testing,
+                                      .stop = &session_cancelled,
                                       .watch = &watch,
                                       .declared = session->options.declared,
                                       .declared_ctx = session->options.declared_ctx };
@@ -474,7 +501,12 @@ static sluice_status open_run_dir(struct session *session, struct sluice_error *
 {
     char *folder = disk_join(session->run_dir, "cache");
     char *path = folder == NULL ? NULL : disk_join(folder, "inputs");
-    sluice_status status = path == NULL ? error_nomem(err, "a path") : disk_mkdirs(folder, err);
+    sluice_status status =
+        path == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(session->run_dir, true, err);
+
+    if (status == SLUICE_OK) {
+        status = disk_mkdirs_absent(folder, false, err);
+    }
 
     if (status == SLUICE_OK) {
         status = statcache_open(path, &session->cache, err);

@@ -1,11 +1,11 @@
-/* What most commands need: a script or a run directory turned into a registry, a graph, a plan and, if asked, a run. Depends on
- * everything below. */
+/* What most commands need: a script or a run directory turned into a registry, a graph, a plan and,
+ * if asked, a run. Depends on everything below. */
 #ifndef SLUICE_CMD_SESSION_H
 #define SLUICE_CMD_SESSION_H
 
 #include "cmd/args.h"
-#include "lua/script.h"
-#include "run/probing.h"
+#include "lua/script/script.h"
+#include "run/source/probing.h"
 #include "run/run.h"
 
 enum session_depth { SESSION_GRAPH, SESSION_SCHEMAS, SESSION_PLAN, SESSION_RUN };
@@ -59,8 +59,8 @@ struct session {
     struct run *run;
     struct isolate *isolate; /* children of isolated stages (isolate.h), or NULL */
     char *isolate_dir;       /* where they may write */
-    bool
-        runs; /* SESSION_RUN: they write below scratch, else below the system's folder for temporary files */
+    /* SESSION_RUN: they write below scratch, else below the system's folder for temporary files */
+    bool runs;
     _Atomic uint32_t isolate_deaths;
     struct json_t *used; /* what the plan is made of (used.h), or NULL */
     char **stored_words; /* arguments read from plan.json */
@@ -81,18 +81,19 @@ sluice_status session_registry(const struct session_options *, struct session *,
 /* Loads the script that session names (paths, words, registry are set). */
 sluice_status session_script(struct session *, struct sluice_error *) MUST_USE;
 
-/* The run directory that a RUN argument means: a directory, or NAME = .sluice/NAME here. NULL = out of memory. Gives. */
+/* The run directory that a RUN argument means: a directory, or NAME = .sluice/NAME here. NULL = out
+ * of memory. Gives. */
 char *session_run_dir(const char *text);
 
 /* Where the lock file of a script stands if nobody says otherwise. Gives; NULL = out of memory. */
 char *session_lock_path(const char *script);
 
-/* Signals: SIGINT and SIGTERM set drain, the second one cancelled. */
+/* Signals: SIGINT and SIGTERM set drain: nothing new is begun. The second one, or half a second
+ * later, sets cancelled: what runs is given up. The process ends with 130 unless it had published
+ * before. */
 extern _Atomic int session_drain, session_cancelled;
 void session_signals(void);
 
-/* Exit status for an error: 1 internal, 2 usage or script, 3 halted by a gate, 4 input data, 5 resources, 130 interrupted. */
-int session_exit(const struct sluice_error *);
 /* Prints "sluice: MESSAGE" to stderr (JSON with json) and returns the exit status. */
 int session_fail(const struct sluice_error *, bool json);
 

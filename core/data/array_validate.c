@@ -143,6 +143,7 @@ static sluice_status check_shape(const struct checker *c, const struct ArrowArra
                          "column '%s' has length %lld and offset %lld: expected a sum from 0 to %d",
                          c->path, (long long)a->length, (long long)a->offset, COLUMN_ROWS_MAX);
     }
+    /* -1 is Arrow's "not counted". */
     if (a->null_count < -1 || a->null_count > a->length) {
         return fail_shape(c, type, "a null count of", a->null_count, -1);
     }
@@ -198,6 +199,7 @@ static sluice_status check_offsets(const struct checker *c, const struct ArrowAr
         return SLUICE_OK;
     }
     offsets += a->offset;
+    /* A pass without branches says whether something is wrong; only then another says where. */
     for (int64_t i = 0; i < a->length; i++) {
         wrong |= offsets[i + 1] < offsets[i] ? -1 : 0;
     }

@@ -479,6 +479,7 @@ bool builder_copy(struct builder *b, const struct ArrowArray *array, int64_t row
     }
     for (uint32_t k = 0; k < b->n_children; k++) {
         if (!builder_copy(&b->children[k], array->children[k], row)) {
+            /* Members stay as long as their struct, also where memory ran out half-way. */
             while (k-- > 0) {
                 drop_rows(&b->children[k], b->length);
             }
@@ -544,6 +545,8 @@ static void finish_move(struct builder *b, struct ArrowArray *out)
     size_t bits = (rows + 7) / 8;
 
     if (b->nulls > 0) {
+        /* Bits behind the last row are zero: equal columns are equal bytes, and frames store
+         * whole ones. */
         if ((rows & 7) != 0) {
             b->validity[bits - 1] = (uint8_t)(b->validity[bits - 1] & ((1u << (rows & 7)) - 1));
         }
@@ -592,6 +595,16 @@ sluice_status builder_finish(struct builder *b, struct ArrowArray *out, struct s
     }
     finish_move(b, out);
     return SLUICE_OK;
+}
+
+sluice_status builder_column(struct builder *builder, struct column **out, struct sluice_error *err)
+{
+    struct ArrowArray array;
+
+    *out = NULL;
+    TRY(builder_finish(builder, &array, err));
+    *out = column_create(&array);
+    return *out == NULL ? error_nomem(err, "a column") : SLUICE_OK;
 }
 
 sluice_status array_struct(struct ArrowArray *out, int64_t length, uint32_t n,

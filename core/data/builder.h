@@ -43,6 +43,10 @@ void builder_limit(struct builder *, int32_t limit);
 sluice_status builder_finish(struct builder *, struct ArrowArray *out,
                              struct sluice_error *err) MUST_USE;
 
+/* The same as a column. */
+sluice_status builder_column(struct builder *, struct column **out,
+                             struct sluice_error *err) MUST_USE;
+
 /* Wraps children (each taken, even on failure) into a struct array of length rows. */
 sluice_status array_struct(struct ArrowArray *out, int64_t length, uint32_t n,
                            struct ArrowArray *children, struct sluice_error *err) MUST_USE;

@@ -100,6 +100,60 @@ sluice_status column_nulls(const struct type *type, int64_t n, struct column **o
     return status;
 }
 
+struct column *column_count(const struct type *type, uint64_t first, uint64_t step, int64_t n)
+{
+    size_t width = type_width(type);
+    struct ArrowArray array;
+    char *values;
+
+    if (!array_init(&array, type, n)) {
+        return NULL;
+    }
+    values = array_alloc(&array, 1, (size_t)n * width);
+    if (values == NULL) {
+        array_release(&array);
+        return NULL;
+    }
+    for (int64_t k = 0; k < n; k++) {
+        uint64_t value = first + step * (uint64_t)k;
+        memcpy(values + (size_t)k * width, &value, width); /* little-endian: the low bytes */
+    }
+    return column_create(&array);
+}
+
+sluice_status column_repeat(const struct type *type, const char *text, size_t size, int64_t n,
+                            struct column **out, struct sluice_error *err)
+{
+    struct ArrowArray array;
+    int32_t *offsets;
+    char *bytes;
+
+    *out = NULL;
+    if (size > 0 && (uint64_t)n > INT32_MAX / size) {
+        return error_set(err, SLUICE_E_DATA,
+                         "found %lld rows of a text of %zu bytes, expected at most %d bytes in "
+                         "all: use smaller batches",
+                         (long long)n, size, INT32_MAX);
+    }
+    if (!array_init(&array, type, n)) {
+        return error_nomem(err, "a column");
+    }
+    offsets = array_alloc(&array, 1, ((size_t)n + 1) * sizeof *offsets);
+    bytes = array_alloc(&array, 2, (size_t)n * size);
+    if (offsets == NULL || bytes == NULL) {
+        array_release(&array);
+        return error_nomem(err, "a column");
+    }
+    for (int64_t k = 0; k <= n; k++) {
+        offsets[k] = (int32_t)((size_t)k * size);
+        if (k < n && size > 0) {
+            memcpy(bytes + (size_t)k * size, text, size);
+        }
+    }
+    *out = column_create(&array);
+    return *out == NULL ? error_nomem(err, "a column") : SLUICE_OK;
+}
+
 uint64_t column_bytes(const struct column *column, const struct type *type)
 {
     return column == NULL ? 0 : sizeof *column + array_bytes_held(&column->array, type);

@@ -63,6 +63,12 @@ sluice_status column_gather(const struct column *, const struct type *, const ui
 /* n nulls of a type. */
 sluice_status column_nulls(const struct type *, int64_t n, struct column **out,
                            struct sluice_error *err) MUST_USE;
+/* n values: first, first + step, first + 2 * step, ... (uint64), of the type uint32 or uint64. NULL
+ * = out of memory. */
+struct column *column_count(const struct type *, uint64_t first, uint64_t step, int64_t n);
+/* n times the same text (utf8). SLUICE_E_DATA when that makes more than INT32_MAX bytes. */
+sluice_status column_repeat(const struct type *, const char *text, size_t size, int64_t n,
+                            struct column **out, struct sluice_error *err) MUST_USE;
 /* Bytes of memory behind a column or batch (shared columns counted fully). */
 uint64_t column_bytes(const struct column *, const struct type *);
 uint64_t batch_bytes(const struct batch *, const struct type *const *types);

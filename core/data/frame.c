@@ -257,7 +257,7 @@ sluice_status frame_encode(struct frame_codec *codec, const struct batch *batch,
                            const struct type *const *types, struct buf *out,
                            struct sluice_error *err)
 {
-    struct frame_header header = { .magic = { 'S', 'L', 'F', '1' } };
+    struct frame_header header = { .magic = { 'S', 'L', 'F', '0' + FRAME_FORMAT } };
     size_t room;
     sluice_status status;
 
@@ -290,6 +290,7 @@ sluice_status frame_encode(struct frame_codec *codec, const struct batch *batch,
         memcpy(out->data + out->size, &header, sizeof header);
         out->size += FRAME_HEADER_BYTES + header.stored;
     }
+    /* One giant batch must not keep its memory for all that follow. */
     if (codec->capacity > RAW_KEPT) {
         free(codec->raw);
         codec->raw = NULL;

@@ -15,6 +15,7 @@
 #include "data/column.h"
 
 #define FRAME_HEADER_BYTES 40u
+#define FRAME_FORMAT 1 /* the last digit of the magic */
 
 struct frame_codec; /* zstd contexts; one per worker */
 

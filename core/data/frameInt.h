@@ -12,8 +12,8 @@
  * Where the items of lists are numbers of 32 bits, FRAME_WORDS_LEAST or more and all below
  * 2^FRAME_WORDS_BITS, their piece is stored apart, in as many bits each as the largest needs (flag
  * 2). Then the stored bytes are: u64 how many such pieces; for each u64 where it lies in the raw
- * bytes, u32 numbers, u32 bits; each piece's bits from the lowest on, in u32 words padded to 8 bytes;
- * then the raw bytes without these pieces, compressed or (flag 1) not. */
+ * bytes, u32 numbers, u32 bits; each piece's bits from the lowest on, in u32 words padded to 8
+ * bytes; then the raw bytes without these pieces, compressed or (flag 1) not. */
 #ifndef SLUICE_DATA_FRAME_INT_H
 #define SLUICE_DATA_FRAME_INT_H
 
@@ -60,7 +60,8 @@ struct frame_words {
 };
 _Static_assert(sizeof(struct frame_words) == 16, "an entry has no gaps");
 
-/* Notes the piece of raw with n numbers that is at the end, if it qualifies. false = out of memory. */
+/* Notes the piece of raw with n numbers that is at the end, if it qualifies. false = out of
+ * memory. */
 bool frame_words_note(struct frame_codec *, const void *piece, size_t n);
 /* Bytes that frame_words_put writes; 0 when nothing was noted. */
 size_t frame_words_size(const struct frame_codec *);

@@ -33,7 +33,7 @@ sluice_status frame_size(const void *data, uint64_t *total, uint32_t *rows,
     struct frame_header header;
 
     memcpy(&header, data, sizeof header);
-    if (memcmp(header.magic, "SLF1", 4) != 0) {
+    if (memcmp(header.magic, "SLF", 3) != 0 || header.magic[3] != '0' + FRAME_FORMAT) {
         return damaged(err, "it does not begin with 'SLF1'");
     }
     if ((header.flags & ~(FRAME_FLAG_RAW | FRAME_FLAG_WORDS)) != 0) {
@@ -215,6 +215,8 @@ static sluice_status decode_columns(struct decoder *d, uint32_t rows, uint32_t n
         sluice_status status = decode_array(d, types[k], rows, &array);
         snprintf(path, sizeof path, "%u", k);
         if (status == SLUICE_OK) {
+            /* A right checksum is no proof: who changes a file can hash it. So columns are
+             * checked like a plugin's. */
             status = array_check(&array, types[k], rows, path, false, d->err);
             if (status != SLUICE_OK) {
                 char what[300];
@@ -261,6 +263,7 @@ sluice_status frame_decode(struct frame_codec *codec, const void *data, size_t n
     if (header.columns != n_columns) {
         return damaged(err, "it has another number of columns than expected");
     }
+    /* Before memory is taken: the size is the file's word. */
     if (header.raw > (max_raw > 0 ? max_raw : RAW_MAX)) {
         return error_set(err, SLUICE_E_DATA,
                          "a spill frame needs %llu bytes of memory, expected at most %llu: give a "

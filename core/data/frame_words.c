@@ -168,6 +168,7 @@ bool frame_words_open(struct frame_words_view *view, const struct frame_header *
     view->rest = view->packed;
     for (uint64_t k = 0; k < view->n; k++) {
         const struct frame_words words = words_at(view, k);
+        /* Pieces stand in order and apart, so their sum is bounded by the raw bytes. */
         if (words.bits == 0 || words.bits > FRAME_WORDS_BITS || words.at % 8 != 0 ||
             words.at < end || words.at > header->raw ||
             plain_bytes(words.n) > header->raw - words.at ||

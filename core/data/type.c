@@ -194,7 +194,8 @@ uint64_t type_hash(const struct type *type, uint64_t seed)
     return hash;
 }
 
-bool type_name_plain(const char *name)
+/* True for names that need no quotes in the language. */
+static bool type_name_plain(const char *name)
 {
     if (name[0] == '\0') {
         return false;
@@ -226,6 +227,7 @@ void type_name_print(struct buf *buf, const char *name)
     buf_putc(buf, '"');
 }
 
+/* The canonical text: schemas enter task keys as this. What is printed parses to the same type. */
 static void print_type(struct buf *buf, const struct type *type)
 {
     if (type->spans) {

@@ -41,8 +41,6 @@ struct type *type_create(enum type_kind kind);
 /* Appends a child; takes it and the name (which may be NULL), even on failure. */
 bool type_adopt(struct type *, struct type *child, char *name);
 
-/* True for names that need no quotes in the language. */
-bool type_name_plain(const char *name);
 /* The name as the language writes it: bare, or in double quotes with \" and \\. */
 void type_name_print(struct buf *, const char *name);
 /* Structural hash: kinds, widths, members' names; neither nullability nor the alias. */

@@ -197,6 +197,7 @@ static sluice_status parse_unit(struct parser *p, const struct type_word *word, 
         p->at = begin;
         return fail(p, hint);
     }
+    /* The list of units has spaces around each, so only whole ones are found. */
     spaced[0] = ' ';
     memcpy(spaced + 1, begin, n);
     memcpy(spaced + 1 + n, " ", 2);

@@ -197,6 +197,27 @@ static void put_verdicts(struct buf *out, const struct stage_result *result)
     }
 }
 
+static void put_absences(struct buf *out, const struct stage_result *result)
+{
+    struct stage_absence absence;
+    uint64_t n = 0;
+
+    for (size_t at = 0; stage_absence_next(result, &at, &absence);) {
+        n++;
+    }
+    wire_put(out, n);
+    for (size_t at = 0; stage_absence_next(result, &at, &absence);) {
+        const char *name = absence.there;
+        wire_put_text(out, absence.name);
+        wire_put(out, absence.rows);
+        wire_put(out, absence.n_there);
+        for (uint64_t k = 0; k < absence.n_there; k++) {
+            wire_put_text(out, name);
+            name += strlen(name) + 1;
+        }
+    }
+}
+
 void carry_put_result(struct buf *out, const struct stage_result *result, const struct type *output,
                       size_t *body)
 {
@@ -222,6 +243,9 @@ void carry_put_result(struct buf *out, const struct stage_result *result, const 
             wire_put(out, (uint64_t)result->measures[k].delta);
         }
     }
+    put_absences(out, result);
+    /* The body: what goes into output files stands first, each batch at the place that is told
+     * here. */
     *body = carry_body(result->bytes.size);
     wire_put(out, result->n_marks);
     for (uint32_t k = 0; k < result->n_marks; k++) {
@@ -277,6 +301,7 @@ static sluice_status emit_verdicts(struct wire *wire, struct sluice_emit *emit,
     for (size_t k = 0; k < n && status == SLUICE_OK; k++) {
         struct carried_verdict from;
         memcpy(&from, carried + k * sizeof from, sizeof from);
+        /* dup_of is a place in text, plus one; both numbers are the child's word alone. */
         if (from.dup_of > 0 && (from.length < 0 || from.dup_of - 1 > text_size ||
                                 (uint64_t)from.length > text_size - (from.dup_of - 1))) {
             status = carry_nonsense(err, "verdicts");
@@ -356,6 +381,25 @@ static sluice_status emit_batches(struct wire *wire, const struct type *output, 
     return SLUICE_OK;
 }
 
+#define NAMES_MAX 64u /* of one record, as stage_emit.c keeps */
+
+static sluice_status emit_absences(struct wire *wire, struct sluice_emit *emit)
+{
+    uint64_t items = wire_get_below(wire, ITEMS_MAX);
+
+    for (uint64_t i = 0; i < items && !wire->failed; i++) {
+        const char *there[NAMES_MAX];
+        const char *name = wire_get_text(wire);
+        uint64_t rows = wire_get(wire);
+        uint64_t n = wire_get_below(wire, NAMES_MAX);
+        for (uint64_t k = 0; k < n; k++) {
+            there[k] = wire_get_text(wire);
+        }
+        TRY(emit->absent(emit, name, rows, there, n));
+    }
+    return SLUICE_OK;
+}
+
 sluice_status carry_emit(struct wire *wire, const struct type *output, const char *body, size_t n,
                          struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -374,6 +418,7 @@ sluice_status carry_emit(struct wire *wire, const struct type *output, const cha
         const char *name = wire_get_text(wire);
         TRY(emit->measure(emit, name, (int64_t)wire_get(wire)));
     }
+    TRY(emit_absences(wire, emit));
     TRY(emit_marks(wire, body, n, emit, err));
     TRY(emit_batches(wire, output, body, n, emit, err));
     return wire_end(wire) ? SLUICE_OK : carry_nonsense(err, "a result");

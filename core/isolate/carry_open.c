@@ -90,6 +90,9 @@ static sluice_status check_options(struct wire *wire, const struct options *opti
     return status;
 }
 
+/* Options go as texts and are parsed here by the child's own table. What came out is compared
+ * with what the parent has: a child whose table is not the one that was probed is found before
+ * it computes. */
 sluice_status carry_get_options(struct wire *wire, const struct registry_entry *entry,
                                 struct options **out, struct sluice_error *err)
 {

@@ -103,6 +103,8 @@ int channel_receive(int fd, struct packet *packet, void *data, size_t *n, int *p
     if (got < 0 && now && (errno == EAGAIN || errno == EWOULDBLOCK)) {
         return 0;
     }
+    /* Descriptors are taken in before the packet is judged: those of a bad one must be closed as
+     * well. */
     came = got < 0 ? -1 : take_descriptors(&message);
     if (got < (ssize_t)sizeof *packet || (message.msg_flags & MSG_TRUNC) != 0) {
         if (came >= 0) {

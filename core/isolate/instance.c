@@ -168,7 +168,8 @@ static sluice_status end_status(const struct instance *instance, struct process 
         return error_set(err, SLUICE_E_CANCELLED, "it was stopped in %s", what);
     default:
         process_how(process, words, how, sizeof how);
-        return error_set(err, STAGE_CRASHED, "it crashed (%s) in %s", how, what);
+        return error_set(err, process_killed(process) ? STAGE_KILLED : STAGE_CRASHED,
+                         "it crashed (%s) in %s", how, what);
     }
 }
 

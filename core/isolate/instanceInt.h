@@ -70,7 +70,7 @@ void instance_adopt(struct instance *, struct process *);
 void instance_retire(struct instance *, struct process *);
 
 /* One call, and its answer's head as a copy in *head (initialised by the caller). What it
- * returns is the child's status, or STAGE_CRASHED or STAGE_TIMED_OUT naming what. */
+ * returns is the child's status, or one of stage_died naming what. */
 sluice_status instance_call(struct instance *, struct process *, struct channel *, uint32_t op,
                             size_t size, const char *what, struct buf *head,
                             struct sluice_error *err) MUST_USE;

@@ -10,7 +10,7 @@
  *
  * When a child dies or a call takes too long, every call in flight is made once more in a fresh
  * child of its own: those that succeed there were bystanders. A call that fails there too returns
- * STAGE_CRASHED or STAGE_TIMED_OUT (stage.h), its worker is unusable, and the next worker that is
+ * a status of stage_died (stage.h), its worker is unusable, and the next worker that is
  * opened in its place starts alone in a child of its own, so that the caller may narrow the fault
  * down to a row.
  *

@@ -38,7 +38,7 @@ static sluice_status make_scratch(struct process *process, const char *scratch,
     if (scratch == NULL) {
         return SLUICE_OK;
     }
-    TRY(disk_mkdirs(scratch, err));
+    TRY(disk_mkdirs_absent(scratch, false, err));
     process->scratch = str_printf("%s/child-%ld-%llu", scratch, (long)getpid(),
                                   (unsigned long long)atomic_fetch_add(&serial, 1));
     if (process->scratch == NULL) {
@@ -118,6 +118,8 @@ sluice_status process_start(struct spawner *spawner, const char *scratch,
     if (status == SLUICE_OK) {
         status = spawner_start(spawner, fds, &process->pid, err);
     }
+    /* These ends are the child's now. One that stayed open here would hide its death: a line
+     * ends when its last holder is gone. */
     for (int k = 0; k < SPAWN_FDS; k++) {
         if (fds[k] >= 0) {
             close(fds[k]);
@@ -265,6 +267,7 @@ static void note_death(struct process *process, const char *how)
         snprintf(process->how, sizeof process->how, "%s", how);
     } else if (wait_for(process->pid, &status)) {
         describe(status, process->how, sizeof process->how);
+        process->killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
     } else {
         kill_and_wait(process->pid, &status);
         snprintf(process->how, sizeof process->how, "it hung up");
@@ -326,6 +329,16 @@ bool process_dead(struct process *process)
     dead = process->dead;
     pthread_mutex_unlock(&process->lock);
     return dead;
+}
+
+bool process_killed(struct process *process)
+{
+    bool killed;
+
+    pthread_mutex_lock(&process->lock);
+    killed = process->killed;
+    pthread_mutex_unlock(&process->lock);
+    return killed;
 }
 
 void process_how(struct process *process, bool words, char *text, size_t n)

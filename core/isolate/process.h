@@ -75,6 +75,8 @@ bool process_dead(struct process *);
 /* How it died: "SIGSEGV", "exit status 3", "30 s without an answer"; with words also the last
  * line that it wrote to its standard error, which may differ from run to run. Copies. */
 void process_how(struct process *, bool words, char *text, size_t n);
+/* By a SIGKILL from outside. */
+bool process_killed(struct process *);
 /* Kills it if it still runs; how = why, or NULL to ask the system. */
 void process_kill(struct process *, const char *how);
 /* It ended as it was told to: no death. */

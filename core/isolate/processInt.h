@@ -25,6 +25,7 @@ struct process {
     uint64_t late;        /* the worker whose call took too long; 0 = none */
     bool over, dead;      /* over: reaped; dead: it was not told to end */
     char how[100];
+    bool killed;    /* by a SIGKILL that was not ours */
     char last[200]; /* the last line it wrote; "" = none */
     char words[512];
     size_t n_words;

@@ -4,11 +4,6 @@
 
 #include <stdlib.h>
 
-static bool died(sluice_status status)
-{
-    return status == STAGE_CRASHED || status == STAGE_TIMED_OUT;
-}
-
 /* ---- the place of a worker ---- */
 
 static void detach(struct remote *remote)
@@ -113,7 +108,7 @@ sluice_status remote_open(struct instance *instance, struct remote **out, struct
     remote->channel = (struct channel)CHANNEL_INIT;
     enter(instance);
     status = attach(remote, alone, err);
-    if (died(status) && !alone) {
+    if (stage_died(status) && !alone) {
         status = attach(remote, true, err);
         if (status == SLUICE_OK) {
             settle(remote);
@@ -165,7 +160,7 @@ static sluice_status lost(struct remote *remote, struct sluice_error *err)
 
     process_how(remote->process, true, how, sizeof how);
     return error_set(
-        err, STAGE_CRASHED,
+        err, process_killed(remote->process) ? STAGE_KILLED : STAGE_CRASHED,
         "its process ended (%s) in a call of another worker, and what this one held is "
         "lost",
         how);
@@ -205,17 +200,17 @@ sluice_status remote_call(struct remote *remote, const struct request *request, 
     if (status == SLUICE_OK) {
         status = attempt(remote, request, head, err);
     }
-    if (died(status) && repeatable && !first) {
+    if (stage_died(status) && repeatable && !first) {
         detach(remote);
         status = attach(remote, true, err);
         if (status == SLUICE_OK) {
             status = attempt(remote, request, head, err);
         }
     }
-    if (died(status) && !repeatable) {
+    if (stage_died(status) && !repeatable) {
         status = blame(remote, status, err);
     }
-    if (died(status)) {
+    if (stage_died(status)) {
         detach(remote);
         if (instance->repeatable) {
             add_suspect(instance);

@@ -6,8 +6,8 @@
 
 #include "plugin/value.h"
 
-/* Reads the Lua value at index: sequences become lists, tables with string keys maps, {} an empty map. Functions, userdata and mixed
- * tables are refused with the path. Depth at most 16. */
+/* Reads the Lua value at index: sequences become lists, tables with string keys maps, {} an empty
+ * map. Functions, userdata and mixed tables are refused with the path. Depth at most 16. */
 sluice_status luavalue_read(lua_State *, int index, const char *what, struct value *out,
                             struct sluice_error *) MUST_USE;
 /* Pushes it. */

@@ -1,4 +1,5 @@
-/* Where each node runs: lanes, domains and levels, and the phases that follow from them. See plan.h for the words. */
+/* Where each node runs: lanes, domains and levels, and the phases that follow from them. See plan.h
+ * for the words. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -172,6 +173,7 @@ static sluice_status add_phase(struct planner *planner, uint32_t level, uint32_t
     phase->level = level;
     planner->phase_domain[plan->n_phases] = domain;
     plan->phases[plan->n_phases++] = phase;
+    /* The plan owns the phase from here on: what fails below is freed with it. */
     phase->lanes = calloc(root->n_lanes, sizeof *phase->lanes);
     if (phase->lanes == NULL) {
         return error_nomem(err, "the plan");

@@ -1,5 +1,5 @@
-/* From placed nodes to ops: connects ops inside a phase and through edges between phases, and propagates schemas. What becomes of a stage
- * is build_stage.c's. */
+/* From placed nodes to ops: connects ops inside a phase and through edges between phases, and
+ * propagates schemas. What becomes of a stage is build_stage.c's. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -31,7 +31,8 @@ sluice_status planner_op_create(enum op_kind kind, const char *name, struct op *
     return SLUICE_OK;
 }
 
-/* Puts an op at the end of a phase (which owns it from now on, also on failure). Ops are put behind all their inputs. */
+/* Puts an op at the end of a phase (which owns it from now on, also on failure). Ops are put behind
+ * all their inputs. */
 sluice_status planner_op_append(struct planner *planner, struct phase *phase, struct op *op,
                                 struct sluice_error *err)
 {
@@ -93,7 +94,8 @@ static const char *load_name(enum edge_load load)
     return names[load];
 }
 
-/* Columns that an edge may carry: everything but derived columns (they are made again where needed). */
+/* Columns that an edge may carry: everything but derived columns (they are made again where
+ * needed). */
 static sluice_status store_schema(struct op *store, const struct schema *from,
                                   struct sluice_error *err)
 {
@@ -161,6 +163,7 @@ sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_
     struct op *store;
     struct op *loader;
 
+    /* One edge for each way of loading, however many phases read it: rows are stored once. */
     for (uint32_t i = 0; i < plan->n_edges && edge == NULL; i++) {
         struct plan_edge *other = plan->edges[i];
         if (other->producer_phase == from_phase && other->producer_op == from_op &&
@@ -171,6 +174,8 @@ sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_
     if (edge != NULL) {
         for (uint32_t i = 0; i < to->n_ops; i++) {
             if (to->ops[i]->kind == OP_LOAD && to->ops[i]->edge == edge) {
+                /* Behind the load stand the providers that an earlier reader of it needed:
+                 * theirs to share. */
                 *op_out = planner->tails[to->index][i];
                 return SLUICE_OK;
             }
@@ -285,6 +290,8 @@ static sluice_status build_stage(struct planner *planner, const struct node *nod
         op_destroy(op);
         return status;
     }
+    /* Appended only now: ops run in their order, and prepare may have put providers before this
+     * one. */
     TRY(planner_op_append(planner, phase, op, err));
     planner->places[node->id].op = (int32_t)op->index;
     for (uint32_t port = 0; port < node->n_inputs; port++) {
@@ -314,12 +321,101 @@ static sluice_status check_tokenizers(const struct node *node, const struct op *
                      (int)n_second, b);
 }
 
+/* The inputs of a union do not have the same columns: says which one of which is not there, or is
+ * of another type, in the others. */
+static sluice_status refuse_union(const struct node *node, const struct op *has, const char *column,
+                                  const struct op *lacks, bool other_type, struct sluice_error *err)
+{
+    char *one = schema_print(&has->out, false);
+    char *two = schema_print(&lacks->out, false);
+    sluice_status status;
+
+    if (one == NULL || two == NULL) {
+        status = error_nomem(err, "the plan");
+    } else if (other_type) {
+        status =
+            error_set(err, SLUICE_E_SCHEMA,
+                      "%s: the inputs of '%s' differ in the column '%s': '%s' has %s, '%s' has "
+                      "%s; read or make it as one type in both",
+                      node->where, node->name, column, has->name, one, lacks->name, two);
+    } else {
+        status = error_set(err, SLUICE_E_SCHEMA,
+                           "%s: the inputs of '%s' differ: '%s' has %s, '%s' has %s, without '%s'; "
+                           "add it there (a reader's columns = {...}) or have nulls in its place: "
+                           "s.union(a, b, { missing = \"null\" })",
+                           node->where, node->name, has->name, one, lacks->name, two, column);
+    }
+    free(one);
+    free(two);
+    return status;
+}
+
+/* Adds the columns of one input to those of the union. A column is nullable if it is so in any
+ * input. */
+static sluice_status unite_columns(struct phase *phase, const struct node *node, struct op *op,
+                                   const uint32_t *inputs, uint32_t which, struct sluice_error *err)
+{
+    const struct op *from = phase->ops[inputs[which]];
+
+    for (uint32_t k = 0; k < from->out.n; k++) {
+        const struct field *field = &from->out.fields[k];
+        int32_t at = schema_find(&op->out, field->name);
+        if (field->derived_provider != NULL || (which > 0 && field->hidden && at < 0)) {
+            continue; /* what is derived is derived again behind; provenance is the host's */
+        }
+        if (at < 0 && which > 0 && !node->fill) {
+            return refuse_union(node, from, field->name, phase->ops[inputs[0]], false, err);
+        }
+        if (at < 0) {
+            TRY(schema_add(&op->out, field->name, field->type, field->metadata, err));
+            at = (int32_t)op->out.n - 1;
+            op->out.fields[at].type->nullable = field->type->nullable || which > 0;
+        } else if (field->type->nullable) {
+            op->out.fields[at].type->nullable = true;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Where each column of the union is in an input; -1: nowhere, and null. */
+static sluice_status wire_union(struct phase *phase, const struct node *node, struct op *op,
+                                const uint32_t *inputs, uint32_t which, struct sluice_error *err)
+{
+    const struct op *from = phase->ops[inputs[which]];
+
+    for (uint32_t k = 0; k < op->out.n; k++) {
+        struct field *field = &op->out.fields[k];
+        int32_t slot = schema_find(&from->out, field->name);
+        const struct op *has = NULL;
+        const struct field *other = NULL;
+        for (uint32_t i = 0; has == NULL; i++) { /* one of them has it */
+            int32_t place = schema_find(&phase->ops[inputs[i]]->out, field->name);
+            if (place >= 0) {
+                has = phase->ops[inputs[i]];
+                other = &has->out.fields[place];
+            }
+        }
+        if (slot < 0 && (!node->fill || field->hidden)) {
+            return refuse_union(node, has, field->name, from, false, err);
+        }
+        op->from[which * op->out.n + k] = slot < 0 ? -1 : slot;
+        if (slot < 0) {
+            field->type->nullable = true;
+            continue;
+        }
+        if (!type_equal(from->out.fields[slot].type, field->type, false)) {
+            return refuse_union(node, has, field->name, from, true, err);
+        }
+        TRY(check_tokenizers(node, has, other, from, &from->out.fields[slot], err));
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status build_union(struct planner *planner, const struct node *node,
                                  struct phase *phase, struct sluice_error *err)
 {
     uint32_t inputs[8];
     struct op *op;
-    const struct schema *first;
 
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         TRY(planner_input(planner, planner->graph->nodes[node->inputs[k]], phase, LOAD_SAME,
@@ -327,12 +423,8 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
     }
     TRY(planner_op(planner, phase, OP_UNION, node->name, &op, err));
     op->node = node;
-    first = &phase->ops[inputs[0]]->out;
-    for (uint32_t k = 0; k < first->n; k++) {
-        if (first->fields[k].derived_provider == NULL) {
-            TRY(schema_add(&op->out, first->fields[k].name, first->fields[k].type,
-                           first->fields[k].metadata, err));
-        }
+    for (uint32_t k = 0; k < node->n_inputs; k++) {
+        TRY(unite_columns(phase, node, op, inputs, k, err));
     }
     op->from = calloc((size_t)node->n_inputs * op->out.n + 1, sizeof *op->from);
     op->union_inputs = calloc(node->n_inputs, sizeof *op->union_inputs);
@@ -341,28 +433,8 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
     }
     op->n_union = node->n_inputs;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        const struct schema *in = &phase->ops[inputs[i]]->out;
         op->union_inputs[i] = inputs[i];
-        for (uint32_t k = 0; k < op->out.n; k++) {
-            const struct field *field = &op->out.fields[k];
-            int32_t slot = schema_find(in, field->name);
-            if (slot < 0 || !type_equal(in->fields[slot].type, field->type, false)) {
-                char *one = schema_print(first, false);
-                char *two = schema_print(in, false);
-                sluice_status status = error_set(
-                    err, SLUICE_E_SCHEMA,
-                    "%s: the inputs of '%s' differ: '%s' has %s, '%s' has %s; add or drop columns "
-                    "so that they agree",
-                    node->where, node->name, phase->ops[inputs[0]]->name, one == NULL ? "?" : one,
-                    phase->ops[inputs[i]]->name, two == NULL ? "?" : two);
-                free(one);
-                free(two);
-                return status;
-            }
-            TRY(check_tokenizers(node, phase->ops[inputs[0]], field, phase->ops[inputs[i]],
-                                 &in->fields[slot], err));
-            op->from[i * op->out.n + k] = slot;
-        }
+        TRY(wire_union(phase, node, op, inputs, i, err));
         TRY(planner_consume(phase, inputs[i], op->index, i, err));
     }
     planner_find_row(op);

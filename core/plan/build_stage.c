@@ -1,61 +1,10 @@
-/* A stage in the plan: where it runs, what it is given, and what it makes of its inputs' schemas; the providers of derived columns that it
- * needs are put before it. */
+/* A stage in the plan: where it runs, what it is given, and what it makes of its inputs' schemas;
+ * the providers of derived columns that it needs are put before it. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "plan/planInt.h"
-
-/* The next component of a path, without "." and empty ones; NULL at the end. */
-static const char *path_component(const char **path, size_t *n)
-{
-    for (;;) {
-        const char *begin = *path + strspn(*path, "/");
-        *n = strcspn(begin, "/");
-        *path = begin + *n;
-        if (*n == 0) {
-            return NULL;
-        }
-        if (*n != 1 || begin[0] != '.') {
-            return begin;
-        }
-    }
-}
-
-static bool path_equal(const char *a, const char *b)
-{
-    for (;;) {
-        size_t n_a;
-        size_t n_b;
-        const char *left = path_component(&a, &n_a);
-        const char *right = path_component(&b, &n_b);
-        if (left == NULL || right == NULL) {
-            return left == right;
-        }
-        if (n_a != n_b || memcmp(left, right, n_a) != 0) {
-            return false;
-        }
-    }
-}
-
-/* Two writers of one dataset would publish over each other at every run. */
-static sluice_status check_dataset(const struct planner *planner, const struct op *op,
-                                   const char *where, struct sluice_error *err)
-{
-    for (uint32_t p = 0; p < planner->plan->n_phases; p++) {
-        for (uint32_t i = 0; i < planner->plan->phases[p]->n_ops; i++) {
-            const struct op *other = planner->plan->phases[p]->ops[i];
-            if (other != op && other->writes && other->dataset != NULL &&
-                path_equal(other->dataset, op->dataset)) {
-                return error_set(err, SLUICE_E_CONFIG,
-                                 "%s: '%s' and '%s' write the same dataset %s; give each a folder "
-                                 "of its own, or unite the streams",
-                                 where, other->name, op->name, op->dataset);
-            }
-        }
-    }
-    return SLUICE_OK;
-}
 
 /* Where does the stage run? *entry becomes its twin when that is in a child process. */
 static sluice_status place_stage(struct planner *planner, struct op *op,
@@ -107,6 +56,7 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
     if (status == SLUICE_OK) {
         status = place_stage(planner, op, &entry, err);
         if (status != SLUICE_OK) {
+            /* Ours until stage_open takes them, which it does also when it fails. */
             options_destroy(options);
         }
     }
@@ -138,7 +88,7 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
                          "%s: the writer '%s' has no option for its dataset folder (OUTPUT_PATH)",
                          where, op->name);
     }
-    return op->writes ? check_dataset(planner, op, where, err) : SLUICE_OK;
+    return op->writes ? planner_check_dataset(planner, op, where, err) : SLUICE_OK;
 }
 
 /* Provider texts are compared as the providers understand them: canonical options. */
@@ -154,15 +104,7 @@ static sluice_status provider_options(struct planner *planner, const char *provi
     struct option_args args = { .named = named, .text = true };
     sluice_status status;
 
-    *entry = NULL;
-    TRY(registry_load_all(planner->registry, err));
-    for (size_t k = 0; k < registry_count(planner->registry); k++) {
-        const struct registry_entry *candidate = registry_at(planner->registry, k);
-        if (candidate->stage.provides != NULL && strcmp(candidate->stage.provides, provider) == 0) {
-            *entry = candidate;
-            break;
-        }
-    }
+    TRY(registry_find_provider(planner->registry, provider, entry, err));
     if (*entry == NULL) {
         return error_set(
             err, SLUICE_E_CONFIG,
@@ -330,7 +272,8 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
                                      const struct stage_need *need, const char *where,
                                      uint32_t *out, struct sluice_error *err);
 
-/* A run with on_timeout = "quarantine" may lose rows to a slow machine: every manifest downstream says so. */
+/* A run with on_timeout = "quarantine" may lose rows to a slow machine: every manifest downstream
+ * says so. */
 static sluice_status note_late(struct op *op, struct sluice_error *err)
 {
     struct stage_note *notes;
@@ -351,7 +294,8 @@ static sluice_status note_late(struct op *op, struct sluice_error *err)
                : SLUICE_OK;
 }
 
-/* Prepares op's stage against its inputs, inserting providers behind them as long as derived columns are missing. */
+/* Prepares op's stage against its inputs, inserting providers behind them as long as derived
+ * columns are missing. */
 sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase, struct op *op,
                                     const char *where, uint32_t n_ports, uint32_t *inputs,
                                     struct sluice_error *err)

@@ -1,7 +1,8 @@
 /* `x.dropped`: which ops' dropped rows a collector gathers, and the schema that holds all of them.
  *
- * Gathered are the drops of every stage between x (included) and the last reader, union, transform or fork before it. Where they lie
- * in several phases, each phase has a collector and hands its rows to the next one, which merges by row. */
+ * Gathered are the drops of every stage between x (included) and the last reader, union, transform
+ * or fork before it. Where they lie in several phases, each phase has a collector and hands its
+ * rows to the next one, which merges by row. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static bool passes_rows(const struct node *node)
     }
 }
 
-/* A transform that works on the rows of a split as they come: what was dropped before it is known where it stands. */
+/* A transform that works on the rows of a split as they come: what was dropped before it is known
+ * where it stands. */
 static bool makes_rows(const struct node *node)
 {
     const struct sluice_stage *stage = node->kind == NODE_STAGE ? &node->entry->stage : NULL;
@@ -34,7 +36,8 @@ static bool makes_rows(const struct node *node)
            stage->mode != SLUICE_MODE_KEYED && stage->mode != SLUICE_MODE_GLOBAL;
 }
 
-/* Nodes from x back to the fork, in order from the first to x; x itself may be a transform, which drops nothing. */
+/* Nodes from x back to the fork, in order from the first to x; x itself may be a transform, which
+ * drops nothing. */
 static uint32_t chain_of(const struct graph *graph, const struct node *x,
                          const struct node *chain[MAX_CHAIN])
 {
@@ -104,6 +107,7 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
         op->drop_load = (int32_t)earlier->index;
         for (uint32_t k = 0; k < earlier->out.n; k++) {
             const char *name = earlier->out.fields[k].name;
+            /* What .dropped adds comes once, at the end; hidden columns are this phase's own. */
             bool special = name[0] == '_';
             for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++) {
                 special = special || strcmp(name, extra[i][0]) == 0;
@@ -128,6 +132,7 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
         }
         TRY(schema_add_text(&op->out, extra[i][0], extra[i][1], NULL, err));
     }
+    /* Row n of drop_from, where there is one, is for what an earlier phase gathered. */
     for (uint32_t i = 0; i <= n; i++) {
         const struct schema *in;
         if (i == n && earlier == NULL) {
@@ -162,6 +167,8 @@ sluice_status planner_dropped(struct planner *planner, const struct node *droppe
                          ".dropped behind a filter",
                          dropped->where, x->name);
     }
+    /* A collector in each phase that the chain passes. Each hands on what those before it
+     * gathered, so that the rows of a split stay together and in order. */
     while (begin < n) {
         uint32_t at = (uint32_t)planner->places[chain[begin]->id].phase;
         struct phase *here = planner->plan->phases[at];

@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
-
 struct graph *graph_create(void)
 {
     struct graph *graph = calloc(1, sizeof *graph);
@@ -17,47 +15,21 @@ struct graph *graph_create(void)
     return graph;
 }
 
-static void node_destroy(struct node *node)
-{
-    if (node == NULL) {
-        return;
-    }
-    for (uint32_t i = 0; i < node->n_patterns; i++) {
-        free(node->patterns[i]);
-    }
-    free(node->patterns);
-    value_deinit(&node->named);
-    value_deinit(&node->positional);
-    free(node->name);
-    free(node->where);
-    free(node);
-}
-
 void graph_destroy(struct graph *graph)
 {
-    if (graph == NULL) {
-        return;
+    if (graph != NULL) {
+        arena_deinit(&graph->arena);
+        free(graph);
     }
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        node_destroy(graph->nodes[i]);
-    }
-    for (uint32_t i = 0; i < graph->n_args; i++) {
-        struct graph_arg *arg = &graph->args[i];
-        free(arg->name);
-        free(arg->type);
-        free(arg->value);
-        free(arg->doc);
-        free(arg->def);
-    }
-    for (uint32_t i = 0; i < graph->n_policies; i++) {
-        free(graph->policies[i].name);
-    }
-    free(graph->policies);
-    free(graph->args);
-    free(graph->nodes);
-    free(graph->sinks);
-    free(graph->name);
-    free(graph);
+}
+
+/* The options that a script gave are values, which own their memory. */
+static void forget_options(void *what)
+{
+    struct node *node = what;
+
+    value_deinit(&node->named);
+    value_deinit(&node->positional);
 }
 
 struct option_args node_args(const struct node *node)
@@ -79,14 +51,15 @@ struct node *graph_find(const struct graph *graph, const char *name)
     return NULL;
 }
 
-/* The name itself, or the first of name_2, name_3 ... that no node has. Gives; NULL = out of memory. */
-static char *name_free(const struct graph *graph, const char *base)
+/* The name itself, or the first of name_2, name_3 ... that no node has. */
+static char *name_free(struct graph *graph, const char *base)
 {
     const size_t length = strlen(base);
     bool *taken = calloc((size_t)graph->n_nodes + 3, sizeof *taken); /* one of these is free */
     uint32_t k = 1;
 
     if (taken == NULL) {
+        graph->arena.failed = true;
         return NULL;
     }
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
@@ -106,36 +79,27 @@ static char *name_free(const struct graph *graph, const char *base)
         k++;
     }
     free(taken);
-    return k == 1 ? str_copy(base, length) : str_printf("%s_%u", base, k);
+    return k == 1 ? arena_copy(&graph->arena, base, length)
+                  : arena_printf(&graph->arena, "%s_%u", base, k);
 }
 
 sluice_status graph_add(struct graph *graph, enum node_kind kind, const char *base_name,
                         const char *where, struct node **out, struct sluice_error *err)
 {
-    struct node *node;
+    struct node **nodes = arena_more(&graph->arena, graph->nodes, graph->n_nodes, &graph->node_room,
+                                     sizeof *graph->nodes);
+    struct node *node = ARENA_NEW(&graph->arena, struct node);
 
-    if (graph->n_nodes == graph->capacity) {
-        uint32_t capacity = graph->capacity == 0 ? 16 : graph->capacity * 2;
-        struct node **nodes = realloc(graph->nodes, capacity * sizeof *nodes);
-        if (nodes == NULL) {
-            return error_nomem(err, "the pipeline's graph");
-        }
-        graph->nodes = nodes;
-        graph->capacity = capacity;
+    if (node != NULL) {
+        node->id = graph->n_nodes;
+        node->kind = kind;
+        node->where = arena_copy(&graph->arena, where, strlen(where));
+        node->name = name_free(graph, base_name);
+        arena_defer(&graph->arena, forget_options, node);
     }
-    node = calloc(1, sizeof *node);
-    if (node == NULL) {
-        return error_nomem(err, "a pipeline node");
-    }
-    node->id = graph->n_nodes;
-    node->kind = kind;
-    node->where = str_copy(where, strlen(where));
-    node->name = name_free(graph, base_name);
-    if (node->where == NULL || node->name == NULL) {
-        node_destroy(node);
-        return error_nomem(err, "a pipeline node");
-    }
-    graph->nodes[graph->n_nodes++] = node;
+    TRY(arena_status(&graph->arena, err, "the pipeline's graph"));
+    nodes[graph->n_nodes++] = node;
+    graph->nodes = nodes;
     *out = node;
     return SLUICE_OK;
 }
@@ -180,7 +144,6 @@ sluice_status graph_rename(struct graph *graph, uint32_t id, const char *name,
 {
     struct node *node = graph->nodes[id];
     const struct node *other = graph_find(graph, name);
-    char *copy;
 
     if (name[0] == '\0' ||
         strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-") !=
@@ -194,14 +157,9 @@ sluice_status graph_rename(struct graph *graph, uint32_t id, const char *name,
                          "%s: the name '%s' is taken by the stage at %s; give another", node->where,
                          name, other->where);
     }
-    copy = str_copy(name, strlen(name));
-    if (copy == NULL) {
-        return error_nomem(err, "a name");
-    }
-    free(node->name);
-    node->name = copy;
+    node->name = arena_copy(&graph->arena, name, strlen(name));
     node->has_name = true;
-    return SLUICE_OK;
+    return arena_status(&graph->arena, err, "the pipeline's graph");
 }
 
 sluice_status graph_sink(struct graph *graph, uint32_t id, struct sluice_error *err)
@@ -214,15 +172,16 @@ sluice_status graph_sink(struct graph *graph, uint32_t id, struct sluice_error *
                              graph->nodes[id]->where, graph->nodes[id]->name);
         }
     }
-    sinks = realloc(graph->sinks, (graph->n_sinks + 1) * sizeof *sinks);
-    if (sinks == NULL) {
-        return error_nomem(err, "the pipeline's sinks");
-    }
+    sinks = arena_more(&graph->arena, graph->sinks, graph->n_sinks, &graph->sink_room,
+                       sizeof *graph->sinks);
+    TRY(arena_status(&graph->arena, err, "the pipeline's graph"));
+    sinks[graph->n_sinks++] = id;
     graph->sinks = sinks;
-    graph->sinks[graph->n_sinks++] = id;
     return SLUICE_OK;
 }
 
+/* Uses by nodes of one group are one use: to who wrote the script, a composite is one stage.
+ * Where groups no longer fit, n is far above one already. */
 bool graph_is_fork(const struct graph *graph, uint32_t id)
 {
     uint32_t n = 0;
@@ -292,7 +251,6 @@ sluice_status graph_restrict(struct graph *graph, uint32_t *id, struct sluice_er
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         struct node *node = graph->nodes[i];
         if (places[i] == 0) {
-            node_destroy(node);
             continue;
         }
         for (uint32_t k = 0; k < node->n_inputs; k++) {
@@ -384,6 +342,8 @@ sluice_status graph_validate(const struct graph *graph, struct sluice_error *err
     for (uint32_t i = 0; i < graph->n_sinks; i++) {
         used[graph->sinks[i]] = true;
     }
+    /* A node's inputs were made before it, so one pass from the last to the first sees users
+     * first. */
     for (uint32_t i = graph->n_nodes; i-- > 0;) {
         const struct node *node = graph->nodes[i];
         if (!used[i]) {

@@ -1,12 +1,12 @@
-/* The pipeline as its script describes it: nodes and what flows between them. Built by core/lua, read by the planner. A graph owns
- * everything it holds. Single-threaded. Depends on plugin.
+/* The pipeline as its script describes it: nodes and what flows between them. Built by core/lua,
+ * read by the planner. All that a graph holds is in its arena. Single-threaded. Depends on plugin.
  *
- * A *node* is a stream of rows: the output of a source or of a configured stage. Nodes are created inputs first, so ids are a topological
- * order and are the same each time the script runs. */
+ * A *node* is a stream of rows: the output of a source or of a configured stage. Nodes are created
+ * inputs first, so ids are a topological order and are the same each time the script runs. */
 #ifndef SLUICE_PLAN_GRAPH_H
 #define SLUICE_PLAN_GRAPH_H
 
-#include "base/error.h"
+#include "base/arena.h"
 #include "plugin/options.h"
 #include "plugin/registry.h"
 
@@ -29,13 +29,20 @@ struct node_isolation {
     uint64_t timeout_ns;  /* of a call; 0 = the default */
 };
 
+/* What is spilled of rows that a later phase takes up again: again.c. */
+enum graph_spill {
+    SPILL_AUTO,      /* positions, where reading again is known to be cheap */
+    SPILL_ROWS,      /* always whole rows */
+    SPILL_POSITIONS, /* positions wherever rows can be read again, whatever that costs */
+};
+
 enum node_fork { FORK_OPEN, FORK_YES, FORK_NO };
 
 struct node {
     uint32_t id; /* index in graph->nodes */
     enum node_kind kind;
-    char *
-        name; /* unique and stable: given by s.named or "kind", "kind_2", ... in order of creation */
+    /* unique and stable: given by s.named or "kind", "kind_2", ... in order of creation */
+    char *name;
     bool has_name; /* given by the script */
     char *where;   /* "web.lua:14" */
     uint32_t inputs[8];
@@ -45,16 +52,17 @@ struct node {
     uint64_t split_bytes;               /* files: target of an input split */
     uint64_t max_record;                /* files */
     const struct registry_entry *entry; /* stage */
-    struct value named, positional;     /* stage: options as the script gave them; owned */
+    struct value named, positional;     /* stage: options as the script gave them */
     struct node_isolation isolation;    /* stage */
     uint32_t partitions;                /* input of a keyed stage: virtual partitions */
-    uint32_t
-        group; /* nodes of one composite share a group number > 0: inside it, using a node twice is no fork */
+    bool fill;                          /* union: null where an input lacks a column of another */
+    /* nodes of one composite share a group number > 0: inside it, using a node twice is no fork */
+    uint32_t group;
     enum node_fork fork; /* graph_restrict: what the whole graph said */
 };
 
 struct graph_arg {
-    char *name, *type, *value, *doc, *def;
+    char *name, *type, *value, *doc;
 }; /* declared script arguments and their final values */
 
 /* A policy judges metrics at every barrier; see core/lua. */
@@ -64,18 +72,20 @@ struct graph_policy {
 };
 
 struct graph {
+    struct arena arena;
     char *name; /* of the pipeline */
     struct node **nodes;
-    uint32_t n_nodes, capacity;
+    uint32_t n_nodes, node_room;
     uint32_t *sinks; /* writer and gate nodes that the pipeline returned */
-    uint32_t n_sinks;
+    uint32_t n_sinks, sink_room;
     struct graph_arg *args;
-    uint32_t n_args;
+    uint32_t n_args, arg_room;
     struct graph_policy *policies;
     uint32_t n_policies;
     double max_bad_share;  /* default 0.001; < 0 = unused */
     int64_t max_bad_count; /* < 0 = unused */
     uint64_t seed;
+    enum graph_spill spill;
 };
 
 struct graph *graph_create(void);
@@ -84,7 +94,8 @@ void graph_destroy(struct graph *);
 /* Adds a node and gives it a default name. where is copied. The node is owned by the graph. */
 sluice_status graph_add(struct graph *, enum node_kind, const char *base_name, const char *where,
                         struct node **out, struct sluice_error *err) MUST_USE;
-/* Adds an input; refuses ids not below node->id (no cycles by construction) and more inputs than the kind takes. */
+/* Adds an input; refuses ids not below node->id (no cycles by construction) and more inputs than
+ * the kind takes. */
 sluice_status graph_connect(struct graph *, struct node *, uint32_t input,
                             struct sluice_error *err) MUST_USE;
 /* Renames; SLUICE_E_CONFIG when taken or not [A-Za-z0-9_.-]+. */
@@ -93,15 +104,16 @@ sluice_status graph_rename(struct graph *, uint32_t id, const char *name,
 sluice_status graph_sink(struct graph *, uint32_t id, struct sluice_error *err) MUST_USE;
 /* Whether the rows of node id go several ways (x.dropped looks no further back). */
 bool graph_is_fork(const struct graph *, uint32_t id);
-/* Leaves only node *id and what feeds it, without the gates on the way, and no sinks; forks stay forks. Ids change: *id becomes that of
- * the same node, or of what stands before it if it is a gate. */
+/* Leaves only node *id and what feeds it, without the gates on the way, and no sinks; forks stay
+ * forks. Ids change: *id becomes that of the same node, or of what stands before it if it is a
+ * gate. */
 sluice_status graph_restrict(struct graph *, uint32_t *id, struct sluice_error *err) MUST_USE;
 /* The options of a stage node as option_args; borrows from the node. */
 struct option_args node_args(const struct node *);
 /* Node by name, or NULL. */
 struct node *graph_find(const struct graph *, const char *name);
-/* Checks what can be checked without schemas: every sink is a writer or gate, readers follow files, ports are connected, no node is left
- * unused (a warning list is returned by graph_unused). */
+/* Checks what can be checked without schemas: every sink is a writer or gate, readers follow files,
+ * ports are connected, no node is left unused (a warning list is returned by graph_unused). */
 sluice_status graph_validate(const struct graph *, struct sluice_error *err) MUST_USE;
 
 #endif

@@ -1,15 +1,18 @@
-/* What the plan reads: lists and probes the files of every reader, plans their input splits, and counts tasks. */
+/* What the plan reads: lists and probes the files of every reader, plans their input splits, and
+ * counts tasks. */
 #include "plan/planInt.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
 #include "store/snapshot.h"
 
-/* A snapshot reference becomes the folder that holds exactly its shards. */
+/* A snapshot reference becomes the folder that holds exactly its shards. *out and *shards are
+ * given. */
 static sluice_status dataset_folder(const struct planner *planner, const struct node *node,
-                                    char **out, struct sluice_error *err)
+                                    char **out, struct snapshot **shards, struct sluice_error *err)
 {
     char *path = NULL;
     char *full;
@@ -28,10 +31,82 @@ static sluice_status dataset_folder(const struct planner *planner, const struct 
     if (status == SLUICE_OK) {
         *out = str_printf("%s/v%06u", full, snapshot->number);
         status = *out == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
-        snapshot_destroy(snapshot);
+        *shards = snapshot;
     }
     free(full);
     return status;
+}
+
+static const struct listing_file *find_file(const struct lane *lane, const char *name)
+{
+    for (size_t low = 0, high = lane->files.n; low < high;) {
+        size_t middle = low + (high - low) / 2;
+        int order = strcmp(name, lane->files.files[middle].name);
+        if (order == 0) {
+            return &lane->files.files[middle];
+        }
+        low = order > 0 ? middle + 1 : low;
+        high = order < 0 ? middle : high;
+    }
+    return NULL;
+}
+
+/* A snapshot's files are what its manifest says: a damaged or missing one is not read as if it
+ * were. */
+static sluice_status check_shards(const struct planner *planner, const struct lane *lane,
+                                  const char *folder, const struct snapshot *snapshot,
+                                  struct sluice_error *err)
+{
+    size_t known = 0;
+
+    for (size_t i = 0; i < snapshot->n_shards; i++) {
+        const struct snapshot_shard *shard = &snapshot->shards[i];
+        const struct listing_file *file = find_file(lane, shard->name);
+        char is[33];
+        char was[33];
+        if (file == NULL && planner->plan->options.limit_files == 0) {
+            return error_set(err, SLUICE_E_DATA,
+                             "%s/%s is missing, which the snapshot's manifest names; run the "
+                             "pipeline that made it again, or put a copy back",
+                             folder, shard->name);
+        }
+        if (file == NULL) {
+            continue;
+        }
+        known++;
+        if (!hash_equal(lane->infos[file - lane->files.files].hash, shard->hash)) {
+            hash_hex(lane->infos[file - lane->files.files].hash, is);
+            hash_hex(shard->hash, was);
+            return error_set(err, SLUICE_E_DATA,
+                             "%s has hash %s, the snapshot's manifest says %s: it was damaged; run "
+                             "the pipeline that made it again, or put a copy back",
+                             file->path, is, was);
+        }
+    }
+    return known == lane->files.n
+               ? SLUICE_OK
+               : error_set(err, SLUICE_E_DATA,
+                           "%s holds %zu files that the snapshot's manifest does not name; `sluice "
+                           "verify` lists them: move them away",
+                           folder, lane->files.n - known);
+}
+
+/* What a pattern did not enter is said: people may have meant it. */
+static void note_skipped(const struct planner *planner, const struct lane *lane,
+                         const struct node *files)
+{
+    const struct stage_services *services = planner->plan->options.services;
+    char text[1200];
+
+    if (lane->files.n_skipped == 0 || services == NULL || services->log == NULL) {
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%s: %zu folder%s of datasets and runs left out of the input, such as %.700s; "
+             "s.dataset reads a dataset",
+             files->where, lane->files.n_skipped, lane->files.n_skipped == 1 ? " was" : "s were",
+             lane->files.skipped);
+    services->log(services->ctx, SLUICE_LOG_WARN, lane->node->name, text);
 }
 
 static sluice_status plan_lane(struct planner *planner, struct lane *lane, struct sluice_error *err)
@@ -45,32 +120,44 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
                                              : SPLIT_CUT_NONE };
     uint64_t target = options.target > 0 ? options.target : SPLIT_TARGET;
     struct split_input *inputs;
+    struct snapshot *snapshot = NULL;
     char *folder = NULL;
     const char *patterns[1];
     sluice_status status;
 
     if (files->kind == NODE_DATASET) {
-        TRY(dataset_folder(planner, files, &folder, err));
+        TRY(dataset_folder(planner, files, &folder, &snapshot, err));
         patterns[0] = folder;
         status =
             listing_expand(patterns, 1, "/", planner->plan->options.limit_files, &lane->files, err);
-        free(folder);
     } else {
         status = listing_expand((const char *const *)files->patterns, files->n_patterns,
                                 planner->plan->options.base_dir, planner->plan->options.limit_files,
                                 &lane->files, err);
     }
     if (status != SLUICE_OK) {
+        snapshot_destroy(snapshot);
+        free(folder);
         return error_prefix(err, "%s", files->where);
     }
+    note_skipped(planner, lane, files);
     lane->infos = calloc(lane->files.n + 1, sizeof *lane->infos);
     inputs = calloc(lane->files.n + 1, sizeof *inputs);
     if (lane->infos == NULL || inputs == NULL) {
-        free(inputs);
-        return error_nomem(err, "the list of input files");
+        status = error_nomem(err, "the list of input files");
+    } else {
+        status = planner->plan->options.probe(planner->plan->options.probe_ctx, lane->files.files,
+                                              lane->files.n, target / 4, lane->infos, err);
     }
-    status = planner->plan->options.probe(planner->plan->options.probe_ctx, lane->files.files,
-                                          lane->files.n, target / 4, lane->infos, err);
+    if (status == SLUICE_OK && snapshot != NULL) {
+        status = check_shards(planner, lane, folder, snapshot, err);
+    }
+    snapshot_destroy(snapshot);
+    free(folder);
+    if (status != SLUICE_OK) {
+        free(inputs);
+        return status;
+    }
     for (size_t i = 0; i < lane->files.n; i++) {
         inputs[i] = (struct split_input){ .name = lane->files.files[i].name,
                                           .info = &lane->infos[i],
@@ -82,6 +169,7 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
         lane->planned = status == SLUICE_OK;
     }
     free(inputs);
+    /* A position (_pos) is 24 bits of split above 40 bits of row. */
     if (status == SLUICE_OK && lane->splits.n > UINT32_C(0xffffff)) {
         status = error_set(
             err, SLUICE_E_CONFIG,
@@ -98,6 +186,7 @@ sluice_status planner_inputs(struct planner *planner, struct sluice_error *err)
 {
     struct plan *plan = planner->plan;
 
+    TRY(planner_check_inputs(planner, err));
     for (uint32_t i = 0; i < plan->n_lanes && !plan->options.check_only; i++) {
         if (plan->lanes[i]->kind == LANE_SPLITS) {
             TRY(plan_lane(planner, plan->lanes[i], err));

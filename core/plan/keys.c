@@ -1,4 +1,5 @@
-/* Keys: everything static that shapes a phase's output, hashed with names so that `why` can say what changed. */
+/* Keys: everything static that shapes a phase's output, hashed with names so that `why` can say
+ * what changed. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -8,9 +9,6 @@
 
 #include "base/buf.h"
 #include "store/outcodec.h"
-
-/* Raise when the core's own output changes for equal inputs. */
-#define OUTPUT_EPOCH 2u
 
 static sluice_status path_hashes(const struct options *options, struct buf *text,
                                  struct sluice_error *err)
@@ -33,6 +31,8 @@ static sluice_status path_hashes(const struct options *options, struct buf *text
     return SLUICE_OK;
 }
 
+/* The text says all that shapes what the op gives, and no more: a line that is added, moved or
+ * worded anew has every task of every run done again. */
 static sluice_status op_key(const struct phase *phase, struct op *op, struct sluice_error *err)
 {
     static const char *const kinds[] = { "read", "load", "stage", "union", "collect", "store" };
@@ -46,8 +46,7 @@ static sluice_status op_key(const struct phase *phase, struct op *op, struct slu
         const struct registry_entry *entry = stage_entry(op->stage);
         hash_hex(entry->hash, hex);
         buf_printf(&text, "stage %s.%s %s %s %s\n", entry->plugin_name, entry->stage.name,
-                   entry->stage.version == NULL ? "" : entry->stage.version, hex,
-                   entry->plugin == NULL ? "" : entry->plugin->libraries);
+                   entry->stage.version == NULL ? "" : entry->stage.version, hex, entry->libraries);
         options_canonical(stage_options(op->stage), &text);
         status = path_hashes(stage_options(op->stage), &text, err);
         if (op->quarantine_late) {
@@ -107,7 +106,7 @@ sluice_status planner_keys(struct planner *planner, struct sluice_error *err)
     for (uint32_t p = 0; status == SLUICE_OK && p < plan->n_phases; p++) {
         struct phase *phase = plan->phases[p];
         hasher_reset(one);
-        hasher_add_u64(one, OUTPUT_EPOCH);
+        hasher_add_u64(one, PLAN_OUTPUT_EPOCH);
         hasher_add_string(one, ZSTD_versionString());
         hasher_add_u64(one, planner->graph->seed);
         for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {

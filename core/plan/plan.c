@@ -44,7 +44,7 @@ static sluice_status finish_phases(struct plan *plan, struct sluice_error *err)
                     phase->depends[phase->n_depends++] = op->edge->producer_phase;
                 }
             }
-            if (op->node != NULL && op->kind != OP_COLLECT) {
+            if (op->node != NULL && op->kind != OP_COLLECT && !op->again) {
                 first = first == NULL ? op->name : first;
                 last = op->name;
             }
@@ -81,6 +81,7 @@ sluice_status plan_build(const struct graph *graph, struct registry *registry,
         status = planner_build(&planner, err);
     }
     if (status == SLUICE_OK) {
+        /* Before the keys: these know only the columns that are left. */
         status = planner_project(&planner, err);
     }
     if (status == SLUICE_OK) {
@@ -116,6 +117,10 @@ void op_destroy(struct op *op)
         free(op->notes[i].key);
         free(op->notes[i].json);
     }
+    for (uint32_t i = 0; i < op->n_agains; i++) {
+        free(op->agains[i].columns);
+    }
+    free(op->agains);
     free(op->outputs);
     free(op->notes);
     free(op->drop_from);
@@ -153,6 +158,7 @@ void plan_destroy(struct plan *plan)
         schema_deinit(&plan->edges[i]->schema);
         schema_deinit(&plan->edges[i]->loaded);
         free(plan->edges[i]->name);
+        free(plan->edges[i]->why);
         free(plan->edges[i]);
     }
     for (uint32_t i = 0; i < plan->n_lanes; i++) {
@@ -243,7 +249,8 @@ const struct op *plan_find_op(const struct plan *plan, const char *name,
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             const struct op *op = plan->phases[p]->ops[i];
-            if (op->node != NULL && op->kind != OP_COLLECT && strcmp(op->node->name, name) == 0) {
+            if (op->node != NULL && op->kind != OP_COLLECT && !op->again &&
+                strcmp(op->node->name, name) == 0) {
                 if (phase_out != NULL) {
                     *phase_out = plan->phases[p];
                 }

@@ -40,8 +40,8 @@ sluice_status planner_build(struct planner *, struct sluice_error *) MUST_USE;
 /* Adds an empty op to a phase. */
 sluice_status planner_op(struct planner *, struct phase *, enum op_kind, const char *name,
                          struct op **out, struct sluice_error *) MUST_USE;
-/* The same in two steps: an op that is in no phase yet, and its way to the end of a phase, behind all its inputs (which owns it from then
- * on, also on failure). */
+/* The same in two steps: an op that is in no phase yet, and its way to the end of a phase, behind
+ * all its inputs (which owns it from then on, also on failure). */
 sluice_status planner_op_create(enum op_kind, const char *name, struct op **out,
                                 struct sluice_error *) MUST_USE;
 sluice_status planner_op_append(struct planner *, struct phase *, struct op *,
@@ -63,12 +63,14 @@ sluice_status planner_edge(struct planner *, uint32_t from_phase, uint32_t from_
 sluice_status planner_open_stage(struct planner *, struct op *, const struct registry_entry *,
                                  const struct option_args *, const char *where,
                                  struct sluice_error *) MUST_USE;
-/* Prepares op's stage against its inputs, inserting providers behind them as long as derived columns are missing. */
+/* Prepares op's stage against its inputs, inserting providers behind them as long as derived
+ * columns are missing. */
 sluice_status planner_prepare_stage(struct planner *, struct phase *, struct op *,
                                     const char *where, uint32_t n_ports, uint32_t *inputs,
                                     struct sluice_error *) MUST_USE;
 
-/* reader.c: prepares a reader and makes its schema; final: with what projection found to be wanted. */
+/* reader.c: prepares a reader and makes its schema; final: with what projection found to be
+ * wanted. */
 sluice_status planner_reader(struct planner *, struct phase *, struct op *, bool final,
                              struct sluice_error *) MUST_USE;
 
@@ -76,8 +78,22 @@ sluice_status planner_reader(struct planner *, struct phase *, struct op *, bool
 sluice_status planner_dropped(struct planner *, const struct node *, struct phase *, uint32_t *op,
                               struct sluice_error *) MUST_USE;
 
+/* again.c: may the loaders of a store's edge read its rows again? Then the edge keeps columns[k] =
+ * false of what is not stored, and the loaders get their readers. Called when everything behind the
+ * edge is known; columns has a flag per column of the edge, all true. */
+sluice_status planner_again(struct planner *, struct op *store, bool *columns,
+                            struct sluice_error *) MUST_USE;
+/* project.c: does anything behind a loader of the edge use this column? */
+bool planner_stored_live(const struct plan *, const struct plan_edge *, const char *name);
+
 /* project.c: liveness, stored columns, the readers' final prepare. */
 sluice_status planner_project(struct planner *, struct sluice_error *) MUST_USE;
+
+/* datasets.c: one writer for each folder, none inside another's; no input pattern takes in what the
+ * plan writes. */
+sluice_status planner_check_dataset(const struct planner *, const struct op *writer,
+                                    const char *where, struct sluice_error *) MUST_USE;
+sluice_status planner_check_inputs(const struct planner *, struct sluice_error *) MUST_USE;
 
 /* inputs.c: listing, probing, splits. */
 sluice_status planner_inputs(struct planner *, struct sluice_error *) MUST_USE;

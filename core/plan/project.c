@@ -1,5 +1,5 @@
-/* Projection: which columns are used by whom, from the sinks back to the readers; what edges need not store and readers need not
- * make. */
+/* Projection: which columns are used by whom, from the sinks back to the readers; what edges need
+ * not store and readers need not make. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static void mark(struct phase *phase, int32_t op, int32_t slot)
 }
 
 /* A stored column is kept when a loader of the edge delivers it to somebody. */
-static bool stored_live(const struct plan *plan, const struct plan_edge *edge, const char *name)
+bool planner_stored_live(const struct plan *plan, const struct plan_edge *edge, const char *name)
 {
     if (always_live(name)) {
         return true;
@@ -40,26 +40,40 @@ static bool stored_live(const struct plan *plan, const struct plan_edge *edge, c
     return false;
 }
 
-static sluice_status shrink_edge(const struct plan *plan, struct op *store,
+static sluice_status shrink_edge(struct planner *planner, struct op *store,
                                  struct sluice_error *err)
 {
     struct plan_edge *edge = store->edge;
     uint32_t kept = 0;
     struct schema all = edge->schema;
+    bool *stored = malloc((all.n + 1u) * sizeof *stored);
 
+    if (stored == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    for (uint32_t k = 0; k < all.n; k++) {
+        stored[k] = true;
+    }
+    if (planner_again(planner, store, stored, err) != SLUICE_OK) {
+        free(stored);
+        return error_known(err->code);
+    }
+    /* from[] shrinks in place, beside the schema: kept never passes k. */
     schema_init(&edge->schema);
     for (uint32_t k = 0; k < all.n; k++) {
-        if (stored_live(plan, edge, all.fields[k].name)) {
+        if (stored[k] && planner_stored_live(planner->plan, edge, all.fields[k].name)) {
             sluice_status status = schema_add(&edge->schema, all.fields[k].name, all.fields[k].type,
                                               all.fields[k].metadata, err);
             if (status != SLUICE_OK) {
                 schema_deinit(&all);
+                free(stored);
                 return status;
             }
             store->from[kept++] = store->from[k];
         }
     }
     schema_deinit(&all);
+    free(stored);
     return SLUICE_OK;
 }
 
@@ -141,7 +155,7 @@ sluice_status planner_project(struct planner *planner, struct sluice_error *err)
         for (uint32_t i = phase->n_ops; i-- > 0;) {
             struct op *op = phase->ops[i];
             if (op->kind == OP_STORE) {
-                TRY(shrink_edge(plan, op, err));
+                TRY(shrink_edge(planner, op, err));
             }
             mark_op(phase, op);
         }

@@ -1,4 +1,5 @@
-/* Readers in the plan: their columns, the {parts} of paths as columns, and what projection leaves of both. */
+/* Readers in the plan: their columns, the {parts} of paths as columns, and what projection leaves
+ * of both. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
@@ -14,7 +15,8 @@ static int32_t wanted(void *ctx, const char *name)
     return slot >= 0 && op->live != NULL ? op->live[slot] : 1;
 }
 
-/* Adds a utf8 column for every {name} and {name**} in the patterns, in order of first appearance. */
+/* Adds a utf8 column for every {name} and {name**} in the patterns, in order of first
+ * appearance. */
 static sluice_status add_parts(struct op *op, const struct node *files, struct sluice_error *err)
 {
     uint32_t first = op->out.n;
@@ -61,6 +63,8 @@ static sluice_status add_parts(struct op *op, const struct node *files, struct s
     return SLUICE_OK;
 }
 
+/* Asked twice: first which columns there are, with which all else is planned; at last (final) to
+ * make those alone that somebody uses. */
 sluice_status planner_reader(struct planner *planner, struct phase *phase, struct op *op,
                              bool final, struct sluice_error *err)
 {

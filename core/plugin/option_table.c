@@ -184,6 +184,8 @@ static sluice_status check_choices(const struct option_table *table,
     return SLUICE_OK;
 }
 
+/* Faults here are those of the plugin's author, found when the plugin is loaded: later the
+ * parser stores at these offsets without a look. */
 static sluice_status check_option(const struct option_table *table, uint64_t k,
                                   const struct sluice_option *option, struct sluice_error *err)
 {

@@ -52,11 +52,12 @@ bool text_float(const char *text, size_t n, double *out)
     return n > 0 && number_prefix(text, n, out) == n && isfinite(*out);
 }
 
-/* Bytes a unit stands for, 0 = unknown. k is 1000 and Ki 1024 (IEC 80000-13). */
+/* Bytes a unit stands for, 0 = unknown: kB is 1000 and KiB 1024 (IEC 80000-13); a letter alone is
+ * 1024, as in coreutils, Slurm and container limits, in an option as on the command line. */
 static uint64_t size_unit(const char *unit, size_t n)
 {
     static const char letters[] = "kmgt";
-    uint64_t base = 1000;
+    uint64_t base = 1024;
     uint64_t bytes = 1;
     const char *letter;
 
@@ -70,9 +71,10 @@ static uint64_t size_unit(const char *unit, size_t n)
     unit++;
     n--;
     if (n > 0 && unit[0] == 'i') {
-        base = 1024;
         unit++;
         n--;
+    } else if (n > 0) {
+        base = 1000;
     }
     if (n > 0 && (unit[0] == 'B' || unit[0] == 'b')) {
         n--;

@@ -1,4 +1,5 @@
-/* Descriptors as text: see plugin_describe.h. Tables name the fields, so that writing and reading can't drift apart. */
+/* Descriptors as text: see plugin_describe.h. Tables name the fields, so that writing and reading
+ * can't drift apart. */
 #include "plugin/plugin_describe.h"
 
 #include <stdlib.h>
@@ -57,6 +58,7 @@ static const struct field stage_fields[] = {
     AT(struct sluice_stage, bytes_worker, FIELD_U64),
     AT(struct sluice_stage, bytes_per_input, FIELD_DOUBLE),
     AT(struct sluice_stage, state_version, FIELD_U64),
+    AT(struct sluice_stage, bytes_per_batch, FIELD_DOUBLE),
 };
 
 static const struct field option_fields[] = {

@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "plugin/option_table.h"
+#include "plugin/libraries.h"
 #include "plugin/plugin_describe.h"
 #include "plugin/registry.h"
 
@@ -25,14 +27,11 @@ sluice_status plugin_file_hash(const char *path, struct hash128 *out, struct slu
 {
     struct hasher *hasher = hasher_create();
     char *block = malloc(1 << 18);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    sluice_status status = SLUICE_OK;
+    int fd = -1;
+    sluice_status status = hasher == NULL || block == NULL
+                               ? error_nomem(err, "hashing a plugin")
+                               : file_open(path, "the plugin", &fd, err);
 
-    if (hasher == NULL || block == NULL) {
-        status = error_nomem(err, "hashing a plugin");
-    } else if (fd < 0) {
-        status = error_errno(err, errno, "cannot read the plugin %s", path);
-    }
     while (status == SLUICE_OK) {
         ssize_t n = read(fd, block, 1 << 18);
         if (n > 0) {
@@ -150,6 +149,7 @@ static sluice_status check_plugin(const struct sluice_plugin *plugin, const char
             "\" nor \"" PLUGIN_SCRIPT "\"",
             path, plugin->name != NULL ? plugin->name : "");
     }
+    /* The host walks the plugin's verdicts by this, which may be longer than its own. */
     if (plugin->verdict_stride < VERDICT_SIZE_1_0 || plugin->verdict_stride > STRUCT_SIZE_MAX ||
         plugin->verdict_stride % 8 != 0) {
         return error_set(err, SLUICE_E_CONFIG,
@@ -262,6 +262,10 @@ sluice_status plugin_file_load(const char *path, struct plugin_file *out, struct
     if (status == SLUICE_OK) {
         status = check_stages(out, path, err);
     }
+    if (status == SLUICE_OK) {
+        status = libraries_of(handle, out->plugin.libraries, &out->libraries, err);
+        out->plugin.libraries = out->libraries;
+    }
     if (status != SLUICE_OK) {
         plugin_file_deinit(out);
         if (err != NULL) {
@@ -276,5 +280,6 @@ void plugin_file_deinit(struct plugin_file *file)
 {
     free(file->stages);
     plugin_description_destroy(file->description);
+    free(file->libraries);
     memset(file, 0, sizeof *file);
 }

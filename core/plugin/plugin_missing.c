@@ -1,93 +1,31 @@
 /* Why a plugin can't be loaded: makes what the dynamic linker says into a message that names the
- * missing library, who needs it and where it was searched for. Reads the plugin's ELF file (only
- * what libelf's users call the dynamic section), and trusts none of it. See plugin_file.h. */
+ * missing library, who needs it and where it was searched for. Reads the dynamic section of the
+ * plugin's file with libelf, where the file would have been loaded. See plugin_file.h. */
 #include <dlfcn.h>
-#include <elf.h>
-#include <errno.h>
-#include <fcntl.h>
+#include <gelf.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "plugin/plugin_file.h"
 
-#define FILE_MOST ((size_t)1 << 31)
-
-/* What the plugin says about libraries. Texts point into the file's bytes. */
+/* What the plugin says about libraries. Texts are libelf's, until the file is closed. */
 struct dynamic {
-    const char *strings; /* ends with a NUL */
-    size_t strings_n;
     const char *runpath; /* DT_RUNPATH, or DT_RPATH; NULL = none */
     bool needs;          /* the library is one that it names itself */
 };
 
-static bool read_whole(const char *path, struct buf *out)
+static void read_entries(Elf *elf, Elf_Scn *section, const GElf_Shdr *header, const char *library,
+                         struct dynamic *out)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = 1;
+    Elf_Data *data = elf_getdata(section, NULL);
+    GElf_Dyn entry;
 
-    while (fd >= 0 && n != 0 && out->size < FILE_MOST && buf_reserve(out, 1 << 16)) {
-        n = read(fd, out->data + out->size, 1 << 16);
-        if (n < 0 && errno != EINTR) {
-            break;
-        }
-        out->size += n > 0 ? (size_t)n : 0;
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    return fd >= 0 && n == 0;
-}
-
-/* The bytes of the file that are mapped at an address; NULL when there are not n of them. */
-static const char *at_address(const struct buf *file, const ElfW(Phdr) * segments,
-                              size_t n_segments, uint64_t address, size_t n)
-{
-    for (size_t k = 0; k < n_segments; k++) {
-        const ElfW(Phdr) *segment = &segments[k];
-        uint64_t offset = address - segment->p_vaddr;
-        if (segment->p_type == PT_LOAD && address >= segment->p_vaddr &&
-            offset <= segment->p_filesz && n <= segment->p_filesz - offset &&
-            segment->p_offset <= file->size && offset <= file->size - segment->p_offset &&
-            n <= file->size - segment->p_offset - offset) {
-            return file->data + segment->p_offset + offset;
-        }
-    }
-    return NULL;
-}
-
-static const char *string_at(const struct dynamic *dynamic, uint64_t place)
-{
-    return place < dynamic->strings_n ? dynamic->strings + place : NULL;
-}
-
-/* Fills *out from the dynamic section, whose n entries are not aligned. */
-static void read_entries(const struct buf *file, const ElfW(Phdr) * segments, size_t n_segments,
-                         const char *entries, size_t n, const char *library, struct dynamic *out)
-{
-    uint64_t address = 0;
-    uint64_t size = 0;
-    ElfW(Dyn) entry;
-
-    for (size_t k = 0; k < n; k++) {
-        memcpy(&entry, entries + k * sizeof entry, sizeof entry);
-        address = entry.d_tag == DT_STRTAB ? entry.d_un.d_ptr : address;
-        size = entry.d_tag == DT_STRSZ ? entry.d_un.d_val : size;
-    }
-    if (size == 0 || size > file->size) {
-        return;
-    }
-    out->strings = at_address(file, segments, n_segments, address, (size_t)size);
-    if (out->strings == NULL || out->strings[size - 1] != '\0') {
-        return;
-    }
-    out->strings_n = (size_t)size;
-    for (size_t k = 0; k < n; k++) {
-        const char *text;
-        memcpy(&entry, entries + k * sizeof entry, sizeof entry);
-        text = string_at(out, entry.d_un.d_val);
+    for (int k = 0; data != NULL && gelf_getdyn(data, k, &entry) != NULL; k++) {
+        const char *text = elf_strptr(elf, header->sh_link, (size_t)entry.d_un.d_val);
         if (entry.d_tag == DT_NULL) {
             break;
         }
@@ -98,37 +36,16 @@ static void read_entries(const struct buf *file, const ElfW(Phdr) * segments, si
     }
 }
 
-static void read_dynamic(const struct buf *file, const char *library, struct dynamic *out)
+static void read_dynamic(Elf *elf, const char *library, struct dynamic *out)
 {
-    ElfW(Ehdr) header;
-    ElfW(Phdr) * segments;
-    size_t n;
+    Elf_Scn *section = NULL;
+    GElf_Shdr header;
 
-    memset(out, 0, sizeof *out);
-    if (file->size < sizeof header) {
-        return;
-    }
-    memcpy(&header, file->data, sizeof header);
-    n = header.e_phnum;
-    if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_phentsize != sizeof *segments ||
-        header.e_phoff > file->size || n > (file->size - header.e_phoff) / sizeof *segments) {
-        return;
-    }
-    segments = calloc(n + 1, sizeof *segments);
-    if (segments == NULL) {
-        return;
-    }
-    memcpy(segments, file->data + header.e_phoff, n * sizeof *segments);
-    for (size_t k = 0; k < n; k++) {
-        const ElfW(Phdr) *segment = &segments[k];
-        if (segment->p_type == PT_DYNAMIC && segment->p_offset <= file->size &&
-            segment->p_filesz <= file->size - segment->p_offset) {
-            read_entries(file, segments, n, file->data + segment->p_offset,
-                         (size_t)segment->p_filesz / sizeof(ElfW(Dyn)), library, out);
-            break;
+    while ((section = elf_nextscn(elf, section)) != NULL) {
+        if (gelf_getshdr(section, &header) != NULL && header.sh_type == SHT_DYNAMIC) {
+            read_entries(elf, section, &header, library, out);
         }
     }
-    free(segments);
 }
 
 /* Appends "DIR (what)" for each entry of a list, with $ORIGIN resolved. */
@@ -153,7 +70,8 @@ static void put_list(struct buf *out, const char *list, const char *separators, 
     }
 }
 
-/* The folders that are always looked at, as the linker itself lists them, without those of LD_LIBRARY_PATH, which come first. */
+/* The folders that are always looked at, as the linker itself lists them, without those of
+ * LD_LIBRARY_PATH, which come first. */
 static void put_standard(struct buf *out, size_t skip)
 {
     void *self = dlopen(NULL, RTLD_LAZY);
@@ -190,7 +108,8 @@ static size_t entries_of(const char *list, const char *separators)
     return n;
 }
 
-/* "LIBRARY: cannot open shared object file: …" of another file than the plugin: the length of LIBRARY, else 0. */
+/* "LIBRARY: cannot open shared object file: …" of another file than the plugin: the length of
+ * LIBRARY, else 0. */
 static size_t missing_library(const char *why, const char *path)
 {
     const char *end = strstr(why, ": cannot open shared object file");
@@ -202,12 +121,16 @@ static size_t missing_library(const char *why, const char *path)
 static sluice_status say_missing(const char *path, const char *library, struct sluice_error *err)
 {
     const char *extra = getenv("LD_LIBRARY_PATH");
-    struct buf file = BUF_INIT;
     struct buf places = BUF_INIT;
     struct dynamic dynamic = { 0 };
+    Elf *elf = NULL;
+    int fd = -1;
 
-    if (read_whole(path, &file)) {
-        read_dynamic(&file, library, &dynamic);
+    /* What can't be read says nothing. */
+    if (file_open(path, "the plugin", &fd, NULL) == SLUICE_OK &&
+        elf_version(EV_CURRENT) != EV_NONE &&
+        (elf = elf_begin(fd, ELF_C_READ_MMAP, NULL)) != NULL) {
+        read_dynamic(elf, library, &dynamic);
     }
     put_list(&places, extra, ":;", path, " (LD_LIBRARY_PATH)");
     if (dynamic.needs) {
@@ -222,7 +145,10 @@ static sluice_status say_missing(const char *path, const char *library, struct s
               path, library, dynamic.needs ? "it needs" : "a library that it uses needs",
               buf_str(&places));
     buf_deinit(&places);
-    buf_deinit(&file);
+    elf_end(elf);
+    if (fd >= 0) {
+        close(fd);
+    }
     return SLUICE_E_CONFIG;
 }
 

@@ -1,6 +1,6 @@
 /* Trying a plugin in a child process before it may touch this one: constructors run at dlopen,
- * before any check. The child is `prober __probe FILE`, answers on descriptor 3 with "ok" and the plugin's
- * description, or "no" and a message, and ends. See plugin_file.h. */
+ * before any check. The child is `prober __probe FILE`, answers on descriptor 3 with "ok" and the
+ * plugin's description, or "no" and a message, and ends. See plugin_file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -116,7 +116,8 @@ static int64_t now_ms(void)
     return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Appends what there is to read (the pipe does not block); false at its end, or when it is too much. */
+/* Appends what there is to read (the pipe does not block); false at its end, or when it is too
+ * much. */
 static bool read_some(int fd, struct buf *answer)
 {
     while (answer->size <= PLUGIN_DESCRIPTION_MAX + 3) {
@@ -133,7 +134,8 @@ static bool read_some(int fd, struct buf *answer)
     return false;
 }
 
-/* Waits for the child and its answer; false = it was killed at the deadline, or for saying too much. */
+/* Waits for the child and its answer; false = it was killed at the deadline, or for saying too
+ * much. */
 static bool await(pid_t child, int fd, uint32_t ms, struct buf *answer, int *status)
 {
     int64_t deadline = now_ms() + ms;

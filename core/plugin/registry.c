@@ -44,7 +44,8 @@ static sluice_status set_problem(struct plugin *plugin, const char *problem,
     return plugin->problem != NULL ? SLUICE_OK : error_nomem(err, "the plugin list");
 }
 
-/* What is known of a plugin from outside before anything of it runs here; description gets what a child found in it. */
+/* What is known of a plugin from outside before anything of it runs here; description gets what a
+ * child found in it. */
 static sluice_status check_outside(const struct registry *registry, const struct plugin *plugin,
                                    struct buf *description, struct sluice_error *err)
 {
@@ -117,6 +118,7 @@ static sluice_status load_plugin(struct registry *registry, struct plugin *plugi
         entry->plugin_name = plugin->view.name;
         entry->origin = plugin->path;
         entry->hash = plugin->view.hash;
+        entry->libraries = plugin->view.libraries;
         entry->trusted = plugin->view.standard;
         entry->isolation = isolated ? REGISTRY_ISOLATED : REGISTRY_IN_PROCESS;
         TRY(insert_entry(registry, entry, err));
@@ -209,6 +211,7 @@ sluice_status registry_load_all(struct registry *registry, struct sluice_error *
     return SLUICE_OK;
 }
 
+/* stage: a stage's name, or "+WORD" for whatever provides the derived column WORD. */
 static bool index_has(const struct plugin *plugin, const char *stage)
 {
     const char *at = plugin->index;
@@ -365,6 +368,34 @@ sluice_status registry_find(struct registry *registry, const char *name,
     return pick(found, name, out, err);
 }
 
+static const struct registry_entry *first_provider(const struct registry *registry,
+                                                   const char *derived)
+{
+    for (size_t k = 0; k < registry_count(registry); k++) {
+        const struct registry_entry *entry = registry_at(registry, k);
+        if (entry->stage.provides != NULL && strcmp(entry->stage.provides, derived) == 0) {
+            return entry;
+        }
+    }
+    return NULL;
+}
+
+sluice_status registry_find_provider(struct registry *registry, const char *derived,
+                                     const struct registry_entry **out, struct sluice_error *err)
+{
+    char *mark = str_printf("+%s", derived); /* in index.txt */
+    sluice_status status =
+        mark == NULL ? error_nomem(err, "the index of plugins") : load_for(registry, mark, err);
+
+    free(mark);
+    *out = status == SLUICE_OK ? first_provider(registry, derived) : NULL;
+    if (status == SLUICE_OK && *out == NULL) {
+        status = registry_load_all(registry, err); /* an index may be older than its plugins */
+        *out = status == SLUICE_OK ? first_provider(registry, derived) : NULL;
+    }
+    return status;
+}
+
 sluice_status registry_load(struct registry *registry, const char *path,
                             const struct registry_plugin **out, struct sluice_error *err)
 {
@@ -442,6 +473,7 @@ sluice_status registry_add_user(struct registry *registry, const struct sluice_s
     entry->plugin_name = strcmp(plugin_name, PLUGIN_SCRIPT) == 0 ? PLUGIN_SCRIPT : PLUGIN_CORE;
     entry->origin = registry->origins[registry->n_origins - 1];
     entry->hash = hash;
+    entry->libraries = "";
     entry->user = user;
     entry->trusted = entry->plugin_name[0] == 'c';
     TRY(insert_entry(registry, entry, err));
@@ -498,27 +530,43 @@ sluice_status registry_index(struct registry *registry, struct buf *out, struct 
         TRY(load_named(registry, plugin, err));
         buf_puts(out, strrchr(plugin->path, '/') + 1);
         for (size_t j = 0; j < plugin->file.n_stages; j++) {
-            buf_printf(out, " %s", plugin->file.stages[j].name);
+            const struct sluice_stage *stage = &plugin->file.stages[j];
+            buf_printf(out, " %s", stage->name);
+            if (stage->provides != NULL) {
+                buf_printf(out, " +%s", stage->provides);
+            }
         }
         buf_putc(out, '\n');
     }
     return buf_status(out, err);
 }
 
-void registry_serialise(struct registry *registry, const struct registry_entry *entry)
+/* An entry that the caller may change. */
+static struct registry_entry *own_entry(struct registry *registry,
+                                        const struct registry_entry *entry)
 {
     for (size_t k = 0; k < registry->n_entries; k++) {
         if (registry->entries[k] == entry) {
-            registry->entries[k]->serial = true;
+            return registry->entries[k];
         }
     }
+    return NULL;
+}
+
+void registry_serialise(struct registry *registry, const struct registry_entry *entry)
+{
+    own_entry(registry, entry)->serial = true;
 }
 
 void registry_isolate_always(struct registry *registry, const struct registry_entry *entry)
 {
-    for (size_t k = 0; k < registry->n_entries; k++) {
-        if (registry->entries[k] == entry) {
-            registry->entries[k]->isolation = REGISTRY_ALWAYS_ISOLATED;
-        }
-    }
+    own_entry(registry, entry)->isolation = REGISTRY_ALWAYS_ISOLATED;
+}
+
+sluice_status registry_set_libraries(struct registry *registry, const struct registry_entry *entry,
+                                     const char *libraries, struct sluice_error *err)
+{
+    TRY(registry_line(&registry->origins, &registry->n_origins, libraries, err));
+    own_entry(registry, entry)->libraries = registry->origins[registry->n_origins - 1];
+    return SLUICE_OK;
 }

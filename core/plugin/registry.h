@@ -26,8 +26,8 @@ struct registry_options {     /* zeroed = install tree only; all borrowed for th
     const char *script_dir;  /* folder of the pipeline script, or NULL */
     const char *data_home;   /* $XDG_DATA_HOME, or NULL */
     bool trust; /* --trust: plugins outside the install tree are loaded into this process */
-    bool
-        contained; /* this process is a child that runs foreign code: everything is loaded, untried */
+    /* this process is a child that runs foreign code: everything is loaded, untried */
+    bool contained;
     struct hash128 expected; /* contained: what the files of --plugin must be; zero = anything */
     bool bare;               /* no install tree either (tests) */
     /* Program run as `prober __probe FILE` with the answer on fd 3; NULL = /proc/self/exe. */
@@ -37,8 +37,10 @@ struct registry_options {     /* zeroed = install tree only; all borrowed for th
 
 struct registry_plugin {
     const char *name, *version, *license; /* "" where unknown */
-    const char *libraries; /* "simdjson 3.0.1, ...": what else shapes its output; "" = nothing */
-    const char *path;      /* absolute path of the .so */
+    /* "pcre2 10.42, simdjson 14.0.0+3e8dcc9cbff7": what else shapes its output (libraries.h); "" =
+     * nothing */
+    const char *libraries;
+    const char *path; /* absolute path of the .so */
     /* "--plugin" "SLUICE_PLUGIN_PATH" "plugins/ beside the script" "data home" "install tree" */
     const char *found_by;
     const char *problem; /* NULL = loaded; else why not (then there are no stages) */
@@ -56,9 +58,11 @@ struct registry_entry {
     const char *plugin_name;              /* PLUGIN_CORE, PLUGIN_SCRIPT or the plugin's own name */
     const char *origin;                   /* path of the .so or the text given to registry_add */
     struct hash128 hash;                  /* of the .so, or as given */
+    const char *libraries; /* versions of linked libraries that shape its output; "" = none */
     bool trusted; /* standard or core: emitted arrays are checked in depth only on request */
-    /* Where its code may run. A plugin that is not standard is isolated unless it is trusted with --trust; its functions are then not
-     * loaded into this process at all (only its descriptor is known), and open and the others are NULL or must not be called. */
+    /* Where its code may run. A plugin that is not standard is isolated unless it is trusted with
+     * --trust; its functions are then not loaded into this process at all (only its descriptor is
+     * known), and open and the others are NULL or must not be called. */
     enum registry_isolation {
         REGISTRY_IN_PROCESS,
         REGISTRY_ISOLATED,
@@ -74,7 +78,8 @@ struct registry;
  * data_home ($HOME/.local/share). */
 void registry_environment(struct registry_options *, char *buffer, size_t size);
 
-/* Scans; loads the files given by --plugin. SLUICE_E_CONFIG when one of those can't be loaded. Gives. */
+/* Scans; loads the files given by --plugin. SLUICE_E_CONFIG when one of those can't be loaded.
+ * Gives. */
 sluice_status registry_create(const struct registry_options *, struct registry **out,
                               struct sluice_error *err) MUST_USE;
 void registry_destroy(struct registry *); /* NULL is fine; no stage may be open */
@@ -107,10 +112,19 @@ sluice_status registry_add_user(struct registry *, const struct sluice_stage *st
                                 const struct registry_entry **out,
                                 struct sluice_error *err) MUST_USE;
 
-/* Marks an entry of registry_add as REGISTRY_ALWAYS_ISOLATED (stages that call foreign functions). */
+/* Marks an entry of registry_add as REGISTRY_ALWAYS_ISOLATED (stages that call foreign
+ * functions). */
 void registry_isolate_always(struct registry *, const struct registry_entry *);
 /* Marks such an entry as serial. */
 void registry_serialise(struct registry *, const struct registry_entry *);
+/* Says which libraries shape the output of such an entry. Copies. */
+sluice_status registry_set_libraries(struct registry *, const struct registry_entry *,
+                                     const char *libraries, struct sluice_error *err) MUST_USE;
+
+/* The stage that provides such derived columns ("words"); NULL = no plugin has one. */
+sluice_status registry_find_provider(struct registry *, const char *derived,
+                                     const struct registry_entry **out,
+                                     struct sluice_error *err) MUST_USE;
 
 /* Loads everything that may be loaded; problems are kept in the plugin list. Call before listing.
  */
@@ -130,8 +144,9 @@ sluice_status registry_index(struct registry *, struct buf *out, struct sluice_e
 /* Descriptor checks of one stage (SLUICE_E_INTERNAL), after zero-extension. */
 sluice_status registry_check_stage(const struct sluice_stage *, struct sluice_error *err) MUST_USE;
 
-/* Body of the hidden command `__probe FILE`: loads FILE in this process, checks it, writes what is in it to fd 3; returns the exit
- * status. The caller has dropped the rights of the process and does nothing else with it. */
+/* Body of the hidden command `__probe FILE`: loads FILE in this process, checks it, writes what is
+ * in it to fd 3; returns the exit status. The caller has dropped the rights of the process and does
+ * nothing else with it. */
 int probe_main(const char *path);
 /* Answers that the plugin can't be tried, and why; false = nobody listens. */
 bool probe_fail(const struct sluice_error *);

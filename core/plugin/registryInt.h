@@ -6,8 +6,8 @@
 #include "plugin/registry.h"
 
 struct plugin {
-    struct registry_plugin
-        view; /* what others see; its texts are owned here or by the plugin's mapped file */
+    /* what others see; its texts are owned here or by the plugin's mapped file */
+    struct registry_plugin view;
     char *path;
     char *problem;
     char *index;            /* standard plugins: "stage stage" of index.txt, or NULL */
@@ -20,7 +20,7 @@ struct registry {
     struct plugin **plugins; /* owned, in the order found */
     size_t n_plugins;
     struct registry_entry **entries; /* owned, by name and plugin */
-    char **origins;                  /* owned texts of registry_add */
+    char **origins;                  /* owned texts of registry_add and registry_set_libraries */
     size_t n_entries, n_origins;
     char **tried, **skipped; /* owned lines */
     size_t n_tried, n_skipped;

@@ -69,6 +69,7 @@ sluice_status registry_file(struct registry *registry, const char *path, const c
     }
     for (size_t k = 0; k < registry->n_plugins; k++) {
         plugin = registry->plugins[k];
+        /* One file found under two names is one plugin. */
         if (plugin->device == (uint64_t)st.st_dev && plugin->inode == (uint64_t)st.st_ino) {
             free(full);
             *out = plugin;
@@ -161,7 +162,8 @@ static char *read_text(const char *folder, const char *name)
     return text;
 }
 
-/* index.txt: "file.so stage stage ...". */
+/* index.txt: "file.so stage stage +derived ...", "+derived" behind a stage that provides such
+ * columns. */
 static void read_index(struct registry *registry, char *text)
 {
     char *rest = NULL;
@@ -231,6 +233,8 @@ static sluice_status scan_install_tree(struct registry *registry, const char *ex
             free(text);
         }
         free(folder);
+        /* The first that is there is the install tree: a build's, or that of an installed
+         * program. */
         if (there || status != SLUICE_OK) {
             return status;
         }

@@ -31,7 +31,7 @@ static sluice_status error_end(const struct stage *stage, sluice_status status,
     if (known == SLUICE_OK) {
         return SLUICE_OK;
     }
-    if (stage->remote && (status == STAGE_CRASHED || status == STAGE_TIMED_OUT)) {
+    if (stage->remote && stage_died(status)) {
         known = status;
     }
     if (known == SLUICE_E_HALT && stage->kind->role != SLUICE_ROLE_GATE) {
@@ -153,6 +153,7 @@ void stage_close(struct stage *stage)
     stage_host_deinit(&stage->host);
     stage_output_deinit(stage);
     options_destroy(stage->options);
+    free(stage->lacking);
     free(stage->reason_text);
     free(stage->reasons);
     free(stage->name);
@@ -267,6 +268,15 @@ sluice_status stage_worker_open(struct stage *stage, struct stage_worker **out,
     WITH_ERROR(err);
     assert(stage->prepared);
     *out = NULL;
+    if (stage->lacking != NULL) {
+        status =
+            error_set(err, SLUICE_E_INTERNAL,
+                      "it is to run without a column that it needs: %s; the host must add that "
+                      "and prepare the stage again",
+                      stage->lacking);
+        free(worker);
+        return error_end(stage, status, err);
+    }
     if (worker == NULL) {
         return error_nomem(err, "a worker");
     }
@@ -275,6 +285,7 @@ sluice_status stage_worker_open(struct stage *stage, struct stage_worker **out,
         status =
             error_end(stage, stage->kind->worker_open(stage->shared, &worker->state, err), err);
     } else {
+        /* A stage without workers of its own is called with what open gave. */
         worker->state = stage->shared;
     }
     if (status != SLUICE_OK) {
@@ -323,6 +334,24 @@ static sluice_status call_end(struct stage_worker *worker, struct stage_emitter 
     return status;
 }
 
+/* A stage is never called without a column that it was promised: it would find a NULL there. */
+static sluice_status check_columns(const struct stage *stage, const struct sluice_batch *batch,
+                                   struct sluice_error *err)
+{
+    const struct ArrowArray *array = batch->array;
+    uint32_t n = stage->n_needs[batch->port];
+
+    for (uint32_t k = 0; k < n; k++) {
+        if (k >= array->n_children || array->children[k] == NULL) {
+            return error_set(err, SLUICE_E_INTERNAL,
+                             "the host gave it %lld columns of the %u that it needs: number %u is "
+                             "missing",
+                             (long long)array->n_children, n, k);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status stage_process(struct stage_worker *worker, const struct sluice_batch *batch,
                             struct stage_result *out, struct sluice_error *err)
 {
@@ -333,6 +362,11 @@ sluice_status stage_process(struct stage_worker *worker, const struct sluice_bat
     assert(worker->at == WORKER_OPEN && worker->stage->kind->process != NULL &&
            batch->port < STAGE_PORTS);
     stage_result_clear(out);
+    status = check_columns(worker->stage, batch, err);
+    if (status != SLUICE_OK) {
+        worker->at = WORKER_FAILED;
+        return error_end(worker->stage, status, err);
+    }
     stage_emitter_init(&emitter, worker->stage, out, batch->port == 0 ? EMIT_PROCESS : EMIT_SIDE,
                        batch->n);
     status = worker->stage->kind->process(worker->state, batch, &emitter.emit, err);

@@ -23,10 +23,18 @@
 struct stage;
 struct stage_worker;
 
-/* Statuses of stages in child processes, inside the core only (plugins can't give them): the child died, or a call did not end in time,
- * also when it was repeated in a child of its own. */
+/* Statuses of stages in child processes, inside the core only (plugins can't give them): the child
+ * died, or a call did not end in time, also when it was repeated in a child of its own; or it was
+ * killed from outside (SIGKILL), as a rule by a system that has no memory left, which is never a
+ * row's doing. */
 #define STAGE_CRASHED ((sluice_status)64)
 #define STAGE_TIMED_OUT ((sluice_status)65)
+#define STAGE_KILLED ((sluice_status)66)
+
+static inline bool stage_died(sluice_status status)
+{
+    return status == STAGE_CRASHED || status == STAGE_TIMED_OUT || status == STAGE_KILLED;
+}
 
 /* What the core provides to one instance. Functions are called from any thread. Copied by
  * stage_open; what it points to must live until stage_close. Zeroed = works, without budget, files
@@ -66,7 +74,8 @@ const char *stage_reason(const struct stage *, uint32_t k); /* k from 1, as in v
 bool stage_can_save(const struct stage *);                  /* has save and load */
 bool stage_can_merge(const struct stage *);                 /* has save and merge */
 
-/* For adapters in the core, inside open: name, options and services of the instance that host belongs to. */
+/* For adapters in the core, inside open: name, options and services of the instance that host
+ * belongs to. */
 const struct stage *stage_of(struct sluice_host *host);
 const struct stage_services *stage_services(const struct stage *);
 
@@ -74,12 +83,15 @@ const struct stage_services *stage_services(const struct stage *);
  * inside open. */
 void *stage_user(struct sluice_host *host);
 
-/* For stages in child processes, inside open: from now on the two statuses above may come from the stage's functions. */
+/* For stages in child processes, inside open: from now on the two statuses above may come from the
+ * stage's functions. */
 void stage_set_remote(struct sluice_host *host);
-/* Inside prepare: what the planner gave, and what was recorded so far. Borrowed until prepare returns. */
+/* Inside prepare: what the planner gave, and what was recorded so far. Borrowed until prepare
+ * returns. */
 const struct stage_inputs *stage_plan_inputs(const struct sluice_plan *);
 const struct stage_prepared *stage_plan_prepared(const struct sluice_plan *);
-/* After prepare: the struct type of the batches that the stage gives. Borrowed until the next prepare. */
+/* After prepare: the struct type of the batches that the stage gives. Borrowed until the next
+ * prepare. */
 const struct type *stage_output(const struct stage *);
 /* Inside load and merge: bytes not read yet. */
 size_t stage_state_left(const struct sluice_io *);
@@ -158,6 +170,14 @@ struct stage_mark {        /* in order: bytes for an output, or a roll */
     int64_t rows;          /* of a roll */
 };
 
+/* A name that a declared column is read from and that records don't have. */
+struct stage_absence {
+    const char *name;
+    uint64_t rows;
+    const char *there; /* n_there names that the first of them has, each with its NUL */
+    uint64_t n_there;
+};
+
 struct stage_measure {
     char *name;    /* owned by the result, kept between calls */
     int64_t delta; /* 0 = nothing was added in this call */
@@ -178,6 +198,7 @@ struct stage_result {
     uint32_t n_marks;
     struct stage_measure *measures; /* sorted by first use */
     uint32_t n_measures;
+    struct buf absences; /* for stage_absence_next */
     /* private: capacities, text of dup_of, reasons and details */
     int64_t verdicts_capacity;
     uint32_t batches_capacity, bad_capacity, marks_capacity, measures_capacity;
@@ -185,8 +206,12 @@ struct stage_result {
 };
 
 void stage_result_init(struct stage_result *);
-void stage_result_clear(struct stage_result *); /* releases batches, keeps memory */
+void stage_result_clear(
+    struct stage_result *); /* releases batches, keeps memory that is not huge */
 void stage_result_deinit(struct stage_result *);
+/* The next absence from *at on, which is 0 at first; borrowed from the result. False: there are no
+ * more. */
+bool stage_absence_next(const struct stage_result *, size_t *at, struct stage_absence *out);
 
 /* ---- workers ---- */
 

@@ -38,13 +38,15 @@ struct stage {
     struct sluice_host host;
     void *shared;
     bool opened, prepared, deep; /* deep: arrays are validated to the last byte */
-    bool remote;           /* in a child process: STAGE_CRASHED and STAGE_TIMED_OUT may come */
-    size_t verdict_stride; /* bytes from one verdict of the plugin to the next */
-    char *reason_text;     /* "a\0b\0c" */
+    bool remote;                 /* in a child process: what stage_died knows may come */
+    size_t verdict_stride;       /* bytes from one verdict of the plugin to the next */
+    char *reason_text;           /* "a\0b\0c" */
     const char **reasons;
     uint32_t n_reasons;
-    struct type output; /* struct<...> of the declared columns; its parts are owned */
-    uint32_t n_outputs; /* writers */
+    struct type output;            /* struct<...> of the declared columns; its parts are owned */
+    uint32_t n_outputs;            /* writers */
+    uint32_t n_needs[STAGE_PORTS]; /* columns that process was promised */
+    char *lacking; /* a derived column that is not there yet: no worker opens; NULL = none */
     _Atomic int32_t n_workers;
 };
 
@@ -95,7 +97,8 @@ void stage_emitter_init(struct stage_emitter *, const struct stage *, struct sta
 /* Is what was given back complete? Turns text offsets into pointers. */
 sluice_status stage_emitter_finish(struct stage_emitter *, struct sluice_error *err) MUST_USE;
 
-/* Copies an error to the caller's, which may be a plugin's: that of an older header is shorter, and says so. NULL is fine. */
+/* Copies an error to the caller's, which may be a plugin's: that of an older header is shorter, and
+ * says so. NULL is fine. */
 void error_give(struct sluice_error *to, const struct sluice_error *from);
 
 /* An error that is the plugin's fault, without the stage's name (stage.c adds it). */

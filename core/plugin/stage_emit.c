@@ -7,6 +7,7 @@
 #include "plugin/stageInt.h"
 
 #define DETAIL_MAX 1000u
+#define BYTES_KEPT ((size_t)16 << 20) /* more written bytes are given back */
 #define ITEMS_MAX (UINT32_C(1) << 28)
 
 void stage_result_init(struct stage_result *result)
@@ -29,8 +30,12 @@ void stage_result_clear(struct stage_result *result)
     result->has_verdicts = false;
     result->n_bad = 0;
     result->n_marks = 0;
+    if (result->bytes.capacity > BYTES_KEPT) {
+        buf_deinit(&result->bytes);
+    }
     buf_clear(&result->bytes);
     buf_clear(&result->text);
+    buf_clear(&result->absences);
 }
 
 void stage_result_deinit(struct stage_result *result)
@@ -46,6 +51,7 @@ void stage_result_deinit(struct stage_result *result)
     free(result->measures);
     buf_deinit(&result->bytes);
     buf_deinit(&result->text);
+    buf_deinit(&result->absences);
     memset(result, 0, sizeof *result);
 }
 
@@ -342,6 +348,7 @@ static sluice_status emit_bad(struct sluice_emit *emit, uint64_t begin, uint64_t
     }
     clean[n] = '\0';
     utf8_clean(clean);
+    /* Offsets plus one until the call ends: the text's memory may still move. */
     item.reason = (const char *)keep_text(out, reason, strlen(reason));
     item.detail = (const char *)keep_text(out, clean, strlen(clean));
     if (item.reason == NULL || item.detail == NULL ||
@@ -468,6 +475,69 @@ static sluice_status emit_measure(struct sluice_emit *emit, const char *name, in
     return SLUICE_OK;
 }
 
+#define NAME_MAX_BYTES 200u
+#define NAMES_MAX 64u
+
+static bool name_fits(const char *name)
+{
+    return name != NULL && strlen(name) <= NAME_MAX_BYTES && utf8_valid(name, strlen(name));
+}
+
+/* Kept as rows, number of names, the name, the names that are there. */
+static sluice_status emit_absent(struct sluice_emit *emit, const char *name, uint64_t rows,
+                                 const char *const *there, uint64_t n)
+{
+    struct stage_emitter *emitter = emitter_of(emit);
+    struct buf *out = &emitter->out->absences;
+    uint64_t head[2] = { rows, 0 };
+    size_t at = out->size;
+
+    if (emitter->failed != SLUICE_OK) {
+        return emitter->failed;
+    }
+    if (emitter->stage->kind->role != SLUICE_ROLE_READER) {
+        return REFUSE_DEFECT(emitter, "it says that '%.63s' is absent, but it is no reader",
+                             name != NULL ? name : "");
+    }
+    if (!name_fits(name)) {
+        return REFUSE_DEFECT(emitter, "a name that is absent is too long, or not UTF-8");
+    }
+    buf_append(out, head, sizeof head);
+    buf_append(out, name, strlen(name) + 1);
+    for (uint64_t k = 0; k < n && head[1] < NAMES_MAX; k++) {
+        if (name_fits(there[k])) {
+            buf_append(out, there[k], strlen(there[k]) + 1);
+            head[1]++;
+        }
+    }
+    if (buf_status(out, NULL) != SLUICE_OK) {
+        return REFUSE_NOMEM(emitter);
+    }
+    memcpy(out->data + at, head, sizeof head);
+    return SLUICE_OK;
+}
+
+bool stage_absence_next(const struct stage_result *result, size_t *at, struct stage_absence *out)
+{
+    const struct buf *absences = &result->absences;
+    uint64_t head[2];
+
+    if (*at >= absences->size) {
+        return false;
+    }
+    memcpy(head, absences->data + *at, sizeof head);
+    *at += sizeof head;
+    out->rows = head[0];
+    out->n_there = head[1];
+    out->name = absences->data + *at;
+    *at += strlen(out->name) + 1;
+    out->there = absences->data + *at;
+    for (uint64_t k = 0; k < out->n_there; k++) {
+        *at += strlen(absences->data + *at) + 1;
+    }
+    return true;
+}
+
 void stage_emitter_init(struct stage_emitter *emitter, const struct stage *stage,
                         struct stage_result *out, enum emit_call call, int64_t n)
 {
@@ -479,6 +549,7 @@ void stage_emitter_init(struct stage_emitter *emitter, const struct stage *stage
     emitter->emit.write = emit_write;
     emitter->emit.roll = emit_roll;
     emitter->emit.measure = emit_measure;
+    emitter->emit.absent = emit_absent;
     emitter->stage = stage;
     emitter->out = out;
     emitter->call = call;

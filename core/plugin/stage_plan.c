@@ -1,5 +1,5 @@
-/* What a stage says in prepare: struct sluice_plan, whose functions only record, and whether what was recorded fits the role. See
- * stageInt.h and stage_planInt.h. */
+/* What a stage says in prepare: struct sluice_plan, whose functions only record, and whether what
+ * was recorded fits the role. See stageInt.h and stage_planInt.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,11 +120,35 @@ static sluice_status make_output(struct stage *stage, const struct schema *added
     return SLUICE_OK;
 }
 
+/* Keeps what process was promised: how many columns, and the first one that is not there yet. */
+static sluice_status keep_needs(struct stage *stage, const struct stage_prepared *out,
+                                struct sluice_error *err)
+{
+    free(stage->lacking);
+    stage->lacking = NULL;
+    for (uint32_t port = 0; port < STAGE_PORTS; port++) {
+        stage->n_needs[port] = out->n_needs[port];
+        for (uint32_t k = 0; k < out->n_needs[port] && stage->lacking == NULL; k++) {
+            const struct stage_need *need = &out->needs[port][k];
+            if (need->field != STAGE_FIELD_MISSING) {
+                continue;
+            }
+            stage->lacking = str_printf("%.100s{%.200s} of '%.100s'", need->provider, need->options,
+                                        need->source);
+            if (stage->lacking == NULL) {
+                return error_nomem(err, "the columns of a stage");
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status stage_recorder_finish(struct stage_recorder *recorder, struct sluice_error *err)
 {
     const struct sluice_stage *kind = recorder->stage->kind;
     const struct stage_prepared *out = recorder->out;
 
+    /* A stage that went on after a refusal is refused all the same. */
     if (recorder->failed != SLUICE_OK) {
         if (err != NULL) {
             *err = recorder->error;
@@ -152,5 +176,6 @@ sluice_status stage_recorder_finish(struct stage_recorder *recorder, struct slui
         break;
     }
     recorder->stage->n_outputs = out->n_outputs;
+    TRY(keep_needs(recorder->stage, out, err));
     return make_output(recorder->stage, &out->added, err);
 }

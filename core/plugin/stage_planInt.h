@@ -1,5 +1,6 @@
-/* Private to core/plugin/stage_plan*.c, which record what a stage says in prepare: stage_plan.c makes struct sluice_plan and checks
- * that what was recorded fits the role, stage_plan_need.c has the columns it asks for, stage_plan_declare.c what it declares to give. */
+/* Private to core/plugin/stage_plan*.c, which record what a stage says in prepare: stage_plan.c
+ * makes struct sluice_plan and checks that what was recorded fits the role, stage_plan_need.c has
+ * the columns it asks for, stage_plan_declare.c what it declares to give. */
 #ifndef SLUICE_PLUGIN_STAGE_PLANINT_H
 #define SLUICE_PLUGIN_STAGE_PLANINT_H
 

@@ -125,15 +125,17 @@ static sluice_status record_output(struct stage_recorder *recorder, const char *
     }
     codec = codec != NULL ? codec : "none";
     highest = strcmp(codec, "none") == 0   ? 0
-              : strcmp(codec, "gzip") == 0 ? 12
-              : strcmp(codec, "zstd") == 0 ? 22
+              : strcmp(codec, "gzip") == 0 ? SLUICE_GZIP_LEVEL_MAX
+              : strcmp(codec, "zstd") == 0 ? SLUICE_ZSTD_LEVEL_MAX
                                            : -1;
     if (highest < 0) {
         return DEFECT(err, "the codec \"%.63s\" is none of none, gzip, zstd", codec);
     }
     if (level < 0 || level > highest) {
-        return error_set(err, SLUICE_E_CONFIG, "the level %d of the codec %s is outside [0, %d]",
-                         (int)level, codec, (int)highest);
+        return error_field(
+            err, SLUICE_E_CONFIG, "level",
+            "found the level %d of the codec %s, expected 0 to %d (0 is its default)", (int)level,
+            codec, (int)highest);
     }
     for (uint32_t k = 0; k < out->n_outputs; k++) {
         if (strcmp(out->outputs[k].suffix, suffix) == 0) {

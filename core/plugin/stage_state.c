@@ -7,7 +7,6 @@
 #include "plugin/stage.h"
 
 #define MAGIC "SLST"
-#define FORMAT 1u
 
 static void put(struct buf *out, uint64_t value, int bytes)
 {
@@ -31,7 +30,7 @@ void stage_frame_begin(struct stage_frame *frame, struct buf *out, uint64_t vers
     frame->begin = out->size;
     frame->version = version;
     buf_append(out, MAGIC, 4);
-    put(out, FORMAT, 4);
+    put(out, STAGE_STATE_FORMAT, 4);
     put(out, version, 8);
     put(out, 0, 8);
     put(out, 0, 8);
@@ -60,7 +59,8 @@ sluice_status stage_frame_open(const void *data, size_t n, uint64_t *version, co
 {
     const unsigned char *header = data;
 
-    if (n < STAGE_FRAME_HEADER || memcmp(header, MAGIC, 4) != 0 || get(header + 4, 4) != FORMAT) {
+    if (n < STAGE_FRAME_HEADER || memcmp(header, MAGIC, 4) != 0 ||
+        get(header + 4, 4) != STAGE_STATE_FORMAT) {
         return error_set(err, SLUICE_E_DATA, "a saved state has no valid header; found %zu bytes",
                          n);
     }

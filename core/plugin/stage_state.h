@@ -1,10 +1,11 @@
-/* Frames around saved states of workers, and the struct sluice_io over them. Private to the stage
- * driver. */
+/* Frames around saved states of workers, and the struct sluice_io over them. For the stage driver,
+ * and for who asks for its format. */
 #ifndef SLUICE_PLUGIN_STAGE_STATE_H
 #define SLUICE_PLUGIN_STAGE_STATE_H
 
 #include "base/buf.h"
 
+#define STAGE_STATE_FORMAT 1u /* of the frame around a state; raise when it changes */
 #define STAGE_FRAME_HEADER 32u
 
 struct stage_frame {

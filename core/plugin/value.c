@@ -236,6 +236,7 @@ bool value_equal(const struct value *a, const struct value *b)
     case VALUE_INT:
         return a->as.integer == b->as.integer;
     case VALUE_FLOAT:
+        /* For options NaN is a value like others: the same script gives equal options. */
         return a->as.number == b->as.number || (isnan(a->as.number) && isnan(b->as.number));
     case VALUE_STRING:
         return a->as.string.size == b->as.string.size &&
@@ -264,13 +265,6 @@ bool value_equal(const struct value *a, const struct value *b)
         return true;
     }
     return false;
-}
-
-const char *value_kind_name(enum value_kind kind)
-{
-    static const char *const names[] = { "nil", "bool", "int", "float", "string", "list", "map" };
-
-    return names[kind];
 }
 
 /* ---- UTF-8 ---- */
@@ -494,6 +488,8 @@ void value_print_json(const struct value *value, struct buf *out)
         break;
     case VALUE_FLOAT:
         number_print(value->as.number, number);
+        /* JSON has no infinities, so they go as text; 1.0 keeps its point, or it would come back
+         * as an int. */
         if (!isfinite(value->as.number)) {
             buf_printf(out, "\"%s\"", number);
         } else {

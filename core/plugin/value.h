@@ -73,9 +73,6 @@ bool value_copy(struct value *out,
                 const struct value *from); /* deep; out is uninitialised; false = out of memory */
 bool value_equal(const struct value *, const struct value *); /* kinds as well; NaN equals NaN */
 
-/* "nil" "bool" "int" "float" "string" "list" "map" */
-const char *value_kind_name(enum value_kind);
-
 /* As a person would write it, for messages: `string "abc"`, `int 5`, `list of 3`. Long strings are
  * cut. */
 void value_describe(const struct value *, struct buf *out);

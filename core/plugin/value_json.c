@@ -1,5 +1,9 @@
 /* Reads one JSON text (RFC 8259) into a value: a strict parser for small texts (options, notes).
- * See value.h. */
+ * See value.h.
+ *
+ * Not jansson's: that refuses an integer beyond 64 bits ("too big integer"), or reads every integer
+ * of the text as a double. Here such a number is a double, as Lua has it, and the integers beside
+ * it stay exact (9007199254740993); rows and options rely on both. */
 #include <math.h>
 #include <string.h>
 

@@ -1,10 +1,12 @@
-/* What is judged when a phase is complete: the ledger's sum, the quarantine against max_bad, gates, and whoever asked to be called. */
+/* What is judged when a phase is complete: the ledger's sum, the quarantine against max_bad, gates,
+ * and whoever asked to be called. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/ledger.h"
+#include "run/chain/ledger.h"
 #include "run/runInt.h"
-#include "run/table.h"
+#include "run/edge/table.h"
+#include "run/labels.h"
 
 sluice_status barrier_sum(struct run *run, uint32_t p, struct sluice_error *err)
 {
@@ -57,7 +59,7 @@ static void first_bad(const struct run *run, uint32_t p, char *text, size_t size
         struct edge_reader *reader = NULL;
         struct batch *batch = NULL;
         struct sluice_error err = ERROR_INIT;
-        if (run_table(run, p, t, "bad", &schema, &directory, &reader, &err) != SLUICE_OK ||
+        if (run_table(run, p, t, TABLE_BAD, &schema, &directory, &reader, &err) != SLUICE_OK ||
             reader == NULL) {
             continue;
         }
@@ -65,8 +67,8 @@ static void first_bad(const struct run *run, uint32_t p, char *text, size_t size
             batch->length > 0) {
             size_t n_reason;
             size_t n_detail;
-            const char *reason = array_bytes(&batch->columns[1]->array, 0, &n_reason);
-            const char *detail = array_bytes(&batch->columns[2]->array, 0, &n_detail);
+            const char *reason = array_bytes(&batch->columns[BAD_REASON]->array, 0, &n_reason);
+            const char *detail = array_bytes(&batch->columns[BAD_DETAIL]->array, 0, &n_detail);
             char buffer[64];
             snprintf(text, size, "; the first is %.*s in %s: %.*s", (int)n_reason, reason,
                      phase_task_name(phase, t, buffer), n_detail > 200 ? 200 : (int)n_detail,
@@ -110,6 +112,66 @@ static sluice_status judge_quarantine(struct run *run, uint32_t p, struct sluice
                      100.0 * graph->max_bad_share, example);
 }
 
+/* "'a', 'b', 'c'"; names has them in order, as many as fit. */
+static size_t list_names(json_t *there, const char **names, size_t max, struct buf *text)
+{
+    const char *name;
+    json_t *value;
+    size_t n = 0;
+
+    json_object_foreach(there, name, value)
+    {
+        if (n < max) {
+            names[n++] = name;
+        }
+        buf_printf(text, "%s'%s'", text->size > 0 ? ", " : "", name);
+    }
+    return n;
+}
+
+static sluice_status refuse_absent(const struct op *op, const char *name, json_t *absence,
+                                   struct sluice_error *err)
+{
+    const char *names[64];
+    struct buf text = BUF_INIT;
+    size_t n = list_names(json_object_get(absence, "there"), names, 64, &text);
+    const char *near = error_suggest(name, names, n);
+
+    error_set(err, SLUICE_E_SCHEMA,
+              "%s: stage '%s' reads '%s'%s%s%s, which none of %lld records has; the first has "
+              "%.500s. If it should be so, say missing = \"allow\"",
+              op->node->where, op->name, name, near == NULL ? "" : " (did you mean '",
+              near == NULL ? "" : near, near == NULL ? "" : "'?)",
+              (long long)json_integer_value(json_object_get(absence, "rows")),
+              text.size == 0 ? "nothing" : buf_str(&text));
+    buf_deinit(&text);
+    return SLUICE_E_SCHEMA;
+}
+
+/* A column that no record of the whole input has is a name that changed, or was never right. */
+static sluice_status judge_columns(struct run *run, uint32_t p, struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        int64_t emitted = ledger_get(run->ledgers[p], op->name, "emitted");
+        const char *name;
+        json_t *absence;
+        if (op->kind != OP_READ || op->again) {
+            continue;
+        }
+        json_object_foreach(json_object_get(json_object_get(run->ledgers[p], op->name), "absent"),
+                            name, absence)
+        {
+            if (json_integer_value(json_object_get(absence, "rows")) == emitted) {
+                return refuse_absent(op, name, absence, err);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 struct count_ctx {
     struct run *run;
 };
@@ -135,12 +197,13 @@ static sluice_status judge_gate(struct run *run, uint32_t p, const struct op *op
     struct count_ctx count = { run };
     struct stage_worker *worker = NULL;
     struct stage_judgement judgement;
-    char name[512];
+    struct label label = label_gate(op);
     sluice_status status = stage_worker_open(op->stage, &worker, err);
 
-    snprintf(name, sizeof name, "gate %s", op->name);
+    /* States are merged in the order of tasks, never in that in which they ended: merging need
+     * not commute. */
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
-        const struct commit_state *state = commit_find_state(run->tasks[p][t].commit, name);
+        const struct commit_state *state = commit_find_state(run->tasks[p][t].commit, label.text);
         if (state != NULL) {
             status = stage_merge(worker, state->data, state->size, err);
         }
@@ -170,6 +233,7 @@ sluice_status run_barrier(struct run *run, uint32_t p, struct sluice_error *err)
 
     TRY(barrier_sum(run, p, err));
     TRY(judge_quarantine(run, p, err));
+    TRY(judge_columns(run, p, err));
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
         if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_GATE) {
@@ -181,23 +245,14 @@ sluice_status run_barrier(struct run *run, uint32_t p, struct sluice_error *err)
                : run->options.events.barrier(run->options.events.ctx, run, p, err);
 }
 
-sluice_status run_table(const struct run *run, uint32_t p, uint32_t task, const char *table,
+sluice_status run_table(const struct run *run, uint32_t p, uint32_t task, enum task_table table,
                         struct schema *schema, struct edge_directory *directory,
                         struct edge_reader **out, struct sluice_error *err)
 {
-    static const struct {
-        const char *name;
-        const char *const (*columns)[2];
-        uint32_t n;
-    } tables[] = { { "origin", table_origin, 5 },
-                   { "drops", table_drops, 7 },
-                   { "bad", table_bad, 8 },
-                   { "trace", table_trace, 4 },
-                   { "spans", table_spans, 4 } };
     const struct commit *commit = run->tasks[p][task].commit;
     const struct commit_output *output;
     const struct commit_state *blob;
-    char port[64];
+    struct label label = label_table(table);
     char *path;
     struct edge_input input;
     sluice_status status = SLUICE_OK;
@@ -205,19 +260,13 @@ sluice_status run_table(const struct run *run, uint32_t p, uint32_t task, const 
     *out = NULL;
     memset(directory, 0, sizeof *directory);
     schema_init(schema);
-    snprintf(port, sizeof port, "table %s", table);
-    output = commit == NULL ? NULL : commit_find_output(commit, port);
-    blob = commit == NULL ? NULL : commit_find_state(commit, port);
+    output = commit == NULL ? NULL : commit_find_output(commit, label.text);
+    blob = commit == NULL ? NULL : commit_find_state(commit, label.text);
     if (output == NULL || blob == NULL) {
+        /* A task commits no table that got no rows. */
         return SLUICE_OK;
     }
-    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {
-        for (uint32_t k = 0;
-             status == SLUICE_OK && strcmp(tables[i].name, table) == 0 && k < tables[i].n; k++) {
-            status = schema_add_text(schema, tables[i].columns[k][0], tables[i].columns[k][1], NULL,
-                                     err);
-        }
-    }
+    status = table_schema(table, schema, err);
     if (status == SLUICE_OK) {
         status = edge_directory_decode(blob->data, blob->size, directory, err);
     }

@@ -40,7 +40,8 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-/* The entry with each @SUFFIX@ replaced by the public name of the shard beside it; `name` is the entry's own public name. */
+/* The entry with each @SUFFIX@ replaced by the public name of the shard beside it; `name` is the
+ * entry's own public name. */
 static void add_entry(const char *name, const char *text, size_t n, struct buf *out)
 {
     size_t stem = strcspn(name, ".");
@@ -109,10 +110,10 @@ static sluice_status put(const struct op *op, const char *file, const struct buf
     if (folder == NULL || stored == NULL) {
         status = error_nomem(err, "a catalogue");
     } else {
-        status = disk_mkdirs(folder, err);
+        status = disk_mkdirs_absent(folder, true, err);
     }
     if (status == SLUICE_OK) {
-        status = pending_put(folder, stored, text->data, text->size, false, &published, err);
+        status = pending_put(folder, stored, text->data, text->size, 0, &published, err);
     }
     if (status == SLUICE_OK) {
         status = snapshot_add_shard(snapshot, file, stored, 0, published.bytes, published.hash,

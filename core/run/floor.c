@@ -1,9 +1,12 @@
-/* The least --memory of a plan: see floor.h. Constants are rounded up from what processes were seen to hold. */
+/* The least --memory of a plan: see floor.h. Constants are rounded up from what processes were seen
+ * to hold. */
 #include "run/floor.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/hooks.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define PROCESS (12 * MIB)             /* code, Lua, libraries */
@@ -17,6 +20,7 @@
 #define TABLE (2 * MIB)      /* origin, drops, quarantine, trace */
 #define SORTER (8 * MIB)     /* the least of a sorter */
 #define COMPRESSOR (6 * MIB) /* of output files, up to level 9 */
+#define CARRIED 3.0          /* copies of what a stage in a child sees, and of what it gives back */
 #define BATCHES 6u           /* copies of a batch, its words and columns at once */
 
 uint64_t floor_base(const struct plan *plan)
@@ -70,7 +74,8 @@ static uint64_t largest_split(const struct phase *phase)
     return most;
 }
 
-/* What decoding takes: 0 where no file is compressed. *window: that of a zstd file above the usual, or 0. */
+/* What decoding takes: 0 where no file is compressed. *window: that of a zstd file above the usual,
+ * or 0. */
 static uint64_t decoder(const struct lane *lane, uint64_t *window)
 {
     bool compressed = false;
@@ -96,6 +101,14 @@ static uint64_t compressor(const struct stage_output *output)
                                  : 768 * MIB;
 }
 
+double floor_call(const struct op *op)
+{
+    double own =
+        op->kind_of->bytes_per_batch > 0 ? op->kind_of->bytes_per_batch : SLUICE_BYTES_PER_BATCH;
+
+    return op->isolated ? own + CARRIED : own;
+}
+
 static void add_stage(const struct phase *phase, const struct op *op, struct floor_phase *out)
 {
     const struct sluice_stage *stage = op->kind_of;
@@ -108,6 +121,18 @@ static void add_stage(const struct phase *phase, const struct op *op, struct flo
     for (uint32_t k = 0; k < op->n_outputs; k++) {
         out->per_worker += compressor(&op->outputs[k]);
     }
+}
+
+static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
+{
+    double most = 0;
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        double call = phase->ops[i]->kind_of == NULL ? 0 : floor_call(phase->ops[i]);
+        most = call > most ? call : most;
+    }
+    most *= (double)batch_bytes;
+    return most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
 }
 
 void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t workers,
@@ -147,7 +172,8 @@ void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t
             break;
         }
     }
-    out->per_worker += out->feed;
+    /* One stage is at work at a time. */
+    out->per_worker += out->feed + largest_call(phase, batch_bytes);
 }
 
 static uint64_t saturated(uint64_t a, uint64_t b)
@@ -177,10 +203,11 @@ static uint64_t floor_of(const struct plan *plan, uint32_t workers, uint64_t bat
     return saturated(most, floor_base(plan));
 }
 
-/* Test hook: SLUICE_TEST_FLOOR=off lets any memory pass, so that small inputs are sorted in runs. */
+/* Test hook: SLUICE_TEST_FLOOR=off lets any memory pass, so that small inputs are sorted in
+ * runs. */
 static bool floor_off(void)
 {
-    const char *text = getenv("SLUICE_TEST_FLOOR");
+    const char *text = hook_text("SLUICE_TEST_FLOOR");
     return text != NULL && strcmp(text, "off") == 0;
 }
 
@@ -242,6 +269,35 @@ uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32
     if (of.n_sorters == 0 || of.workers == 0 || memory <= need) {
         return SORTER;
     }
-    /* Half of what is left: a sorter's own reckoning leaves out what malloc adds, and its merge needs blocks. */
-    return SORTER + (memory - need) / 2 / of.workers / of.n_sorters;
+    /* Three eighths of what is left: a sorter's own reckoning leaves out what malloc adds, and its
+     * merge needs blocks; giants have half. */
+    return SORTER + (memory - need) / 8 * 3 / of.workers / of.n_sorters;
+}
+
+sluice_status floor_rooms(const struct plan *plan, const struct phase *phase, uint32_t workers,
+                          uint64_t batch_bytes, uint64_t memory, struct rooms *out,
+                          struct sluice_error *err)
+{
+    struct floor_phase of;
+    uint64_t need;
+    uint64_t spare;
+
+    floor_of_phase(plan, phase, workers, batch_bytes, &of);
+    need = saturated(floor_base(plan), of.workers * of.per_worker);
+    if (floor_off() || of.workers == 0) {
+        return rooms_init(out, UINT64_MAX, 0, err);
+    }
+    spare = memory > need ? memory - need : 0;
+    spare = of.n_sorters > 0 ? spare / 2 : spare; /* the other half: floor_sorter */
+    if (of.workers == 1) {
+        TRY(rooms_init(out, spare, 0, err));
+        out->per_byte = 1;
+    } else {
+        TRY(rooms_init(out, spare / 2 / of.workers, spare / 2, err));
+        out->per_byte = 2.0 * of.workers / (of.workers + 1.0);
+    }
+    out->per_byte *= of.n_sorters > 0 ? 2 : 1;
+    out->memory = memory;
+    out->workers = of.workers;
+    return SLUICE_OK;
 }

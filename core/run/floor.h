@@ -1,11 +1,14 @@
-/* The least --memory with which a plan can run, and what is above it shared out among sorters. Depends on plan, store.
+/* The least --memory with which a plan can run, and what is above it shared out among sorters.
+ * Depends on plan, store.
  *
- * Reckoned before any row is read, from the plan, the number of workers and the size of batches; measured processes stay below. Not in
- * it: records above the size of a batch, which cost up to six times their own size while they pass. */
+ * Reckoned before any row is read, from the plan, the number of workers and the size of batches;
+ * measured processes stay below. Not in it: records above the size of a batch, which are admitted
+ * one by one (room.h). */
 #ifndef SLUICE_RUN_FLOOR_H
 #define SLUICE_RUN_FLOOR_H
 
 #include "plan/plan.h"
+#include "run/room.h"
 
 struct floor_phase {
     uint32_t workers;    /* at work at once: no more than there are tasks */
@@ -15,7 +18,8 @@ struct floor_phase {
     uint64_t window;     /* of those: a zstd file with a window above the usual */
 };
 
-/* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of stages. */
+/* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of
+ * stages. */
 uint64_t floor_base(const struct plan *);
 void floor_of_phase(const struct plan *, const struct phase *, uint32_t workers,
                     uint64_t batch_bytes, struct floor_phase *out);
@@ -23,6 +27,14 @@ void floor_of_phase(const struct plan *, const struct phase *, uint32_t workers,
 /* SLUICE_E_NOMEM, with the number, when memory is below the floor of any phase. */
 sluice_status floor_check(const struct plan *, uint32_t workers, uint64_t batch_bytes,
                           uint64_t memory, struct sluice_error *) MUST_USE;
+
+/* Bytes that a call of the op's stage takes for a byte of what it sees. */
+double floor_call(const struct op *);
+
+/* What is above the floor for giants, as shares and a reserve. */
+sluice_status floor_rooms(const struct plan *, const struct phase *, uint32_t workers,
+                          uint64_t batch_bytes, uint64_t memory, struct rooms *out,
+                          struct sluice_error *) MUST_USE;
 
 /* What each sorter of each worker may use in a phase. Never decides what comes out. */
 uint64_t floor_sorter(const struct plan *, const struct phase *, uint32_t workers,

@@ -1,4 +1,5 @@
-/* What this process may use: processors and memory, from affinity, cgroups (v1 and v2) and SLURM_*. */
+/* What this process may use: processors and memory, from affinity, cgroups (v1 and v2) and
+ * SLURM_*. */
 #ifndef SLUICE_RUN_LIMITS_H
 #define SLUICE_RUN_LIMITS_H
 

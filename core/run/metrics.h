@@ -1,4 +1,6 @@
-/* Live counters of a run, shared by all workers: relaxed atomics, for progress and reports only (never for results). */
+/* Live counters of a run, shared by all workers: relaxed atomics, for progress and reports only
+ * (never for results). Time is kept by meters, one a thread: what a thread worked is apart from
+ * what it waited. */
 #ifndef SLUICE_RUN_METRICS_H
 #define SLUICE_RUN_METRICS_H
 
@@ -6,18 +8,30 @@
 
 #include "plan/plan.h"
 
+struct time_spent {
+    atomic_uint_fast64_t work_ns; /* processor time, summed over workers */
+    atomic_uint_fast64_t wait_ns; /* for files, for a processor, for others */
+};
+
 struct op_metrics {
-    atomic_uint_fast64_t rows_in, rows_out, bytes_in, ns; /* ns: own time, summed over workers */
-    atomic_uint_fast64_t bytes_out;                       /* writers and edges: stored bytes */
+    atomic_uint_fast64_t rows_in, rows_out, bytes_in;
+    atomic_uint_fast64_t bytes_out; /* writers and edges: stored bytes */
+    struct time_spent time;
 };
 
 struct phase_metrics {
     struct op_metrics *ops;          /* n_ops */
-    atomic_uint_fast64_t source_ns;  /* reading and decoding */
-    atomic_uint_fast64_t commit_ns;  /* syncing and committing */
+    struct time_spent source;        /* reading and decoding */
+    struct time_spent commit;        /* syncing and committing */
+    atomic_uint_fast64_t idle_ns;    /* of workers without a task */
     atomic_uint_fast64_t raw_bytes;  /* of input files */
     atomic_uint_fast64_t text_bytes; /* decoded */
-    atomic_uint_fast32_t done, reused, running;
+    atomic_uint_fast64_t bad;        /* rows and records quarantined by this process */
+    atomic_uint_fast32_t done, reused,
+        running;                 /* tasks; reused: done before this process came to the phase */
+    atomic_uint_fast32_t others; /* done: by other processes meanwhile */
+    /* not done here: other processes have committed them, as far as seen */
+    atomic_uint_fast32_t ahead;
 };
 
 struct metrics {
@@ -28,6 +42,19 @@ struct metrics {
 sluice_status metrics_init(struct metrics *, const struct plan *, struct sluice_error *) MUST_USE;
 void metrics_deinit(struct metrics *);
 uint64_t clock_ns(void); /* monotonic */
+
+/* Parts one thread's time into work and waiting, span by span. Asking the kernel for a thread's
+ * processor time costs about a microsecond, so a span too short for a wait that matters counts as
+ * work, unasked. Zeroed = fresh. */
+struct meter {
+    uint64_t wall_ns;    /* when the last span began or ended */
+    uint64_t cpu_ns;     /* the thread's time at the last reading */
+    uint64_t assumed_ns; /* taken for work since then */
+};
+void meter_begin(struct meter *);
+/* Adds the span since meter_begin. away: a child process worked on it, so that all of it counts as
+ * work. Gives the span's wall time. */
+uint64_t meter_end(struct meter *, struct time_spent *, bool away);
 
 #define METRIC_ADD(field, n) \
     atomic_fetch_add_explicit(&(field), (uint_fast64_t)(n), memory_order_relaxed)

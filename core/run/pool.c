@@ -1,4 +1,4 @@
-/* A pool of threads over numbered jobs: see runInt.h. */
+/* A pool of threads over numbered jobs: see pool.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,6 +7,10 @@
 
 #include "run/runInt.h"
 
+/* Between two looks at jobs that others have: they end when they end. */
+#define PAUSE_MIN_NS UINT64_C(2000000)
+#define PAUSE_MAX_NS UINT64_C(100000000)
+
 struct pool {
     const struct pool_job *job;
     pthread_mutex_t lock;
@@ -14,6 +18,8 @@ struct pool {
     uint32_t *queue; /* ring of jobs not begun */
     uint32_t head, queued;
     uint32_t running, active_threads;
+    uint32_t refused; /* one after the other: somebody else has those */
+    uint64_t pause_ns;
     bool failed;
     uint32_t failed_at;
     sluice_status status;
@@ -35,6 +41,24 @@ static bool take(struct pool *pool, uint32_t *i)
     return true;
 }
 
+/* Somebody else has the job: it goes behind the others. When all that are left were tried in vain,
+ * waits a while, longer each time. */
+static void put_back(struct pool *pool, uint32_t i)
+{
+    struct timespec pause = { 0, (long)pool->pause_ns };
+
+    pool->queue[(pool->head + pool->queued) % pool->job->n] = i;
+    pool->queued++;
+    if (++pool->refused < pool->queued) {
+        return;
+    }
+    pool->pause_ns = pool->pause_ns < PAUSE_MAX_NS / 2 ? 2 * pool->pause_ns : PAUSE_MAX_NS;
+    pthread_mutex_unlock(&pool->lock);
+    nanosleep(&pause, NULL);
+    pthread_mutex_lock(&pool->lock);
+    pool->refused = 0; /* all are tried again */
+}
+
 static void *worker(void *arg)
 {
     struct pool *pool = arg;
@@ -48,15 +72,13 @@ static void *worker(void *arg)
         sluice_status status;
         pthread_mutex_unlock(&pool->lock);
         status = pool->job->run(pool->job->ctx, state, i, &taken, &err);
-        if (!taken) {
-            struct timespec pause = { 0, 20000000L };
-            nanosleep(&pause, NULL);
-        }
         pthread_mutex_lock(&pool->lock);
         pool->running--;
-        if (!taken) {
-            pool->queue[(pool->head + pool->queued) % pool->job->n] = i;
-            pool->queued++;
+        if (taken) {
+            pool->refused = 0;
+            pool->pause_ns = PAUSE_MIN_NS;
+        } else {
+            put_back(pool, i);
         }
         if (status != SLUICE_OK) {
             /* A cancelled job never hides the cause. */
@@ -82,7 +104,7 @@ static void *worker(void *arg)
 
 sluice_status pool_run(const struct pool_job *job, bool *drained, struct sluice_error *err)
 {
-    struct pool pool = { .job = job };
+    struct pool pool = { .job = job, .pause_ns = PAUSE_MIN_NS };
     uint32_t n_threads = job->n_threads < job->n ? job->n_threads : job->n;
     pthread_t *threads;
     uint32_t started = 0;
@@ -105,10 +127,12 @@ sluice_status pool_run(const struct pool_job *job, bool *drained, struct sluice_
     pool.queued = job->n;
     pthread_mutex_init(&pool.lock, NULL);
     pthread_cond_init(&pool.done, NULL);
+    /* Held until all threads are counted in: none can count itself out before. */
     pthread_mutex_lock(&pool.lock);
     for (; started < n_threads; started++) {
         int failure = pthread_create(&threads[started], NULL, worker, &pool);
         if (failure != 0) {
+            /* With fewer threads than asked for the run is slower, not wrong. */
             if (started == 0) {
                 status = error_errno(err, failure, "can't start a worker thread");
             }

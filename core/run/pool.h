@@ -4,8 +4,8 @@
 
 #include "base/error.h"
 
-/* Runs f(ctx, i) for i in 0..n-1 on n_threads threads; stops at the first error and returns that of the smallest i seen. tick is
- * called on this thread about five times a second. */
+/* Runs f(ctx, i) for i in 0..n-1 on n_threads threads; stops at the first error and returns that of
+ * the smallest i seen. tick is called on this thread about five times a second. */
 struct pool_job {
     void *ctx;
     uint32_t n, n_threads;

@@ -1,13 +1,16 @@
-/* Publication: every writer's shards become a snapshot of its dataset, when all phases are complete and no gate halted. */
+/* Publication: every writer's shards become a snapshot of its dataset, when all phases are complete
+ * and no gate halted. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/catalogue.h"
-#include "run/ledger.h"
+#include "run/chain/ledger.h"
+#include "run/labels.h"
 #include "run/names.h"
 #include "run/runInt.h"
 
-/* "KEY24-0001.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx) share the part's number. */
+/* "KEY24-0001.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx)
+ * share the part's number. */
 static sluice_status public_name(const char *file, uint32_t part, char out[300],
                                  struct sluice_error *err)
 {
@@ -21,6 +24,8 @@ static sluice_status public_name(const char *file, uint32_t part, char out[300],
     return SLUICE_OK;
 }
 
+/* What it was made from, without paths, hosts or times: equal runs give equal manifests, and an
+ * equal manifest is no new snapshot. */
 static json_t *lineage_json(const struct run *run)
 {
     json_t *lineage = json_object();
@@ -57,7 +62,8 @@ static json_t *lineage_json(const struct run *run)
     return lineage;
 }
 
-/* Facts from every stage upstream of the writer (all stages of its phase and of those it depends on). */
+/* Facts from every stage upstream of the writer (all stages of its phase and of those it depends
+ * on). */
 static sluice_status add_notes(const struct run *run, json_t *notes, struct sluice_error *err)
 {
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
@@ -90,7 +96,8 @@ static sluice_status whole_ledger(const struct run *run, json_t **out, struct sl
     return *out == NULL ? error_nomem(err, "the ledger") : SLUICE_OK;
 }
 
-/* The snapshot that a writer's note `append` names: its files stay, and the new ones come behind them. 0 = none. */
+/* The snapshot that a writer's note `append` names: its files stay, and the new ones come behind
+ * them. 0 = none. */
 static uint32_t append_parent(const struct op *op)
 {
     for (uint32_t k = 0; k < op->n_notes; k++) {
@@ -147,7 +154,6 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
 {
     const struct phase *phase = run->plan->phases[p];
     struct snapshot *snapshot = snapshot_create(op->name);
-    char port[512];
     uint32_t part = 0;
     uint32_t parent = append_parent(op);
     sluice_status status = snapshot == NULL ? error_nomem(err, "a snapshot") : SLUICE_OK;
@@ -155,7 +161,6 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     if (status == SLUICE_OK && parent > 0) {
         status = carry_on(op, parent, snapshot, &part, err);
     }
-    snprintf(port, sizeof port, "shard %s", op->name);
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
         const struct commit *commit = run->tasks[p][t].commit;
         char last[64] = "";
@@ -163,9 +168,11 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
             const struct commit_output *output = &commit->outputs[k];
             char name[300];
             size_t stem = strcspn(output->file, ".");
-            if (strcmp(output->port, port) != 0) {
+            if (!label_is_shards(output->port, op->name)) {
                 continue;
             }
+            /* Files that are equal up to the first dot are one shard's (X.bin and X.idx): they
+             * share a number. */
             if (last[0] != '\0' &&
                 (strlen(last) != stem || memcmp(last, output->file, stem) != 0)) {
                 part++;
@@ -183,6 +190,7 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         part += last[0] != '\0';
     }
     if (status == SLUICE_OK && parent > 0) {
+        /* Others may have published since the plan was made. */
         status = check_newest(op, parent, snapshot, err);
     }
     for (uint32_t k = 0; status == SLUICE_OK && k < op->n_notes; k++) {
@@ -203,8 +211,11 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         status = whole_ledger(run, &snapshot->ledger, err);
     }
     if (status == SLUICE_OK) {
-        status = snapshot_publish(op->dataset, snapshot, &published->fresh, err);
+        struct snapshot_outcome outcome;
+        status = snapshot_publish(op->dataset, snapshot, run->vouch, &outcome, err);
         published->number = snapshot->number;
+        published->fresh = outcome.is_new;
+        published->mended = outcome.mended;
     }
     snapshot_destroy(snapshot);
     if (status == SLUICE_OK) {

@@ -1,8 +1,8 @@
-/* A run: see run.h. Opening, phases on the pool, and the whole. */
+/* A run: see run.h. Opening, keys of a phase, and the whole; a phase on the pool is in phase.c. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/chain.h"
+#include "run/chain/chain.h"
 #include "run/floor.h"
 #include "run/runInt.h"
 
@@ -10,7 +10,7 @@ static sluice_status make_folder(const struct run *run, const char *name, char *
                                  struct sluice_error *err)
 {
     *out = disk_join(run->options.run_dir, name);
-    return *out == NULL ? error_nomem(err, "a path") : disk_mkdirs(*out, err);
+    return *out == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(*out, false, err);
 }
 
 static sluice_status make_states(struct run *run, struct sluice_error *err)
@@ -22,8 +22,9 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
     run->ledgers = calloc(plan->n_phases + 1u, sizeof *run->ledgers);
     run->sorter_memory = calloc(plan->n_phases + 1u, sizeof *run->sorter_memory);
     run->lane_files = calloc(plan->n_lanes + 1u, sizeof *run->lane_files);
+    run->rooms = calloc(plan->n_phases + 1u, sizeof *run->rooms);
     if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL ||
-        run->sorter_memory == NULL || run->lane_files == NULL) {
+        run->sorter_memory == NULL || run->rooms == NULL || run->lane_files == NULL) {
         return error_nomem(err, "the run");
     }
     for (uint32_t p = 0; p < plan->n_phases; p++) {
@@ -36,6 +37,9 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
         }
         run->sorter_memory[p] = floor_sorter(plan, plan->phases[p], run->options.workers,
                                              run->options.batch_bytes, run->options.memory);
+        TRY(floor_rooms(plan, plan->phases[p], run->options.workers, run->options.batch_bytes,
+                        run->options.memory, &run->rooms[p], err));
+        run->n_rooms = p + 1;
     }
     for (uint32_t k = 0; k < plan->n_lanes; k++) {
         const struct lane *lane = plan->lanes[k];
@@ -72,6 +76,7 @@ static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
 {
     static const char *const folders[] = { ".", "cache", "history" };
 
+    TRY(claims_sweep(run->claims_dir, NULL, err));
     TRY(pending_sweep(run->spill_dir, NULL, err));
     TRY(pending_sweep(run->options.scratch, NULL, err));
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
@@ -87,6 +92,21 @@ static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
         }
     }
     return SLUICE_OK;
+}
+
+static sluice_status open_vouch(struct run *run, struct sluice_error *err)
+{
+    char *folder = NULL;
+    char *path = NULL;
+    sluice_status status = make_folder(run, "cache", &folder, err);
+
+    if (status == SLUICE_OK) {
+        path = disk_join(folder, "outputs");
+        status = path == NULL ? error_nomem(err, "a path") : vouch_open(path, &run->vouch, err);
+    }
+    free(folder);
+    free(path);
+    return status;
 }
 
 sluice_status run_open(const struct plan *plan, const struct run_options *options, struct run **out,
@@ -113,12 +133,17 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
         status = make_folder(run, "claims", &run->claims_dir, err);
     }
     if (status == SLUICE_OK) {
-        status = disk_mkdirs(run->options.scratch, err);
+        status = disk_mkdirs_absent(run->options.scratch, false, err);
+    }
+    if (status == SLUICE_OK) {
+        status = open_vouch(run, err);
     }
     if (status == SLUICE_OK && options->lock) {
         status = lock_open(options->run_dir, &run->lock, err);
     }
     if (status == SLUICE_OK && options->lock) {
+        /* One cleans up for all. `work` processes go on meanwhile: what belongs to the living
+         * stays. */
         status = sweep_all(run, err);
     }
     if (status == SLUICE_OK) {
@@ -129,6 +154,7 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
     }
     if (status == SLUICE_OK) {
         feeder.max_idle = run->options.workers;
+        feeder.alone = run->options.workers == 1;
         status = feeder_create(&feeder, &run->feeder, err);
     }
     if (status != SLUICE_OK) {
@@ -139,6 +165,7 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
     return SLUICE_OK;
 }
 
+/* Also for a run that run_open gave up half-way: any part may be missing. */
 void run_close(struct run *run)
 {
     if (run == NULL) {
@@ -168,10 +195,16 @@ void run_close(struct run *run)
     }
     feeder_destroy(run->feeder);
     metrics_deinit(&run->metrics);
+    vouch_close(run->vouch);
+    run_finished(run);
     lock_close(run->lock);
     free(run->tasks);
     free(run->n_stores);
     free(run->sorter_memory);
+    for (uint32_t p = 0; p < run->n_rooms; p++) {
+        rooms_deinit(&run->rooms[p]);
+    }
+    free(run->rooms);
     free(run->ledgers);
     free(run->lane_files);
     free(run->spill_dir);
@@ -190,7 +223,8 @@ sluice_status run_prepare_phase(struct run *run, uint32_t p, struct sluice_error
 {
     const struct phase *phase = run->plan->phases[p];
     char *dir = disk_join(run->tasks_dir, phase->name);
-    sluice_status status = dir == NULL ? error_nomem(err, "a path") : disk_mkdirs(dir, err);
+    sluice_status status =
+        dir == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(dir, false, err);
 
     free(dir);
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
@@ -198,11 +232,14 @@ sluice_status run_prepare_phase(struct run *run, uint32_t p, struct sluice_error
         if (state->keyed) {
             continue;
         }
-        status = task_key(run, p, t, &state->key, err);
+        status = run_heed(run, err); /* files may have to be hashed */
+        if (status == SLUICE_OK) {
+            status = task_key(run, p, t, &state->key, err);
+        }
         if (status == SLUICE_OK) {
             state->keyed = true;
             if (!run->options.fresh) {
-                status = task_find(run, p, t, err);
+                status = task_find(run, p, t, true, err);
             }
         }
         if (state->done) {
@@ -213,149 +250,36 @@ sluice_status run_prepare_phase(struct run *run, uint32_t p, struct sluice_error
     return status;
 }
 
-/* ---- a phase on the pool ---- */
-
-struct phase_job {
-    struct run *run;
-    uint32_t phase;
-    uint32_t *todo; /* task numbers */
-    bool claims;
-};
-
-static void *thread_open(void *ctx)
+sluice_status run_stopped(struct sluice_error *err)
 {
-    struct phase_job *job = ctx;
-    return worker_cache_create(job->run->plan);
+    return error_set(err, SLUICE_E_CANCELLED,
+                     "stopped; run the same command again to go on where it stopped");
 }
 
-static void thread_close(void *ctx, void *state)
+sluice_status run_heed(const struct run *run, struct sluice_error *err)
 {
-    (void)ctx;
-    worker_cache_destroy(state);
+    return run->options.drain != NULL && atomic_load(run->options.drain) != 0 ? run_stopped(err)
+                                                                              : SLUICE_OK;
 }
 
-static sluice_status run_one(void *ctx, void *state, uint32_t i, bool *taken,
-                             struct sluice_error *err)
-{
-    struct phase_job *job = ctx;
-    struct run *run = job->run;
-    uint32_t task = job->todo[i];
-    struct phase_metrics *metrics = &run->metrics.phases[job->phase];
-    struct claim *claim = NULL;
-    sluice_status status;
+/* ---- the whole ---- */
 
-    if (state == NULL) {
-        return error_nomem(err, "a worker");
-    }
-    if (job->claims) {
-        TRY(claim_try(run->claims_dir, run->tasks[job->phase][task].key, &claim, err));
-        TRY(task_find(run, job->phase, task, err));
-        if (run->tasks[job->phase][task].done || claim == NULL) {
-            *taken = run->tasks[job->phase][task].done;
-            claim_close(claim);
-            return SLUICE_OK;
-        }
-    }
-    METRIC_ADD(metrics->running, 1);
-    status = run_task(run, job->phase, task, state, err);
-    METRIC_ADD(metrics->running, -1);
-    if (status == SLUICE_OK) {
-        METRIC_ADD(metrics->done, 1);
-    }
-    claim_close(claim);
-    return status;
-}
-
-static void tick(void *ctx)
-{
-    struct phase_job *job = ctx;
-
-    if (job->run->options.events.progress != NULL) {
-        job->run->options.events.progress(job->run->options.events.ctx, job->run, job->phase,
-                                          false);
-    }
-}
-
-/* Test hook: SLUICE_TEST_DELAY also shuffles the order in which tasks begin. */
-static void test_shuffle(uint32_t *todo, uint32_t n)
-{
-    const char *text = getenv("SLUICE_TEST_DELAY");
-    uint64_t x = text == NULL ? 0 : strtoull(text, NULL, 10) * 2 + 1;
-
-    for (uint32_t i = n; text != NULL && i > 1; i--) {
-        uint32_t j;
-        uint32_t swap;
-        x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        j = (uint32_t)((x >> 33) % i);
-        swap = todo[i - 1];
-        todo[i - 1] = todo[j];
-        todo[j] = swap;
-    }
-}
-
-sluice_status run_phase(struct run *run, uint32_t p, bool claims, struct sluice_error *err)
-{
-    const struct phase *phase = run->plan->phases[p];
-    struct phase_job job = { .run = run, .phase = p, .claims = claims };
-    struct pool_job pool = { .ctx = &job,
-                             .n_threads = run->options.workers,
-                             .thread_open = thread_open,
-                             .thread_close = thread_close,
-                             .run = run_one,
-                             .tick = tick,
-                             .drain = run->options.drain };
-    bool drained = false;
-    sluice_status status;
-
-    job.todo = calloc(phase->n_tasks + 1u, sizeof *job.todo);
-    if (job.todo == NULL) {
-        return error_nomem(err, "the run");
-    }
-    for (uint32_t t = 0; t < phase->n_tasks; t++) {
-        bool twin = false;
-        /* Tasks with one key are one task: the work is done once. */
-        for (uint32_t k = 0; pool.n < 64 && k < pool.n && !twin; k++) {
-            twin = hash_equal(run->tasks[p][t].key, run->tasks[p][job.todo[k]].key);
-        }
-        if (!run->tasks[p][t].done && !twin) {
-            job.todo[pool.n++] = t;
-        }
-    }
-    test_shuffle(job.todo, pool.n);
-    tick(&job);
-    status = pool_run(&pool, &drained, err);
-    free(job.todo);
-    feeder_trim(run->feeder); /* the next phase has other uses for the memory */
-    if (status == SLUICE_OK && drained) {
-        status = error_set(err, SLUICE_E_CANCELLED,
-                           "stopped; run the same command again to go on where it stopped");
-    }
-    for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
-        if (!run->tasks[p][t].done) {
-            status = task_find(run, p, t, err);
-            if (status == SLUICE_OK && !run->tasks[p][t].done) {
-                status = error_set(err, SLUICE_E_INTERNAL, "task %u of phase %s has no commit", t,
-                                   phase->name);
-            }
-            METRIC_ADD(run->metrics.phases[p].done, 1);
-        }
-    }
-    if (run->options.events.progress != NULL) {
-        run->options.events.progress(run->options.events.ctx, run, p, status == SLUICE_OK);
-    }
-    return status;
-}
-
-sluice_status run_all(struct run *run, bool claims, struct run_published **list, size_t *n,
+sluice_status run_all(struct run *run, struct run_published **list, size_t *n,
                       struct sluice_error *err)
 {
+    bool mine;
+
     *list = NULL;
     *n = 0;
+    TRY(finish_join(run, run->options.lock, err));
     TRY(run_check_memory(run, err));
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         TRY(run_prepare_phase(run, p, err));
-        TRY(run_phase(run, p, claims, err));
+        TRY(run_phase(run, p, err));
         TRY(run_barrier(run, p, err));
+        TRY(run_heed(run, err));
     }
-    return run_publish(run, list, n, err);
+    TRY(run_finish(run, &mine, err));
+    TRY(run_publish(run, list, n, err));
+    return run_heed(run, err);
 }

@@ -1,23 +1,27 @@
-/* A run: a plan executed in a run directory. Owns the states of all tasks, the worker pool, barriers and publication. Depends on everything
- * below core/lua.
+/* A run: a plan executed in a run directory. Owns the states of all tasks, the worker pool,
+ * barriers and publication. Depends on everything below core/lua.
  *
  * The run directory:
  *   lock                    held by the coordinator
- *   plan.json               how to build the plan again: script, arguments, options (for `work` and `task`)
+ *   plan.json               how to build the plan again: script, arguments, options (for `work` and
+ *                           `task`)
  *   script/                 copies of the script and its modules
  *   tasks/PHASE/KEY.json    commit records
  *   spill/KEY-*.slf         edges and tables
  *   cache/                  what is known of input files
- *   claims/                 tasks that `work` processes have in hand
+ *   claims/                 tasks that a process has in hand
+ *   finish                  number and plan of the execution under way (see finish.c)
  *   history/N.json          one report a finished run
  *   last.json               the newest report (also of a halted run) */
 #ifndef SLUICE_RUN_RUN_H
 #define SLUICE_RUN_RUN_H
 
-#include "run/edge.h"
-#include "run/feeder.h"
+#include "run/edge/edge.h"
+#include "run/room.h"
+#include "run/edge/table.h"
+#include "run/source/feeder.h"
 #include "run/metrics.h"
-#include "run/source.h"
+#include "run/source/source.h"
 #include "store/commit.h"
 #include "store/lock.h"
 #include "store/snapshot.h"
@@ -44,7 +48,7 @@ struct run_options {
     uint64_t batch_bytes;         /* 0 = 1 MiB */
     bool fresh;                   /* ignore commits that are there */
     bool lock;                    /* coordinator */
-    const _Atomic int *drain;     /* != 0: take no more tasks */
+    const _Atomic int *drain;     /* != 0: take no more tasks, publish nothing */
     const _Atomic int *cancelled; /* != 0: stop at once */
     struct run_events events;
 };
@@ -54,6 +58,7 @@ struct task_state {
     bool keyed;
     bool done;
     bool reused;           /* committed before this process */
+    bool doubted;          /* its record was there, but damaged, or one of its files was */
     struct commit *commit; /* when done; trimmed */
     char *ledger;          /* of the commit, as JSON text: a tenth of the parsed form */
     struct edge_directory *directories; /* per OP_STORE of the phase, in order of ops */
@@ -65,10 +70,16 @@ struct run {
     struct metrics metrics;
     struct feeder *feeder;
     struct lock *lock;
+    /* the number that its report in history/ gets; 0 = this process found nothing to do */
+    uint32_t execution;
+    struct turn *turn;               /* to finish it; NULL = not taken */
     struct task_state **tasks;       /* [phase][task] */
     struct source_file **lane_files; /* [lane][file] */
     uint32_t *n_stores;              /* per phase */
     uint64_t *sorter_memory;         /* per phase: bytes of one sorter of one worker */
+    struct rooms *rooms;             /* per phase: for giants; n_rooms of them */
+    uint32_t n_rooms;
+    struct vouch *vouch; /* of files made before; NULL (looking only): by their sizes */
     char *spill_dir, *tasks_dir, *claims_dir;
     uint64_t started_ns;
     json_t **ledgers; /* per phase: summed when complete */
@@ -83,13 +94,17 @@ void run_close(struct run *);
  * with it. */
 sluice_status run_check_memory(const struct run *, struct sluice_error *) MUST_USE;
 
-/* Computes the keys of a phase's tasks (its dependencies must be done) and finds those already committed. */
+/* Computes the keys of a phase's tasks (its dependencies must be done) and finds those already
+ * committed. */
 sluice_status run_prepare_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
 /* Runs one prepared task on this thread and commits it. */
 sluice_status run_task(struct run *, uint32_t phase, uint32_t task, struct worker_cache *,
                        struct sluice_error *) MUST_USE;
-/* Runs what is left of a prepared phase on the pool; claims: take only tasks that no other process has (work). */
-sluice_status run_phase(struct run *, uint32_t phase, bool claims, struct sluice_error *) MUST_USE;
+/* Runs what is left of a prepared phase on the pool, beside other processes that do: each task is
+ * done by one of them, and what others did is taken up. */
+sluice_status run_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
+/* SLUICE_E_CANCELLED when the run was asked to stop, even if nothing was left to do. */
+sluice_status run_heed(const struct run *, struct sluice_error *) MUST_USE;
 /* After a complete phase: sums the ledger, judges quarantine and gates, calls events.barrier. */
 sluice_status run_barrier(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
 
@@ -97,7 +112,8 @@ struct run_published {
     char *op; /* the writer */
     char *dataset;
     uint32_t number;
-    bool fresh; /* false: identical to the newest, no new number */
+    bool fresh;      /* false: identical to the newest, no new number */
+    uint64_t mended; /* files of the dataset that were missing or damaged, and were put right */
     uint64_t rows, bytes, shards;
 };
 /* Publishes every dataset. *list is given, n items; free with run_published_free. */
@@ -105,19 +121,26 @@ sluice_status run_publish(struct run *, struct run_published **list, size_t *n,
                           struct sluice_error *) MUST_USE;
 void run_published_free(struct run_published *, size_t n);
 
+/* Waits for the turn to finish the run, and keeps it until run_finished. *mine: its report (number
+ * run->execution) is still to be written; else another process did, or there is nothing to report.
+ * run_all takes the turn before it publishes. */
+sluice_status run_finish(struct run *, bool *mine, struct sluice_error *) MUST_USE;
+void run_finished(struct run *); /* run_close does it, too */
+
 /* Everything: phases, barriers, publication. */
-sluice_status run_all(struct run *, bool claims, struct run_published **list, size_t *n,
+sluice_status run_all(struct run *, struct run_published **list, size_t *n,
                       struct sluice_error *) MUST_USE;
 
-/* Key parts of a task for commit records and `why` (name, value in turn); needs prepared dependencies. */
+/* Key parts of a task for commit records and `why` (name, value in turn); needs prepared
+ * dependencies. */
 sluice_status run_task_parts(const struct run *, uint32_t phase, uint32_t task, struct commit *,
                              struct sluice_error *) MUST_USE;
 /* Folder of a commit's output in this plan, or NULL. */
 const char *run_output_folder(const struct run *, uint32_t phase, const struct commit_output *,
                               char *buffer, size_t size);
-/* Opens a table ("origin", "drops", "bad", "trace", "spans") of a done task for reading; *out = NULL when it has none. directory is the caller's
+/* Opens a table of a done task for reading; *out = NULL when it has none. directory is the caller's
  * to deinit after the reader is closed. */
-sluice_status run_table(const struct run *, uint32_t phase, uint32_t task, const char *table,
+sluice_status run_table(const struct run *, uint32_t phase, uint32_t task, enum task_table table,
                         struct schema *schema, struct edge_directory *directory,
                         struct edge_reader **out, struct sluice_error *) MUST_USE;
 

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "run/ledger.h"
+#include "run/chain/ledger.h"
+#include "run/labels.h"
 #include "run/runInt.h"
 
 static sluice_status make_states(struct run *run, struct sluice_error *err)
@@ -106,7 +107,7 @@ sluice_status runview_phase(struct run *run, uint32_t p, struct sluice_error *er
             TRY(task_key(run, p, t, &state->key, err));
             state->keyed = true;
             if (!run->options.fresh) {
-                TRY(task_find(run, p, t, err));
+                TRY(task_find(run, p, t, true, err));
             }
         }
     }
@@ -130,7 +131,8 @@ struct old_record {
     bool preferred;
 };
 
-/* By task name, what is preferred first, then the newest; equal ones in order of keys, so that the choice is the same every time. */
+/* By task name, what is preferred first, then the newest; equal ones in order of keys, so that the
+ * choice is the same every time. */
 static int compare_old(const void *a, const void *b)
 {
     const struct old_record *x = a;
@@ -171,6 +173,7 @@ static sluice_status read_old(const char *dir, const char *prefer, struct old_re
         char *path;
         struct stat info;
         status = commit_read(dir, keys[i], &commit, NULL, err);
+        /* Old records explain, nothing is built on them: one that is damaged is left out. */
         if (status != SLUICE_OK || commit == NULL) {
             continue;
         }
@@ -213,7 +216,8 @@ static bool same_input(const struct commit *old, const struct commit *now)
     return true;
 }
 
-/* Puts a record into a task's state; takes it. Where its edges are not those of the plan it is let go. */
+/* Puts a record into a task's state; takes it. Where its edges are not those of the plan it is let
+ * go. */
 static sluice_status adopt_old(struct run *run, uint32_t p, uint32_t task, struct commit *commit,
                                struct sluice_error *err)
 {
@@ -225,15 +229,13 @@ static sluice_status adopt_old(struct run *run, uint32_t p, uint32_t task, struc
     uint32_t n = 0;
 
     for (uint32_t i = 0; usable && i < phase->n_ops; i++) {
-        char name[32];
         const struct commit_state *blob;
         const struct plan_edge *edge = phase->ops[i]->edge;
         struct sluice_error how = ERROR_INIT;
         if (phase->ops[i]->kind != OP_STORE) {
             continue;
         }
-        snprintf(name, sizeof name, "edge %u", i);
-        blob = commit_find_state(commit, name);
+        blob = commit_find_state(commit, label_edge(i).text);
         usable =
             blob != NULL &&
             edge_directory_decode(blob->data, blob->size, &directories[n], &how) == SLUICE_OK &&
@@ -373,7 +375,7 @@ sluice_status runview_sum(struct run *run, uint32_t p, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-sluice_status runview_table(const struct run *run, uint32_t p, uint32_t task, const char *table,
+sluice_status runview_table(const struct run *run, uint32_t p, uint32_t task, enum task_table table,
                             runview_row *fn, void *ctx, struct sluice_error *err)
 {
     struct schema schema;

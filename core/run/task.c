@@ -1,13 +1,28 @@
-/* One task: its key, what it loads, running it and committing it. The order of a commit: edge files, tables and shards get their names
- * and their folders are synced, then the record is put. A kill anywhere leaves nothing or a valid commit. */
+/* One task: its key, what it loads, running it and committing it.
+ *
+ * The order of a commit: edge files, tables and shards get their names, then the record. A kill
+ * anywhere leaves nothing or a valid commit. What a power cut leaves:
+ *   - Shards are synced before they get their names: they are what the run is for. Their folder is
+ *     synced with the snapshot
+ *     (snapshot_publish.c); a published snapshot is durable with all that it names.
+ *   - The run directory can be made again by running again, and nothing in it is believed without
+ *     its hash (records carry their own; those of
+ *     files are in the records, see vouch.h). So what a short task spilled, and its record, are not
+ *     synced: the system writes them within half a minute, and a power cut before that costs the
+ *     work of tasks that took less than COMMIT_WORTH_NS each. A longer task is worth four syncs and
+ *     one for each file: its files, their folder, the record, the record's folders. */
 #include "run/runInt.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "run/quarantine.h"
-#include "run/sources.h"
+#include "base/hooks.h"
+#include "run/chain/quarantine.h"
+#include "run/labels.h"
+#include "run/source/sources.h"
+
+#define COMMIT_WORTH_NS UINT64_C(1000000000) /* a sync takes a hundredth of it */
 
 /* ---- keys ---- */
 
@@ -159,11 +174,11 @@ const char *run_output_folder(const struct run *run, uint32_t p, const struct co
 {
     const struct phase *phase = run->plan->phases[p];
 
-    if (strncmp(output->port, "shard ", 6) != 0) {
+    if (!label_is_shards(output->port, NULL)) {
         return run->spill_dir;
     }
     for (uint32_t i = 0; i < phase->n_ops; i++) {
-        if (phase->ops[i]->writes && strcmp(output->port + 6, phase->ops[i]->name) == 0) {
+        if (phase->ops[i]->writes && label_is_shards(output->port, phase->ops[i]->name)) {
             snprintf(buffer, size, "%s/data", phase->ops[i]->dataset);
             return buffer;
         }
@@ -206,13 +221,11 @@ static sluice_status adopt(struct run *run, uint32_t p, uint32_t task, struct co
         return error_nomem(err, "a task");
     }
     for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
-        char name[32];
         const struct commit_state *blob;
         if (phase->ops[i]->kind != OP_STORE) {
             continue;
         }
-        snprintf(name, sizeof name, "edge %u", i);
-        blob = commit_find_state(commit, name);
+        blob = commit_find_state(commit, label_edge(i).text);
         if (blob == NULL) {
             status = error_set(err, SLUICE_E_DATA,
                                "a commit record of phase %s has no directory of '%s'", phase->name,
@@ -225,7 +238,8 @@ static sluice_status adopt(struct run *run, uint32_t p, uint32_t task, struct co
                                                 phase->ops[i]->edge->load == LOAD_BY_SPLIT
                                             ? phase->ops[i]->edge->n_partitions
                                             : 1)) {
-            /* By split: the number of splits may have changed since; what was stored then is no longer what is asked for. */
+            /* By split: the number of splits may have changed since; what was stored then is no
+             * longer what is asked for. */
             status = error_set(err, SLUICE_E_DATA,
                                "a commit record of phase %s has another number of partitions",
                                phase->name);
@@ -242,15 +256,25 @@ static sluice_status adopt(struct run *run, uint32_t p, uint32_t task, struct co
         return status;
     }
     state->ledger = json_dumps(commit->ledger, JSON_COMPACT | JSON_SORT_KEYS);
-    commit_trim(commit, "edge ");
+    commit_trim(commit, LABEL_EDGES);
     state->commit = commit;
     state->reused = reused;
     state->done = true;
     return SLUICE_OK;
 }
 
+/* What a task left is of no use: said once. */
+static void doubt(const struct run *run, struct task_state *state, const char *why)
+{
+    if (!state->doubted && run->options.events.warn != NULL) {
+        run->options.events.warn(run->options.events.ctx, why);
+    }
+    state->doubted = true;
+}
+
 /* Looks for a valid commit of a keyed task. */
-sluice_status task_find(struct run *run, uint32_t p, uint32_t task, struct sluice_error *err)
+sluice_status task_find(struct run *run, uint32_t p, uint32_t task, bool old,
+                        struct sluice_error *err)
 {
     struct folder_ctx folder = { .run = run, .phase = p };
     struct commit *commit = NULL;
@@ -269,16 +293,16 @@ sluice_status task_find(struct run *run, uint32_t p, uint32_t task, struct sluic
         }
         return status;
     }
-    if (damaged && run->options.events.warn != NULL) {
-        run->options.events.warn(run->options.events.ctx, reason.message);
+    if (damaged) {
+        doubt(run, &run->tasks[p][task], reason.message);
     }
     if (commit == NULL) {
         return SLUICE_OK;
     }
-    status = commit_outputs_valid(commit, folder_of, &folder, false, &valid, err);
+    status = commit_outputs_valid(commit, folder_of, &folder, old ? run->vouch : NULL, &valid, err);
     if (status != SLUICE_OK || !valid) {
-        if (status == SLUICE_OK && run->options.events.warn != NULL) {
-            run->options.events.warn(run->options.events.ctx, err->message);
+        if (status == SLUICE_OK) {
+            doubt(run, &run->tasks[p][task], err->message);
         }
         commit_destroy(commit);
         return status;
@@ -301,10 +325,10 @@ static sluice_status add_output(struct commit *commit, const char *port, const c
     return commit_add_output(commit, &output, err);
 }
 
-static sluice_status publish_port(struct run *run, struct commit *commit, const char *key,
-                                  struct port *port, const char *name, const char *label,
+static sluice_status publish_port(struct commit *commit, const char *key, struct port *port,
+                                  const char *name, const char *label,
                                   const struct edge_directory *directory, uint64_t rows,
-                                  struct sluice_error *err)
+                                  bool durable, struct sluice_error *err)
 {
     struct published published;
     struct buf blob = BUF_INIT;
@@ -312,7 +336,7 @@ static sluice_status publish_port(struct run *run, struct commit *commit, const 
     sluice_status status;
 
     snprintf(file, sizeof file, "%s-%s.slf", key, name);
-    status = port_publish(port, file, &published, err);
+    status = port_publish(port, file, durable ? 0 : PENDING_LOOSE, &published, err);
     if (status == SLUICE_OK) {
         status = add_output(commit, label, file, rows, &published, err);
     }
@@ -323,62 +347,88 @@ static sluice_status publish_port(struct run *run, struct commit *commit, const 
         status = commit_add_state(commit, label, blob.data, blob.size, err);
     }
     buf_deinit(&blob);
-    (void)run;
     return status;
 }
 
 static sluice_status publish_files(struct run *run, struct chain *chain, const struct phase *phase,
-                                   struct commit *commit, const char *key, struct sluice_error *err)
+                                   struct commit *commit, const char *key, bool durable,
+                                   struct sluice_error *err)
 {
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
         struct edge_directory *directory;
         uint64_t rows;
         char name[64];
-        char label[512];
         if (op->kind == OP_STORE) {
             struct port *port = chain_port(chain, i, &directory, &rows);
             snprintf(name, sizeof name, "e%u", i);
-            snprintf(label, sizeof label, "edge %u", i);
-            TRY(publish_port(run, commit, key, port, name, label, directory, rows, err));
+            TRY(publish_port(commit, key, port, name, label_edge(i).text, directory, rows, durable,
+                             err));
         } else if (op->kind == OP_STAGE && op->writes) {
             struct shards *shards = chain_shards(chain, i);
             const struct shard *items;
             uint32_t n;
             TRY(shards_publish(shards, err));
             items = shards_items(shards, &n);
-            snprintf(label, sizeof label, "shard %s", op->name);
             for (uint32_t k = 0; k < n; k++) {
-                TRY(add_output(commit, label, items[k].file,
+                /* Rows count in the first file of a shard alone, not in its index as well. */
+                TRY(add_output(commit, label_shards(op).text, items[k].file,
                                items[k].output == 0 ? items[k].rows : 0, &items[k].published, err));
             }
         } else if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_GATE) {
             struct buf state = BUF_INIT;
             sluice_status status = chain_state(chain, i, &state, err);
             if (status == SLUICE_OK) {
-                snprintf(label, sizeof label, "gate %s", op->name);
-                status = commit_add_state(commit, label, state.data, state.size, err);
+                status = commit_add_state(commit, label_gate(op).text, state.data, state.size, err);
             }
             buf_deinit(&state);
             TRY(status);
         }
     }
-    for (int k = 0; k < CHAIN_TABLES; k++) {
+    for (int k = 0; k < TASK_TABLES; k++) {
         struct edge_directory *directory;
         uint64_t rows;
-        char label[64];
-        struct port *port = chain_table_port(chain, (enum chain_table)k, &directory, &rows);
+        enum task_table table = (enum task_table)k;
+        struct port *port = chain_table_port(chain, table, &directory, &rows);
         if (port != NULL) {
-            snprintf(label, sizeof label, "table %s", chain_table_name((enum chain_table)k));
-            TRY(publish_port(run, commit, key, port, chain_table_name((enum chain_table)k), label,
-                             directory, rows, err));
+            TRY(publish_port(commit, key, port, table_name(table), label_table(table).text,
+                             directory, rows, durable, err));
         }
     }
-    return disk_sync_dir(run->spill_dir, err);
+    return durable ? disk_sync_dir(run->spill_dir, err) : SLUICE_OK;
+}
+
+/* Whoever resumes need not hash what this process made. */
+static void note_files(struct run *run, uint32_t p, const struct commit *commit, bool durable)
+{
+    struct folder_ctx folder = { .run = run, .phase = p };
+
+    for (uint32_t k = 0; k < commit->n_outputs; k++) {
+        const struct commit_output *output = &commit->outputs[k];
+        const char *dir = folder_of(&folder, output);
+        char *path = dir == NULL || output->file[0] == '\0' ? NULL : disk_join(dir, output->file);
+        if (path != NULL) {
+            vouch_note(run->vouch, path, output->hash, durable || dir == folder.buffer);
+        }
+        free(path);
+    }
+}
+
+/* Test hook: SLUICE_TEST_DURABLE makes every task worth its syncs. */
+static bool is_worth(uint64_t ns)
+{
+    return ns >= COMMIT_WORTH_NS || hook_text("SLUICE_TEST_DURABLE") != NULL;
+}
+
+/* A record is found by its folder's name, which was made without a sync. */
+static sluice_status sync_way(const struct run *run, struct sluice_error *err)
+{
+    TRY(disk_sync_dir(run->tasks_dir, err));
+    return disk_sync_dir(run->options.run_dir, err);
 }
 
 static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t p, uint32_t task,
-                                 struct sluice_error *err)
+                                 bool durable, struct sluice_error *err)
 {
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];
@@ -394,7 +444,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
         status = run_task_parts(run, p, task, commit, err);
     }
     if (status == SLUICE_OK) {
-        status = publish_files(run, chain, phase, commit, key, err);
+        status = publish_files(run, chain, phase, commit, key, durable, err);
     }
     if (status == SLUICE_OK) {
         status = quarantine_write(chain_kept(chain), run->options.run_dir, err);
@@ -405,7 +455,13 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
                                         : phase_folder(run, p, &dir, err);
     }
     if (status == SLUICE_OK) {
-        status = commit_write(commit, dir, NULL, err);
+        /* The record is last: it names only what stands. A kill before it leaves files that no
+         * record names, which the next try makes again and `gc` removes. */
+        note_files(run, p, commit, durable);
+        status = commit_write(commit, dir, durable, NULL, err);
+    }
+    if (status == SLUICE_OK && durable) {
+        status = sync_way(run, err);
     }
     free(dir);
     if (status != SLUICE_OK) {
@@ -428,6 +484,31 @@ static void loads_free(struct load_inputs *loads, uint32_t n)
     free(loads);
 }
 
+/* How many records a load's reader gave in its first pass over the task's split; UINT64_MAX =
+ * nothing is read again, or it is not known. */
+static uint64_t first_pass_records(const struct run *run, const struct phase *phase,
+                                   const struct op *load, uint32_t task)
+{
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, task, &index);
+
+    for (uint32_t i = 0; i < load->n_agains; i++) {
+        const struct op_again *again = &load->agains[i];
+        const char *text = run->tasks[again->first_phase][task].ledger;
+        json_t *ledger;
+        int64_t records;
+        if (phase->lanes[phase->ops[again->op]->lane] != lane || text == NULL) {
+            continue;
+        }
+        ledger = json_loads(text, 0, NULL);
+        records = ledger_get(
+            ledger, run->plan->phases[again->first_phase]->ops[again->first_op]->name, "emitted");
+        json_decref(ledger);
+        return ledger == NULL ? UINT64_MAX : (uint64_t)records;
+    }
+    return UINT64_MAX;
+}
+
 static sluice_status make_loads(const struct run *run, const struct phase *phase, uint32_t task,
                                 struct load_inputs **out, struct sluice_error *err)
 {
@@ -440,7 +521,7 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
         struct slice_range range;
-        char port[32];
+        struct label label;
         if (op->kind != OP_LOAD) {
             continue;
         }
@@ -449,7 +530,8 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
         if (!range.active) {
             continue;
         }
-        snprintf(port, sizeof port, "edge %u", op->edge->store_op);
+        loads[i].read_records = first_pass_records(run, phase, op, task);
+        label = label_edge(op->edge->store_op);
         loads[i].inputs = calloc(range.n_tasks + 1u, sizeof *loads[i].inputs);
         if (loads[i].inputs == NULL) {
             return error_nomem(err, "a task's inputs");
@@ -457,9 +539,10 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
         for (uint32_t t = 0; t < range.n_tasks; t++) {
             uint32_t producer = range.first_task + t;
             const struct edge_directory *directory = directory_of(run, op->edge, producer);
-            const struct commit_output *output =
-                commit_find_output(run->tasks[op->edge->producer_phase][producer].commit, port);
+            const struct commit_output *output = commit_find_output(
+                run->tasks[op->edge->producer_phase][producer].commit, label.text);
             char *path;
+            /* No file is opened for nothing: of many producers few have rows of one partition. */
             if (directory->slices[range.partition].rows == 0) {
                 continue;
             }
@@ -479,7 +562,7 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
 /* Test hook: SLUICE_TEST_DELAY=SEED makes tasks end in another order. */
 static void test_delay(uint32_t phase, uint32_t task)
 {
-    const char *text = getenv("SLUICE_TEST_DELAY");
+    const char *text = hook_text("SLUICE_TEST_DELAY");
 
     if (text != NULL) {
         uint64_t x = strtoull(text, NULL, 10) * UINT64_C(0x9e3779b97f4a7c15) +
@@ -505,6 +588,7 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
                                      .spill_dir = run->spill_dir,
                                      .scratch_dir = run->options.scratch,
                                      .memory = run->sorter_memory[p],
+                                     .rooms = &run->rooms[p],
                                      .cache = cache,
                                      .metrics = &run->metrics.phases[p],
                                      .cancelled = run->options.cancelled };
@@ -514,6 +598,7 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
                                     .feeder = run->feeder,
                                     .batch_bytes = run->options.batch_bytes };
     struct chain *chain = NULL;
+    uint64_t begun = clock_ns();
     char buffer[64];
     sluice_status status = make_loads(run, phase, task, &inputs.loads, err);
 
@@ -527,10 +612,10 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
         status = chain_finish(chain, err);
     }
     if (status == SLUICE_OK) {
-        uint64_t start = clock_ns();
+        meter_begin(chain_meter(chain));
         test_delay(p, task);
-        status = commit_task(run, chain, p, task, err);
-        METRIC_ADD(run->metrics.phases[p].commit_ns, clock_ns() - start);
+        status = commit_task(run, chain, p, task, is_worth(clock_ns() - begun), err);
+        meter_end(chain_meter(chain), &run->metrics.phases[p].commit, false);
     }
     if (status != SLUICE_OK && status != SLUICE_E_CANCELLED) {
         status = error_prefix(err, "%s, %s", phase->name, phase_task_name(phase, task, buffer));

@@ -6,13 +6,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PERIOD_SECONDS 1
+#define PERIOD_NS 10000000L
 
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid
 #endif
 
-/* What this thread watches now. A signal that was queued before its timer was deleted arrives later; it then finds somebody else. */
+/* What this thread watches now. A signal that was queued before its timer was deleted arrives
+ * later; it then finds somebody else. */
 static _Thread_local struct watchdog *volatile watched;
 static pthread_once_t installed = PTHREAD_ONCE_INIT;
 
@@ -41,8 +42,8 @@ static void install(void)
 void watchdog_begin(struct watchdog *dog, void (*tick)(void *ctx), void *ctx)
 {
     struct sigevent event;
-    struct itimerspec period = { .it_interval = { .tv_sec = PERIOD_SECONDS },
-                                 .it_value = { .tv_sec = PERIOD_SECONDS } };
+    struct itimerspec period = { .it_interval = { .tv_nsec = PERIOD_NS },
+                                 .it_value = { .tv_nsec = PERIOD_NS } };
 
     pthread_once(&installed, install);
     dog->tick = tick;

@@ -1,6 +1,8 @@
-/* A watchdog over code that may never return: while a worker watches, a function of its own is called on its thread, from a signal
- * handler, about once a second of the thread's processor time. The clock only asks the question; what happens to a row is decided by
- * a count (core/lua). Depends on POSIX timers and one real-time signal, SIGRTMIN + 3, whose handler is installed at the first use. */
+/* A watchdog over code that may never return: while a worker watches, a function of its own is
+ * called on its thread, from a signal handler, every ten milliseconds of the thread's processor
+ * time. The clock only asks the question; what happens to a row is decided by a count (core/lua).
+ * Depends on POSIX timers and one real-time signal, SIGRTMIN + 3, whose handler is installed at the
+ * first use. */
 #ifndef SLUICE_RUN_WATCHDOG_H
 #define SLUICE_RUN_WATCHDOG_H
 

@@ -123,6 +123,7 @@ sluice_status codec_detect(const void *data, size_t n, const char *path, enum co
         magic = (uint32_t)head[0] | (uint32_t)head[1] << 8 | (uint32_t)head[2] << 16 |
                 (uint32_t)head[3] << 24;
     }
+    /* Skippable frames may come first: pzstd begins its files with one. */
     if (magic == 0xFD2FB528u || (magic & 0xFFFFFFF0u) == 0x184D2A50u) {
         *out = CODEC_ZSTD;
         return SLUICE_OK;

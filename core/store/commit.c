@@ -77,7 +77,8 @@ void commit_trim(struct commit *commit, const char *prefix)
     commit->notes = NULL;
 }
 
-void *commit_grow(void *array, uint32_t n, size_t item)
+/* Room for one more item; capacities are powers of two. NULL = out of memory (the array stays). */
+static void *commit_grow(void *array, uint32_t n, size_t item)
 {
     if (n == 0) {
         return realloc(array, item);
@@ -144,6 +145,7 @@ sluice_status commit_add_output(struct commit *commit, const struct commit_outpu
         memcpy(output->partitions, given->partitions,
                given->n_partitions * sizeof *output->partitions);
     }
+    /* Counted only when it is whole: commit_destroy frees what is counted. */
     commit->n_outputs++;
     return SLUICE_OK;
 }
@@ -229,7 +231,10 @@ static bool json_differs(const json_t *a, const json_t *b)
     return a == NULL || b == NULL ? a != b : !json_equal(a, b);
 }
 
-void commit_difference(const struct commit *a, const struct commit *b, char *text, size_t size)
+/* From what was asked to what came of it: where two records differ early, the rest follows from
+ * that. */
+static void commit_difference(const struct commit *a, const struct commit *b, char *text,
+                              size_t size)
 {
     text[0] = '\0';
     if (strcmp(a->phase, b->phase) != 0 || strcmp(a->task, b->task) != 0) {
@@ -314,6 +319,8 @@ sluice_status commit_read(const char *dir, struct hash128 key, struct commit **o
             error_prefix(err, "commit record %s", path);
         }
     }
+    /* A record that cannot be believed is no record: the task runs again. That it cannot be read
+     * at all is an error. */
     if (status == SLUICE_E_DATA) {
         if (damaged != NULL) {
             *damaged = true;
@@ -327,7 +334,7 @@ sluice_status commit_read(const char *dir, struct hash128 key, struct commit **o
 
 /* A record of this key with other bytes stands there. */
 static sluice_status resolve_conflict(const struct commit *commit, const char *dir,
-                                      const char *name, const struct buf *text,
+                                      const char *name, const struct buf *text, unsigned loose,
                                       struct sluice_error *err)
 {
     struct commit *theirs;
@@ -340,7 +347,7 @@ static sluice_status resolve_conflict(const struct commit *commit, const char *d
     TRY(commit_read(dir, commit->key, &theirs, &damaged, err));
     if (theirs == NULL) {
         /* Damaged, or removed meanwhile: nobody relies on it. */
-        return pending_put(dir, name, text->data, text->size, false, &published, err);
+        return pending_put(dir, name, text->data, text->size, loose, &published, err);
     }
     /* Compare what a reader gets from either text. */
     status = commit_parse(text->data, text->size, &ours, err);
@@ -360,9 +367,10 @@ static sluice_status resolve_conflict(const struct commit *commit, const char *d
                      name);
 }
 
-sluice_status commit_write(const struct commit *commit, const char *dir, bool *existed,
-                           struct sluice_error *err)
+sluice_status commit_write(const struct commit *commit, const char *dir, bool durable,
+                           bool *existed, struct sluice_error *err)
 {
+    unsigned loose = durable ? 0 : PENDING_LOOSE;
     struct buf text = BUF_INIT;
     struct published published;
     char name[40];
@@ -376,9 +384,10 @@ sluice_status commit_write(const struct commit *commit, const char *dir, bool *e
     memcpy(name + 32, ".json", 6);
     status = commit_print(commit, &text, err);
     if (status == SLUICE_OK) {
-        status = pending_put(dir, name, text.data, text.size, true, &published, err);
+        status =
+            pending_put(dir, name, text.data, text.size, PENDING_VOUCHED | loose, &published, err);
         if (status == SLUICE_E_INTERNAL) {
-            status = resolve_conflict(commit, dir, name, &text, err);
+            status = resolve_conflict(commit, dir, name, &text, loose, err);
         }
     }
     if (existed != NULL) {
@@ -416,48 +425,26 @@ sluice_status commit_list(const char *dir, struct hash128 **keys, size_t *n,
 }
 
 /* One output: *valid, and why not. */
-static sluice_status output_valid(const struct commit_output *output, const char *folder, bool deep,
-                                  bool *valid, struct sluice_error *err)
+static sluice_status output_valid(const struct commit_output *output, const char *folder,
+                                  struct vouch *vouch, bool *valid, struct sluice_error *err)
 {
-    char *path;
-    uint64_t bytes;
-    struct hash128 hash;
-    bool found;
-    sluice_status status;
+    struct sluice_error why = ERROR_INIT;
+    char *path = disk_join(folder, output->file);
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : vouch_check(vouch, path, output->bytes, output->hash,
+                                                      "its commit", valid, &why);
 
-    *valid = false;
-    path = disk_join(folder, output->file);
-    if (path == NULL) {
-        return error_nomem(err, "a path");
-    }
-    status = disk_stat(path, &bytes, &found, err);
-    if (status == SLUICE_OK && found && bytes == output->bytes && deep) {
-        status = disk_hash_file(path, &bytes, &hash, &found, err);
-    }
-    if (status == SLUICE_OK) {
-        if (!found) {
-            error_set(err, SLUICE_E_DATA, "%s is missing; its task runs again", path);
-        } else if (bytes != output->bytes) {
-            error_set(err, SLUICE_E_DATA,
-                      "%s has %llu bytes, its commit says %llu; its task runs again", path,
-                      (unsigned long long)bytes, (unsigned long long)output->bytes);
-        } else if (deep && !hash_equal(hash, output->hash)) {
-            char is[33];
-            char was[33];
-            hash_hex(hash, is);
-            hash_hex(output->hash, was);
-            error_set(err, SLUICE_E_DATA, "%s has hash %s, its commit says %s; its task runs again",
-                      path, is, was);
-        } else {
-            *valid = true;
-        }
+    if (path != NULL && status != SLUICE_OK) {
+        error_set(err, status, "%s", why.message);
+    } else if (status == SLUICE_OK && !*valid) {
+        error_set(err, SLUICE_E_DATA, "%s; its task runs again", why.message);
     }
     free(path);
     return status;
 }
 
 sluice_status commit_outputs_valid(const struct commit *commit, commit_folder_fn folder, void *ctx,
-                                   bool deep, bool *valid, struct sluice_error *err)
+                                   struct vouch *vouch, bool *valid, struct sluice_error *err)
 {
     *valid = true;
     for (uint32_t i = 0; i < commit->n_outputs && *valid; i++) {
@@ -474,7 +461,7 @@ sluice_status commit_outputs_valid(const struct commit *commit, commit_folder_fn
             *valid = false;
             return SLUICE_OK;
         }
-        TRY(output_valid(output, dir, deep, valid, err));
+        TRY(output_valid(output, dir, vouch, valid, err));
     }
     return SLUICE_OK;
 }

@@ -5,14 +5,16 @@
  * Records hold no times, hosts, absolute paths or worker counts, so that two runs of one task write
  * equal ones. Each is a line of JSON with sorted keys (behind it a line for each partition
  * directory, see commit_text.c) that begins with {"check":"…", the XXH3-128 of all bytes behind it:
- * one that was damaged or edited is not believed. Depends on disk, pending, jansson. A record is
- * not thread-safe; functions on different records are. */
+ * one that was damaged or edited is not believed. Depends on disk, pending, vouch, jansson. A
+ * record is not thread-safe; functions on different records are. */
 #ifndef SLUICE_STORE_COMMIT_H
 #define SLUICE_STORE_COMMIT_H
 
 #include <jansson.h>
 
-#include "store/disk.h"
+#include "store/vouch.h"
+
+#define COMMIT_FORMAT 1 /* of records; raise when they change */
 
 /* One entry of a partition directory: rows of one virtual partition within an output file. */
 struct commit_partition {
@@ -61,8 +63,8 @@ struct commit {
 struct commit *commit_create(struct hash128 key, const char *phase, const char *task);
 void commit_destroy(struct commit *);
 
-/* Frees what a run in progress needs no more: parts, ledger, notes, and the data of states whose names
- * begin with prefix. What is left can't be printed any more. */
+/* Frees what a run in progress needs no more: parts, ledger, notes, and the data of states whose
+ * names begin with prefix. What is left can't be printed any more. */
 void commit_trim(struct commit *, const char *prefix);
 
 /* These copy what they are given. */
@@ -83,11 +85,12 @@ sluice_status commit_print(const struct commit *, struct buf *out, struct sluice
 sluice_status commit_parse(const char *data, size_t n, struct commit **out,
                            struct sluice_error *) MUST_USE;
 
-/* Puts the record into dir (an existing folder, `tasks/PHASE`), durable on return. The outputs must
- * be published and their folders synced before. If there is one with this key: equal is fine
- * (*existed = true), a damaged one is replaced, a different one is SLUICE_E_INTERNAL: the task is
- * not deterministic, and which part differs. existed may be NULL. */
-sluice_status commit_write(const struct commit *, const char *dir, bool *existed,
+/* Puts the record into dir (an existing folder, `tasks/PHASE`). The outputs must be published
+ * before. durable: it survives a power cut from the return on; their folders must be synced before.
+ * If there is one with this key: equal is fine (*existed = true), a damaged one is replaced, a
+ * different one is SLUICE_E_INTERNAL: the task is not deterministic, and which part differs.
+ * existed may be NULL. */
+sluice_status commit_write(const struct commit *, const char *dir, bool durable, bool *existed,
                            struct sluice_error *) MUST_USE;
 
 /* Reads the record of key. Absent: OK and *out = NULL. Damaged: OK, *out = NULL, *damaged = true
@@ -105,10 +108,11 @@ sluice_status commit_list(const char *dir, struct hash128 **keys, size_t *n,
  * until the next call. */
 typedef const char *(*commit_folder_fn)(void *ctx, const struct commit_output *);
 
-/* Whether all outputs stand there with their sizes (deep: and hashes). *valid = false comes with OK
- * and the reason in the error struct: found, expected. A status other than OK means that looking
- * failed. */
+/* Whether all outputs stand there with their sizes and, where somebody vouches for them, hashes.
+ * *valid = false comes with OK and the reason in the error struct: found, expected. A status other
+ * than OK means that looking failed. vouch NULL: sizes only. */
 sluice_status commit_outputs_valid(const struct commit *, commit_folder_fn folder, void *ctx,
-                                   bool deep, bool *valid, struct sluice_error *) MUST_USE;
+                                   struct vouch *vouch, bool *valid,
+                                   struct sluice_error *) MUST_USE;
 
 #endif

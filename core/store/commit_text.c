@@ -160,6 +160,8 @@ static sluice_status parse_partitions(uint32_t n, struct lines *lines, struct co
                          "a commit record without the line of a partition directory");
     }
     TRY(jsontext_decode_base64(text, length, &bytes, &size, err));
+    /* An entry takes at least a byte, so a record cannot ask for more memory than its own size
+     * allows. */
     if (n > size || n == 0) {
         free(bytes);
         return error_set(err, SLUICE_E_DATA,
@@ -233,6 +235,7 @@ static sluice_status print_partitions(const struct commit *commit, struct buf *o
     return status;
 }
 
+/* Members in the order of their names: equal records are equal bytes. */
 static sluice_status print_rest(const struct commit *commit, struct buf *out,
                                 struct sluice_error *err)
 {

@@ -1,5 +1,5 @@
-/* Private to core/store/codec.c and decoder_*.c: one decoder a codec, as decoder_run of codec.h has it.
- * *boundary: between members or frames, before and after the call. */
+/* Private to core/store/codec.c and decoder_*.c: one decoder a codec, as decoder_run of codec.h has
+ * it. *boundary: between members or frames, before and after the call. */
 #ifndef SLUICE_STORE_DECODERINT_H
 #define SLUICE_STORE_DECODERINT_H
 

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/hooks.h"
 #include "store/diskInt.h"
 
 #define READ_PIECE ((size_t)1 << 20)
@@ -31,12 +33,13 @@ static int perform_write(struct disk_call *call)
     return 0;
 }
 
+/* Of a file its bytes and its size; its times need not be right. */
 static int perform_sync(int fd)
 {
     int rc;
 
     do {
-        rc = fsync(fd);
+        rc = fdatasync(fd);
     } while (rc != 0 && errno == EINTR);
     return rc == 0 ? 0 : errno;
 }
@@ -49,7 +52,9 @@ static int perform_sync_dir(const char *path)
     if (fd < 0) {
         return errno;
     }
-    errnum = perform_sync(fd);
+    do {
+        errnum = fsync(fd) == 0 ? 0 : errno;
+    } while (errnum == EINTR);
     close(fd);
     /* Some network and FUSE file systems can't sync a folder: they make names durable at once or
      * not at all. */
@@ -89,6 +94,7 @@ int disk_perform(struct disk_call *call)
         rc = rename(call->path, call->path2);
         break;
     case DISK_RENAME_NEW:
+        /* Create-if-absent for file systems without hard links (see claim_name in pending.c). */
         rc = renameat2(AT_FDCWD, call->path, AT_FDCWD, call->path2, RENAME_NOREPLACE);
         break;
     case DISK_SYMLINK:
@@ -100,12 +106,14 @@ int disk_perform(struct disk_call *call)
 
 static int disk_run(struct disk_call *call)
 {
+#if HOOKS_ON
     int mode = atomic_load_explicit(&disk_hooks_mode, memory_order_relaxed);
 
-    if (__builtin_expect(mode == 1, 1) || (mode == 0 && !disk_hooks_start())) {
-        return disk_perform(call);
+    if (mode == 2 || (mode == 0 && disk_hooks_start())) {
+        return disk_perform_hooked(call);
     }
-    return disk_perform_hooked(call);
+#endif
+    return disk_perform(call);
 }
 
 static int disk_run_paths(enum disk_op op, const char *path, const char *path2)
@@ -197,9 +205,11 @@ sluice_status disk_sync_dir(const char *dir, struct sluice_error *err)
     return errnum == 0 ? SLUICE_OK : error_errno(err, errnum, "can't sync folder %s", dir);
 }
 
-/* Makes the folder at path (its parents exist) and its name durable. `path` is changed for a moment
- * to name the parent. */
-static sluice_status mkdir_durable(char *path, bool leaf, struct sluice_error *err)
+enum mkdir_sync { SYNC_NONE, SYNC_MADE, SYNC_ALWAYS };
+
+/* Makes the folder at path (its parents exist) and, as `sync` says, its name durable. `path` is
+ * changed for a moment to name the parent. */
+static sluice_status mkdir_one(char *path, enum mkdir_sync sync, struct sluice_error *err)
 {
     struct stat st;
     bool made = false;
@@ -217,7 +227,7 @@ static sluice_status mkdir_durable(char *path, bool leaf, struct sluice_error *e
         return error_errno(err, ENOTDIR, "can't make folder %s: something else has this name",
                            path);
     }
-    if (!made && !leaf) {
+    if (sync == SYNC_NONE || (sync == SYNC_MADE && !made)) {
         return SLUICE_OK;
     }
     slash = strrchr(path, '/');
@@ -238,7 +248,9 @@ static sluice_status mkdir_durable(char *path, bool leaf, struct sluice_error *e
     return SLUICE_OK;
 }
 
-sluice_status disk_mkdirs(const char *dir, struct sluice_error *err)
+/* `each` holds for the folder's parents, `last` for itself. */
+static sluice_status make_path(const char *dir, enum mkdir_sync each, enum mkdir_sync last,
+                               struct sluice_error *err)
 {
     size_t n = strlen(dir);
     char *path = str_copy(dir, n);
@@ -253,15 +265,28 @@ sluice_status disk_mkdirs(const char *dir, struct sluice_error *err)
     for (size_t i = 1; i < n && status == SLUICE_OK; i++) {
         if (path[i] == '/' && path[i - 1] != '/') {
             path[i] = '\0';
-            status = mkdir_durable(path, false, err);
+            status = mkdir_one(path, each, err);
             path[i] = '/';
         }
     }
     if (status == SLUICE_OK && strcmp(path, "/") != 0) {
-        status = mkdir_durable(path, true, err);
+        status = mkdir_one(path, last, err);
     }
     free(path);
     return status;
+}
+
+sluice_status disk_mkdirs(const char *dir, struct sluice_error *err)
+{
+    return make_path(dir, SYNC_MADE, SYNC_ALWAYS, err);
+}
+
+sluice_status disk_mkdirs_absent(const char *dir, bool durable, struct sluice_error *err)
+{
+    enum mkdir_sync sync = durable ? SYNC_MADE : SYNC_NONE;
+    struct stat st;
+
+    return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) ? SLUICE_OK : make_path(dir, sync, sync, err);
 }
 
 /* Opens a regular file for reading. *fd = -1 when it is absent and `found` allows that. */
@@ -288,9 +313,8 @@ static sluice_status open_read(const char *path, int *fd, struct stat *st, bool 
     }
     if (!S_ISREG(st->st_mode)) {
         close(*fd);
-        return error_set(err, SLUICE_E_IO,
-                         "can't read %s: it is no regular file; remove it or give another folder",
-                         path);
+        return error_set(err, SLUICE_E_CONFIG, "can't read %s: it is a %s, expected a file", path,
+                         file_kind(st->st_mode));
     }
     if (found != NULL) {
         *found = true;

@@ -5,8 +5,7 @@
  * Depends on base. Thread-safe: no state but the test hooks. Crash model: data is safe after
  * disk_sync(fd), a name is safe after disk_sync_dir() of its folder; nothing else is.
  *
- * Test hooks, read from the environment once (off: one predictable branch an operation; never set
- * them in production):
+ * Test hooks, in the test program alone (base/hooks.h), read from the environment once:
  *   SLUICE_TEST_OPLOG=FILE
  *     appends every operation that succeeded, with its data, to FILE; tests/crash/replay.py turns
  *     each prefix into the tree that a power cut could leave
@@ -17,7 +16,8 @@
  *     the same at an operation in 1..M (default 200) and a WHEN, both chosen by the number S
  *   SLUICE_TEST_FAIL=N:ERRNO
  *     the N-th operation fails (ENOSPC, EIO, EPERM … or a number); N+ = all from the N-th on; an
- *     operation's name (link:EPERM) = all of that kind. A failing write stores half of its bytes. */
+ *     operation's name (link:EPERM) = all of that kind. A failing write stores half of its
+ * bytes. */
 #ifndef SLUICE_STORE_DISK_H
 #define SLUICE_STORE_DISK_H
 
@@ -28,7 +28,7 @@
 
 /* O_CLOEXEC is added; mode 0666 less the umask. */
 int disk_open(const char *path, int flags, int *fd);
-int disk_sync(int fd, const char *path); /* fsync of a file; path for logs only */
+int disk_sync(int fd, const char *path); /* fdatasync of a file; path for logs only */
 int disk_link(const char *from, const char *to);
 int disk_unlink(const char *path);
 int disk_mkdir(const char *path); /* 0777 less the umask */
@@ -54,6 +54,9 @@ sluice_status disk_sync_dir(const char *dir, struct sluice_error *) MUST_USE;
 /* Makes a folder and its parents, each durable before the next one is made. An existing one is made
  * durable too. */
 sluice_status disk_mkdirs(const char *dir, struct sluice_error *) MUST_USE;
+
+/* The same, but what is there stays as durable as it is, and what is made is only if wanted. */
+sluice_status disk_mkdirs_absent(const char *dir, bool durable, struct sluice_error *) MUST_USE;
 
 /* Appends a whole file of at most max bytes to out. found NULL: an absent file is an error; else
  * *found says whether it is there. */
@@ -87,10 +90,12 @@ char *disk_join(const char *dir, const char *name);
  * bytes, no leading dot. */
 bool disk_name_valid(const char *name);
 
-/* The same of a file in folders of ours: such names with single slashes between, 1,000 bytes at most. */
+/* The same of a file in folders of ours: such names with single slashes between, 1,000 bytes at
+ * most. */
 bool disk_path_valid(const char *path);
 
-/* Reads the environment again and counts from 1 again: for tests, in a forked child. */
+/* Reads the environment again and counts from 1 again: for tests, in a forked child. Not in the
+ * program that people run. */
 void disk_hooks_reload(void);
 
 #endif

@@ -16,7 +16,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hooks.h"
 #include "store/diskInt.h"
+
+#if HOOKS_ON
 
 #define LOG_MAGIC 0x504f4c53u
 
@@ -61,7 +64,7 @@ static uint64_t mix(uint64_t x)
 
 static void hooks_parse_kill(struct disk_hooks *h)
 {
-    const char *text = getenv("SLUICE_TEST_KILL");
+    const char *text = hook_text("SLUICE_TEST_KILL");
     char *end;
 
     if (text != NULL) {
@@ -73,7 +76,7 @@ static void hooks_parse_kill(struct disk_hooks *h)
         }
         return;
     }
-    text = getenv("SLUICE_TEST_KILL_SEED");
+    text = hook_text("SLUICE_TEST_KILL_SEED");
     if (text != NULL) {
         uint64_t seed = strtoull(text, &end, 10);
         uint64_t range = *end == ':' ? strtoull(end + 1, NULL, 10) : 200;
@@ -84,7 +87,7 @@ static void hooks_parse_kill(struct disk_hooks *h)
 
 static void hooks_parse_fail(struct disk_hooks *h)
 {
-    const char *text = getenv("SLUICE_TEST_FAIL");
+    const char *text = hook_text("SLUICE_TEST_FAIL");
     const char *colon = text == NULL ? NULL : strchr(text, ':');
     char *end;
 
@@ -109,7 +112,7 @@ static void hooks_parse_fail(struct disk_hooks *h)
 
 static int hooks_read(void)
 {
-    const char *log = getenv("SLUICE_TEST_OPLOG");
+    const char *log = hook_text("SLUICE_TEST_OPLOG");
 
     atomic_store(&hooks.count, 0);
     hooks.log[0] = '\0';
@@ -233,6 +236,8 @@ int disk_perform_hooked(struct disk_call *call)
     int errnum = 0;
 
     if (hooks.log[0] != '\0') {
+        /* Held across the operation, so that operations of all processes are logged in the order
+         * in which they happened. A log with a gap would prove nothing: rather die. */
         log_fd = open(hooks.log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
         if (log_fd < 0 || flock(log_fd, LOCK_EX) != 0) {
             kill(getpid(), SIGKILL);
@@ -246,6 +251,7 @@ int disk_perform_hooked(struct disk_call *call)
         off_t place = lseek(call->fd, 0, SEEK_CUR);
         offset = place < 0 ? 0 : (uint64_t)place;
         if (failed || (killed && hooks.kill_when == HOOK_HALF)) {
+            /* A write that fails, or is killed, leaves half of itself, as a full disk does. */
             call->n = whole / 2;
         }
     }
@@ -264,3 +270,5 @@ int disk_perform_hooked(struct disk_call *call)
     call->n = whole;
     return failed ? hooks.fail_errnum : errnum;
 }
+
+#endif

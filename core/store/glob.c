@@ -177,6 +177,7 @@ static sluice_status parse_segment(const char *text, const char *begin, size_t n
         segment->deep = true;
         return SLUICE_OK;
     }
+    /* {name**}, a segment of its own. */
     if (n > 5 && begin[0] == '{' && memcmp(begin + n - 3, "**}", 3) == 0 &&
         memchr(begin, '}', n) == begin + n - 1) {
         const char *end;
@@ -335,4 +336,33 @@ bool glob_match(const struct glob_segment *segment, const char *name,
             capture->n = (uint32_t)(p - begin) - capture->begin;
         }
     }
+}
+
+static bool match_from(const struct glob *glob, size_t segment, const char *path)
+{
+    char name[256];
+    struct glob_capture captures[GLOB_PARTS];
+    size_t n = strcspn(path, "/");
+    const char *rest = path[n] == '/' ? path + n + 1 : NULL;
+
+    if (segment == glob->n || n >= sizeof name) {
+        return false;
+    }
+    memcpy(name, path, n);
+    name[n] = '\0';
+    if (glob->segments[segment].deep) {
+        /* No folder at all, or this one and more; at the end files match, too. */
+        return match_from(glob, segment + 1, path) ||
+               (name[0] != '.' &&
+                (rest == NULL ? segment + 1 == glob->n : match_from(glob, segment, rest)));
+    }
+    if (!glob_match(&glob->segments[segment], name, captures)) {
+        return false;
+    }
+    return rest == NULL ? segment + 1 == glob->n : match_from(glob, segment + 1, rest);
+}
+
+bool glob_match_path(const struct glob *glob, const char *path)
+{
+    return match_from(glob, 0, path);
 }

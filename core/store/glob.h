@@ -47,6 +47,10 @@ void glob_deinit(struct glob *);
 bool glob_match(const struct glob_segment *, const char *name,
                 struct glob_capture captures[GLOB_PARTS]);
 
+/* Whether a relative path ("a/b.txt") matches the segments behind the prefix, as a walk would match
+ * it. */
+bool glob_match_path(const struct glob *, const char *path);
+
 /* Whether text has characters with a meaning (* ? [ { \). */
 bool glob_has_magic(const char *text);
 

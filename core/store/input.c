@@ -13,6 +13,7 @@
 #include "store/listing.h"
 
 #define READ_SIZE ((size_t)1 << 20)   /* bytes of a compressed file read at once */
+#define FIRST_SIZE ((size_t)16 << 10) /* read when a file is opened; many are no longer */
 #define SKIP_SIZE ((size_t)256 << 10) /* decoded and thrown away at once: stays in the cache */
 
 struct input {
@@ -23,6 +24,7 @@ struct input {
     int64_t mtime_ns;
     uint64_t offset; /* of the next byte to be read from the file */
     uint64_t decoded;
+    unsigned char *first;    /* the whole file, read when it was opened, or NULL */
     struct decoder *decoder; /* NULL for plain files */
     unsigned char *buffer;   /* compressed bytes: [at, at + n) are still to be decoded */
     size_t capacity, at, n;
@@ -38,6 +40,13 @@ static sluice_status file_read(const struct input *in, uint64_t offset, void *bu
 {
     size_t have = 0;
 
+    if (in->first != NULL) {
+        *got = offset >= in->size ? 0 : n < in->size - offset ? n : (size_t)(in->size - offset);
+        if (*got > 0) {
+            memcpy(buffer, in->first + offset, *got);
+        }
+        return SLUICE_OK;
+    }
     while (have < n) {
         ssize_t r = pread(in->fd, (char *)buffer + have, n - have, (off_t)(offset + have));
         if (r < 0 && errno == EINTR) {
@@ -56,12 +65,22 @@ static sluice_status file_read(const struct input *in, uint64_t offset, void *bu
     return SLUICE_OK;
 }
 
-static sluice_status input_setup(struct input *in, struct sluice_error *err)
+/* Reads the file's begin; in->first stays when that is all of it. What the file system says of the
+ * file is asked behind that, so that it holds for what was read. */
+static sluice_status read_first(struct input *in, size_t *n, struct sluice_error *err)
 {
-    unsigned char head[CODEC_HEAD];
     struct stat st;
-    size_t n;
+    ssize_t r;
 
+    *n = 0;
+    in->first = malloc(FIRST_SIZE);
+    if (in->first == NULL) {
+        return error_nomem(err, "an input buffer");
+    }
+    do {
+        r = pread(in->fd, in->first, FIRST_SIZE, 0);
+    } while (r < 0 && errno == EINTR);
+    *n = r > 0 ? (size_t)r : 0;
     if (fstat(in->fd, &st) != 0) {
         return error_errno(err, errno, "%s can't be examined", in->path);
     }
@@ -71,11 +90,25 @@ static sluice_status input_setup(struct input *in, struct sluice_error *err)
             "%s is a %s, expected a file; give the files themselves or a folder of them", in->path,
             S_ISDIR(st.st_mode) ? "folder" : "device, pipe or socket");
     }
+    if (r < 0) {
+        return error_errno(err, errno, "%s can't be read at byte 0", in->path);
+    }
     in->size = (uint64_t)st.st_size;
     in->mtime_ns = stat_ns(st.st_mtim);
-    TRY(file_read(in, 0, head, sizeof head, &n, err));
-    TRY(codec_detect(head, n, in->path, &in->codec, err));
-    posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return SLUICE_OK;
+}
+
+static sluice_status input_setup(struct input *in, struct sluice_error *err)
+{
+    size_t n = 0;
+
+    TRY(read_first(in, &n, err));
+    TRY(codec_detect(in->first, n, in->path, &in->codec, err));
+    if (n != in->size) {
+        free(in->first);
+        in->first = NULL;
+        posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
     if (in->codec == CODEC_PLAIN) {
         return SLUICE_OK;
     }
@@ -134,6 +167,7 @@ void input_close(struct input *in)
         close(in->fd);
     }
     decoder_destroy(in->decoder);
+    free(in->first);
     free(in->buffer);
     free(in->discard);
     free(in->path);
@@ -164,8 +198,8 @@ bool input_touched(const struct input *in)
 {
     struct stat st;
 
-    return fstat(in->fd, &st) != 0 || (uint64_t)st.st_size != in->size ||
-           stat_ns(st.st_mtim) != in->mtime_ns;
+    return in->first == NULL && (fstat(in->fd, &st) != 0 || (uint64_t)st.st_size != in->size ||
+                                 stat_ns(st.st_mtim) != in->mtime_ns);
 }
 
 uint64_t input_position(const struct input *in)

@@ -18,7 +18,8 @@ enum codec input_codec(const struct input *);
 const char *input_path(const struct input *);
 uint64_t input_size(const struct input *); /* of the file as it was when opened */
 int64_t input_mtime_ns(const struct input *);
-/* Has anyone written to the file since it was opened? The file itself, not what has its name now. */
+/* Has anyone written to the file since it was opened, so that what was read later is something
+ * else? The file itself, not what has its name now. */
 bool input_touched(const struct input *);
 uint64_t input_position(const struct input *);     /* decoded bytes delivered or skipped so far */
 uint64_t input_position_raw(const struct input *); /* bytes of the file eaten so far */

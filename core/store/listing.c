@@ -12,9 +12,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/buf.h"
 #include "base/utf8.h"
 #include "store/listingInt.h"
+#include "store/paths.h"
 
 #define BLOCK_SIZE ((size_t)64 << 10)
 #define DEPTH_MAX 256 /* folders in folders: also ends loops that device and inode do not show */
@@ -52,11 +54,6 @@ static void memory_free(struct listing_memory *block)
         free(block);
         block = next;
     }
-}
-
-bool listing_is_pattern(const char *text)
-{
-    return glob_has_magic(text) || text[0] == '@';
 }
 
 /* ---- adding files ---- */
@@ -114,15 +111,6 @@ sluice_status listing_add(struct builder *b, const char *path, const char *name,
     return SLUICE_OK;
 }
 
-const char *listing_kind(mode_t mode)
-{
-    return S_ISDIR(mode)    ? "folder"
-           : S_ISFIFO(mode) ? "pipe"
-           : S_ISSOCK(mode) ? "socket"
-           : S_ISREG(mode)  ? "file"
-                            : "device";
-}
-
 static sluice_status stat_failed(const char *path, struct sluice_error *err)
 {
     int cause = errno;
@@ -150,6 +138,9 @@ struct cursor {
     const char **values; /* b->n_parts entries, or NULL when there are none */
 };
 
+/* Is the folder that is walked a dataset? */
+enum here { NOT_KNOWN, DATASET, NO_DATASET };
+
 struct walk {
     struct builder *b;
     const struct glob *glob;
@@ -162,6 +153,7 @@ struct walk {
     } above[DEPTH_MAX];
     size_t depth;
     size_t folders_matched;
+    enum here here;
 };
 
 /* Takes a segment that matches name into the cursor behind it. */
@@ -254,6 +246,48 @@ static void cursors_add(const struct walk *w, struct cursor *set, size_t *n, str
 static sluice_status walk_folder(struct walk *, const struct cursor *set, size_t n,
                                  struct sluice_error *err);
 
+/* Is the entry, in w->path, a folder of the dataset that the walked folder is? */
+static bool is_part(struct walk *w, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (!dataset_part(name, n)) {
+        return false;
+    }
+    if (w->here == NOT_KNOWN) {
+        char *at = w->path.data + w->path.size - n - 1; /* the slash before it */
+        *at = '\0';
+        w->here = dataset_there(w->path.data) ? DATASET : NO_DATASET;
+        *at = '/';
+    }
+    return w->here == DATASET;
+}
+
+static bool is_literal(const struct glob_segment *segment)
+{
+    for (size_t i = 0; i < segment->n; i++) {
+        if (segment->tokens[i].kind != GLOB_BYTE) {
+            return false;
+        }
+    }
+    return !segment->deep;
+}
+
+/* Counts a folder that is not entered; it is named by w->path. */
+static sluice_status skip(struct walk *w, struct sluice_error *err)
+{
+    if (w->b->n_skipped++ == 0) {
+        char *copy = listing_alloc(w->b, w->path.size + 1);
+        if (copy == NULL) {
+            return error_nomem(err, "a list of files");
+        }
+        memcpy(copy, w->path.data, w->path.size);
+        copy[w->path.size] = '\0';
+        w->b->skipped = copy;
+    }
+    return SLUICE_OK;
+}
+
 /* One entry of the folder; w->path names it. */
 static sluice_status walk_entry(struct walk *w, const char *name, unsigned char type,
                                 const struct cursor *set, size_t n, struct cursor *next,
@@ -265,11 +299,17 @@ static sluice_status walk_entry(struct walk *w, const char *name, unsigned char 
     size_t next_n = 0;
     struct stat st;
     bool is_folder;
+    bool part = type != DT_REG && is_part(w, name);
+    bool skipped = false;
 
     for (size_t i = 0; i < n; i++) {
         struct cursor to;
         bool matched;
         if (set[i].segment > last) {
+            continue;
+        }
+        if (part && !is_literal(&w->glob->segments[set[i].segment])) {
+            skipped = true;
             continue;
         }
         if (w->glob->segments[set[i].segment].deep) {
@@ -298,7 +338,7 @@ static sluice_status walk_entry(struct walk *w, const char *name, unsigned char 
         }
     }
     if (next_n == 0 && hit == NULL) {
-        return SLUICE_OK;
+        return skipped ? skip(w, err) : SLUICE_OK;
     }
     if (type == DT_DIR) {
         is_folder = true;
@@ -319,9 +359,9 @@ static sluice_status walk_entry(struct walk *w, const char *name, unsigned char 
         return SLUICE_OK;
     }
     if (!S_ISREG(st.st_mode)) {
-        return error_set(err, SLUICE_E_IO,
+        return error_set(err, SLUICE_E_DATA,
                          "%s is a %s, expected a file; leave it out of the pattern", w->path.data,
-                         listing_kind(st.st_mode));
+                         file_kind(st.st_mode));
     }
     return listing_add(w->b, w->path.data, w->path.data + w->prefix, &st, hit->values, err);
 }
@@ -338,6 +378,7 @@ static sluice_status walk_entries(struct walk *w, DIR *dir, const struct cursor 
     }
     while (status == SLUICE_OK) {
         struct dirent *entry;
+        /* readdir tells its end and its errors by the same NULL. */
         errno = 0;
         entry = readdir(dir);
         if (entry == NULL) {
@@ -369,6 +410,7 @@ static sluice_status walk_folder(struct walk *w, const struct cursor *set, size_
                                  struct sluice_error *err)
 {
     const char *path = w->path.size == 0 ? "/" : buf_str(&w->path);
+    enum here around;
     struct stat st;
     DIR *dir;
     sluice_status status;
@@ -395,8 +437,15 @@ static sluice_status walk_folder(struct walk *w, const struct cursor *set, size_
         }
         w->above[w->depth].dev = st.st_dev;
         w->above[w->depth].ino = st.st_ino;
+        if (w->depth > 0 && run_there(path)) {
+            closedir(dir);
+            return skip(w, err);
+        }
         w->depth++;
+        around = w->here;
+        w->here = NOT_KNOWN;
         status = walk_entries(w, dir, set, n, err);
+        w->here = around;
         w->depth--;
     }
     closedir(dir);
@@ -448,8 +497,8 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-sluice_status listing_pattern(struct builder *b, const struct pattern *pattern,
-                              struct sluice_error *err)
+static sluice_status listing_pattern(struct builder *b, const struct pattern *pattern,
+                                     struct sluice_error *err)
 {
     static const struct glob_segment everything = { .deep = true };
     size_t before = b->n;
@@ -464,9 +513,9 @@ sluice_status listing_pattern(struct builder *b, const struct pattern *pattern,
             return listing_add(b, pattern->literal, base_name(pattern->literal), &st, NULL, err);
         }
         if (!S_ISDIR(st.st_mode)) {
-            return error_set(err, SLUICE_E_IO,
+            return error_set(err, SLUICE_E_DATA,
                              "%s is a %s, expected a file or a folder; give the files themselves",
-                             pattern->literal, listing_kind(st.st_mode));
+                             pattern->literal, file_kind(st.st_mode));
         }
         {
             struct glob all = { .segments = (struct glob_segment *)(uintptr_t)&everything, .n = 1 };
@@ -483,7 +532,7 @@ sluice_status listing_pattern(struct builder *b, const struct pattern *pattern,
         return listing_add(b, pattern->folder, base_name(pattern->folder), &st, NULL,
                            err); /* written with \ */
     }
-    return b->n > before ? SLUICE_OK : listing_nothing(pattern, folders, err);
+    return b->n > before ? SLUICE_OK : listing_nothing(b, pattern, folders, err);
 }
 
 sluice_status listing_expand(const char *const *patterns, size_t n, const char *base_dir,
@@ -520,9 +569,12 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
         return status;
     }
     out->files = b.files;
+    /* Cut behind the sorting: --limit reads what the whole run would read first. */
     out->n = max_files > 0 && max_files < b.n ? max_files : b.n;
     out->parts = b.parts;
     out->n_parts = b.n_parts;
+    out->n_skipped = b.n_skipped;
+    out->skipped = b.skipped;
     out->memory = b.memory;
     return SLUICE_OK;
 }

@@ -10,6 +10,11 @@
  * globs, empty lines skipped). A pattern that names an existing file or folder literally is that
  * file or folder, whatever bytes its name holds.
  *
+ * The folders that a dataset makes inside its own (data, snapshots, latest, v000001), and run
+ * directories, hold copies of each other and records: `*`, `**` and a folder's name do not enter
+ * them; naming them does (silver/x/latest/x, or with other globs: "silver/{set}/latest" followed by
+ * one). They are counted.
+ *
  * Promise: the result depends on the patterns and on what is below them only: never on the
  * working directory, the locale or the order in which a directory is read. */
 #ifndef SLUICE_STORE_LISTING_H
@@ -40,6 +45,10 @@ struct listing {
     size_t n;
     const char *const *parts; /* names of the {parts}, in the order of first appearance */
     size_t n_parts;
+    /* Folders that belong to datasets (data, v000001 ...) or runs, which patterns did not enter,
+     * and the first of them; NULL = none. */
+    size_t n_skipped;
+    const char *skipped;
     struct listing_memory *memory; /* owns all strings; private */
 };
 
@@ -52,8 +61,5 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
                              size_t max_files, struct listing *out,
                              struct sluice_error *err) MUST_USE;
 void listing_deinit(struct listing *);
-
-/* Whether text has the magic characters of a pattern (so isn't a plain path). */
-bool listing_is_pattern(const char *text);
 
 #endif

@@ -13,6 +13,8 @@ struct builder {
     size_t n, capacity;
     const char **parts; /* in memory */
     size_t n_parts;
+    size_t n_skipped;
+    const char *skipped; /* in memory */
 };
 
 struct pattern {
@@ -29,9 +31,6 @@ void *listing_alloc(struct builder *,
                     size_t n); /* lives as long as the listing; NULL = out of memory */
 sluice_status listing_add(struct builder *, const char *path, const char *name, const struct stat *,
                           const char *const *values, struct sluice_error *err) MUST_USE;
-sluice_status listing_pattern(struct builder *, const struct pattern *,
-                              struct sluice_error *err) MUST_USE;
-const char *listing_kind(mode_t); /* "folder", "pipe" ... */
 
 /* listing_text.c */
 sluice_status
@@ -40,8 +39,8 @@ pattern_parse(struct builder *, const char *text, const char *base_dir, struct p
 void pattern_deinit(struct pattern *);
 sluice_status listing_list(struct builder *, const struct pattern *,
                            struct sluice_error *err) MUST_USE;
-sluice_status listing_nothing(const struct pattern *, size_t folders_matched,
-                              struct sluice_error *err) MUST_USE;
+sluice_status listing_nothing(const struct builder *, const struct pattern *,
+                              size_t folders_matched, struct sluice_error *err) MUST_USE;
 
 /* listing_merge.c: sorts by name, drops what is there twice, refuses two files of one name. */
 sluice_status listing_merge(struct builder *, struct sluice_error *err) MUST_USE;

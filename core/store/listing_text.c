@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
+#include "base/file.h"
 #include "store/listingInt.h"
 
 /* Joins folder and path unless path is absolute; drops "." and empty segments. NULL = out of
@@ -115,9 +117,9 @@ static sluice_status list_line(struct builder *b, const char *list, const char *
             "%s:%zu: %s can't be examined (paths in a list are relative to the list's folder)",
             list, number, path);
     } else if (!S_ISREG(st.st_mode)) {
-        status = error_set(err, SLUICE_E_IO,
+        status = error_set(err, SLUICE_E_DATA,
                            "%s:%zu: %s is a %s, expected a file; a list holds files only", list,
-                           number, path, listing_kind(st.st_mode));
+                           number, path, file_kind(st.st_mode));
     } else {
         status = listing_add(b, path, line, &st, NULL, err);
     }
@@ -134,17 +136,15 @@ sluice_status listing_list(struct builder *b, const struct pattern *pattern,
     char *folder;
     char *line = NULL;
     ssize_t n;
-    FILE *file = fopen(pattern->list, "re");
+    FILE *file;
+    int fd;
     sluice_status status = SLUICE_OK;
 
+    TRY(file_open(pattern->list, "the list of files", &fd, err));
+    file = fdopen(fd, "r");
     if (file == NULL) {
-        bool absent = errno == ENOENT || errno == ENOTDIR;
-        sluice_status code =
-            error_errno(err, errno, "the list of files %s can't be opened", pattern->list);
-        if (absent && err != NULL) {
-            err->code = SLUICE_E_CONFIG;
-        }
-        return absent ? SLUICE_E_CONFIG : code;
+        close(fd);
+        return error_nomem(err, "a list of files");
     }
     folder = strndup(pattern->list, (size_t)(strrchr(pattern->list, '/') - pattern->list));
     if (folder == NULL) {
@@ -209,8 +209,8 @@ static size_t folder_names(const char *folder, char *names[SEEN_MAX])
     return n;
 }
 
-sluice_status listing_nothing(const struct pattern *pattern, size_t folders_matched,
-                              struct sluice_error *err)
+sluice_status listing_nothing(const struct builder *b, const struct pattern *pattern,
+                              size_t folders_matched, struct sluice_error *err)
 {
     char **names = malloc(SEEN_MAX * sizeof *names);
     char *folder = strdup(pattern->folder);
@@ -224,6 +224,16 @@ sluice_status listing_nothing(const struct pattern *pattern, size_t folders_matc
         free(names);
         free(folder);
         return error_nomem(err, "patterns");
+    }
+    if (b->n_skipped > 0) {
+        free(names);
+        free(folder);
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "no file matches '%s' but in %s, which belongs to a dataset or a run; read a "
+            "dataset with s.dataset \"PATH\", or name the folder of one snapshot: "
+            "PATH/latest",
+            pattern->text, b->skipped);
     }
     while (strcmp(folder, "/") != 0 && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))) {
         char *slash = strrchr(folder, '/');

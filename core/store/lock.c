@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,11 @@
 
 struct lock {
     int fd;
+};
+
+struct turn {
+    int fd;
+    char *path;
 };
 
 struct claim {
@@ -89,6 +95,8 @@ sluice_status lock_open(const char *run_dir, struct lock **out, struct sluice_er
     }
     errnum = disk_open(path, O_RDWR | O_CREAT, &fd);
     if (errnum == 0) {
+        /* The file is never removed, unlike a claim's: its name always means one file, so no
+         * check is needed that it is still there. */
         errnum = try_flock(fd, LOCK_EX);
     }
     if (errnum == EWOULDBLOCK) {
@@ -161,6 +169,71 @@ sluice_status lock_held(const char *run_dir, bool *held, char holder[256], struc
     return SLUICE_OK;
 }
 
+/* ---- turns ---- */
+
+#define TURN_MIN_NS 1000000L
+#define TURN_MAX_NS 64000000L
+
+sluice_status turn_take(const char *path, const _Atomic int *stop, struct turn **out,
+                        struct sluice_error *err)
+{
+    struct turn *turn = calloc(1, sizeof *turn);
+    struct timespec pause = { 0, TURN_MIN_NS };
+    int errnum;
+
+    *out = NULL;
+    if (turn == NULL || (turn->path = str_copy(path, strlen(path))) == NULL) {
+        free(turn);
+        return error_nomem(err, "a lock");
+    }
+    errnum = disk_open(path, O_RDWR | O_CREAT, &turn->fd);
+    if (errnum != 0) {
+        turn->fd = -1;
+    }
+    while (errnum == 0 && (errnum = try_flock(turn->fd, LOCK_EX)) == EWOULDBLOCK) {
+        if (stop != NULL && atomic_load(stop) != 0) {
+            turn_leave(turn);
+            return error_set(err, SLUICE_E_CANCELLED, "the run is being stopped");
+        }
+        nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < TURN_MAX_NS ? 2 * pause.tv_nsec : TURN_MAX_NS;
+        errnum = 0;
+    }
+    if (errnum != 0) {
+        turn_leave(turn);
+        return error_errno(err, errnum, "can't lock %s", path);
+    }
+    *out = turn;
+    return SLUICE_OK;
+}
+
+void turn_read(struct turn *turn, char line[256])
+{
+    read_holder(turn->fd, line);
+}
+
+sluice_status turn_write(struct turn *turn, const char *line, struct sluice_error *err)
+{
+    size_t n = strlen(line);
+
+    errno = 0;
+    if (ftruncate(turn->fd, 0) != 0 || pwrite(turn->fd, line, n, 0) != (ssize_t)n) {
+        return error_errno(err, errno != 0 ? errno : EIO, "can't write %s", turn->path);
+    }
+    return SLUICE_OK;
+}
+
+void turn_leave(struct turn *turn)
+{
+    if (turn != NULL) {
+        if (turn->fd >= 0) {
+            close(turn->fd);
+        }
+        free(turn->path);
+        free(turn);
+    }
+}
+
 /* ---- claims ---- */
 
 /* Whether path still names the file behind fd: its holder may have removed it between our open and
@@ -188,6 +261,8 @@ sluice_status claim_try(const char *dir, struct hash128 key, struct claim **out,
         free(claim);
         return error_nomem(err, "a claim");
     }
+    /* Whoever lets go of a claim removes its file. A lock on a removed file keeps nobody out,
+     * since the next one makes another: then try again. */
     for (;;) {
         errnum = disk_open(claim->path, O_RDWR | O_CREAT, &claim->fd);
         if (errnum != 0) {
@@ -218,4 +293,26 @@ void claim_close(struct claim *claim)
         free(claim->path);
         free(claim);
     }
+}
+
+sluice_status claims_sweep(const char *dir, bool *held, struct sluice_error *err)
+{
+    struct disk_names names = { NULL, 0 };
+    bool others = false;
+    sluice_status status = disk_list(dir, &names, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+        struct hash128 key;
+        struct claim *claim = NULL;
+        if (hash_parse(names.names[i], &key)) {
+            status = claim_try(dir, key, &claim, err);
+            others = others || claim == NULL;
+            claim_close(claim);
+        }
+    }
+    disk_names_deinit(&names);
+    if (held != NULL) {
+        *held = others;
+    }
+    return status;
 }

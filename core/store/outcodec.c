@@ -101,7 +101,9 @@ sluice_status outcodec_create(enum outcodec_kind kind, int32_t level, struct out
                               struct sluice_error *err)
 {
     struct outcodec *codec;
-    int32_t top = kind == OUTCODEC_GZIP ? 9 : kind == OUTCODEC_ZSTD ? 22 : 0;
+    int32_t top = kind == OUTCODEC_GZIP   ? SLUICE_GZIP_LEVEL_MAX
+                  : kind == OUTCODEC_ZSTD ? SLUICE_ZSTD_LEVEL_MAX
+                                          : 0;
     sluice_status status = SLUICE_OK;
 
     *out = NULL;
@@ -115,6 +117,8 @@ sluice_status outcodec_create(enum outcodec_kind kind, int32_t level, struct out
         return error_nomem(err, "a compressor");
     }
     codec->kind = kind;
+    /* What 0 means shapes stored bytes, so the libraries' own defaults, which may change, are
+     * not asked. */
     if (kind == OUTCODEC_ZSTD) {
         status = zstd_init(codec, level == 0 ? 3 : level, err);
     } else if (kind == OUTCODEC_GZIP) {

@@ -118,11 +118,17 @@ char *pending_temp_path(const char *dir, uint32_t n)
 
 /* ---- writing ---- */
 
+static int close_file(struct pending *p)
+{
+    int fd = p->fd;
+
+    p->fd = -1;
+    return fd < 0 || close(fd) == 0 || errno == EINTR ? 0 : -1; /* Linux closes it on EINTR too */
+}
+
 static void pending_free(struct pending *p)
 {
-    if (p->fd >= 0) {
-        close(p->fd);
-    }
+    (void)close_file(p);
     hasher_destroy(p->hasher);
     free(p->buffer);
     free(p->path);
@@ -157,6 +163,7 @@ sluice_status pending_open(const char *dir, struct pending **out, struct sluice_
             pending_free(p);
             return error_nomem(err, "an output file");
         }
+        /* O_EXCL: the name says who makes it, and a process may make several. */
         errnum = disk_open(p->path, O_RDWR | O_CREAT | O_EXCL, &p->fd);
     }
     if (errnum != 0) {
@@ -332,7 +339,7 @@ static sluice_status publish_as(struct pending *p, const char *final, bool vouch
     return error_errno(err, errnum, "can't publish %s", final);
 }
 
-sluice_status pending_publish(struct pending *p, const char *name, bool vouched,
+sluice_status pending_publish(struct pending *p, const char *name, unsigned flags,
                               struct published *out, struct sluice_error *err)
 {
     char *final = disk_join(p->dir, name);
@@ -351,16 +358,20 @@ sluice_status pending_publish(struct pending *p, const char *name, bool vouched,
     if (status == SLUICE_OK) {
         status = pending_flush(p, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && (flags & PENDING_LOOSE) == 0) {
         errnum = disk_sync(p->fd, p->path);
         if (errnum != 0) {
             status = error_errno(err, errnum, "can't sync %s", p->path);
         }
     }
+    /* Before it has a name: some network file systems send what was written only now. */
+    if (status == SLUICE_OK && close_file(p) != 0) {
+        status = error_errno(err, errno, "can't write %s", p->path);
+    }
     if (status == SLUICE_OK) {
         out->bytes = p->stored;
         out->hash = hasher_digest(p->hasher);
-        status = publish_as(p, final, vouched, out, &moved, err);
+        status = publish_as(p, final, (flags & PENDING_VOUCHED) != 0, out, &moved, err);
     }
     if (!moved) {
         (void)disk_unlink(p->path); /* what stays is swept later */
@@ -379,7 +390,7 @@ void pending_abort(struct pending *p)
 }
 
 sluice_status pending_put(const char *dir, const char *name, const void *data, size_t n,
-                          bool vouched, struct published *out, struct sluice_error *err)
+                          unsigned flags, struct published *out, struct sluice_error *err)
 {
     struct pending *p;
     sluice_status status;
@@ -390,8 +401,8 @@ sluice_status pending_put(const char *dir, const char *name, const void *data, s
         pending_abort(p);
         return status;
     }
-    TRY(pending_publish(p, name, vouched, out, err));
-    return disk_sync_dir(dir, err);
+    TRY(pending_publish(p, name, flags, out, err));
+    return (flags & PENDING_LOOSE) != 0 ? SLUICE_OK : disk_sync_dir(dir, err);
 }
 
 /* ---- sweeping ---- */
@@ -410,7 +421,8 @@ static bool owner_dead(const struct owner *owner, const struct owner *self, cons
     return lstat(path, &st) == 0 && time(NULL) - st.st_mtime > FOREIGN_SECONDS;
 }
 
-/* Folders in folders that are followed: what a child process left in its scratch folder may be anything. */
+/* Folders in folders that are followed: what a child process left in its scratch folder may be
+ * anything. */
 #define DEPTH_MAX 64
 
 static sluice_status remove_tree(const char *path, int depth, struct sluice_error *err)

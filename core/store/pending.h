@@ -1,6 +1,8 @@
 /* A pending file: append-only output in the making. It lives under a temporary name in the folder
- * of its final one, is published complete and synced or not at all, and knows the size and hash of
- * what it stores.
+ * of its final one, is published complete or not at all, and knows the size and hash of what it
+ * stores. It is synced before it gets its name, unless it is loose: what can be made again, and is
+ * believed by its hash alone, need not wait for the disk. After a power cut a loose file may be
+ * gone, empty or cut; a process that dies leaves it as it was.
  *
  * Depends on disk. One thread a pending file; different ones may be used at once, in one folder
  * too. A process that dies leaves
@@ -19,6 +21,11 @@ struct published {
     bool replaced;       /* a different, not vouched file stood there and was replaced */
 };
 
+enum pending_flags {
+    PENDING_VOUCHED = 1, /* a commit record or manifest refers to the file of this name */
+    PENDING_LOOSE = 2,   /* not synced */
+};
+
 /* Begins a file in dir, which must exist. Gives. */
 sluice_status pending_open(const char *dir, struct pending **out, struct sluice_error *) MUST_USE;
 
@@ -29,29 +36,30 @@ sluice_status pending_write(struct pending *, const void *data, size_t n,
 /* Bytes written so far. */
 uint64_t pending_bytes(const struct pending *);
 
-/* Flushes, syncs and gives the file its final name in dir if that is free. Takes the pending file,
- * also on errors (the temporary file is removed then). The name is durable only after
- * disk_sync_dir(dir), which several files may share. Where the name is taken, bytes are compared:
- * equal is fine (existed). Different: with `vouched` (a commit record or manifest refers to the
- * file there) SLUICE_E_INTERNAL, not deterministic; else the file there is a leftover or damaged,
- * and is replaced atomically. */
-sluice_status pending_publish(struct pending *, const char *name, bool vouched, struct published *,
-                              struct sluice_error *) MUST_USE;
+/* Flushes, syncs (but for loose ones) and gives the file its final name in dir if that is free.
+ * Takes the pending file, also on errors (the temporary file is removed then). The name is durable
+ * only after disk_sync_dir(dir), which several files may share. Where the name is taken, bytes are
+ * compared: equal is fine (existed). Different: with PENDING_VOUCHED SLUICE_E_INTERNAL, not
+ * deterministic; else the file there is a leftover or damaged, and is replaced atomically. flags:
+ * enum pending_flags. */
+sluice_status pending_publish(struct pending *, const char *name, unsigned flags,
+                              struct published *, struct sluice_error *) MUST_USE;
 
 /* Closes and removes. NULL is fine. */
 void pending_abort(struct pending *);
 
 /* All at once: a small file with these bytes under this name, durable on return (the folder is
- * synced). */
+ * synced), unless it is loose. */
 sluice_status pending_put(const char *dir, const char *name, const void *data, size_t n,
-                          bool vouched, struct published *, struct sluice_error *) MUST_USE;
+                          unsigned flags, struct published *, struct sluice_error *) MUST_USE;
 
 /* A fresh temporary name for dir ("dir/.tmp-…"), unique while this thread has not made n such names
  * at once: try n = 0, 1, … until creating succeeds. For folders and symlinks in the making. NULL =
  * out of memory. Gives. */
 char *pending_temp_path(const char *dir, uint32_t n);
 
-/* Removes a file, a link, or a folder with all that is in it. An absent one is fine. Another process may be doing the same. */
+/* Removes a file, a link, or a folder with all that is in it. An absent one is fine. Another
+ * process may be doing the same. */
 sluice_status pending_remove(const char *path, struct sluice_error *) MUST_USE;
 
 /* Removes the `.tmp-…` files and folders in dir that no living process owns: those of dead

@@ -102,7 +102,7 @@ static sluice_status probe_unchanged(int fd, const struct listing_file *file,
 
 /* Reads the whole file once: codec, hash, frames. */
 static sluice_status probe_read(int fd, const struct listing_file *file, struct hasher *hasher,
-                                unsigned char *buffer, struct input_info *out,
+                                unsigned char *buffer, size_t capacity, struct input_info *out,
                                 struct frames *frames, struct sluice_error *err)
 {
     struct zstdwalk walk;
@@ -110,7 +110,7 @@ static sluice_status probe_read(int fd, const struct listing_file *file, struct 
 
     zstdwalk_init(&walk);
     for (;;) {
-        ssize_t n = pread(fd, buffer, READ_SIZE, (off_t)offset);
+        ssize_t n = pread(fd, buffer, capacity, (off_t)offset);
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -129,6 +129,9 @@ static sluice_status probe_read(int fd, const struct listing_file *file, struct 
             return error_prefix(err, "%s", file->path);
         }
         offset += (uint64_t)n;
+        if ((size_t)n < capacity && offset == file->size) {
+            break; /* asking for the end once more would cost small files a system call */
+        }
     }
     if (out->codec == CODEC_ZSTD && zstdwalk_end(&walk, err) != SLUICE_OK) {
         return error_prefix(err, "%s", file->path);
@@ -158,7 +161,7 @@ static sluice_status probe_decode(const struct listing_file *file, struct frames
 }
 
 static sluice_status probe_uncached(const struct listing_file *file, bool need_decoded_size,
-                                    struct hasher *hasher, unsigned char *buffer,
+                                    struct hasher *hasher, unsigned char *buffer, size_t capacity,
                                     struct frames *frames, struct input_info *out, bool *decoded,
                                     struct sluice_error *err)
 {
@@ -168,10 +171,15 @@ static sluice_status probe_uncached(const struct listing_file *file, bool need_d
     if (fd < 0) {
         return error_errno(err, errno, "%s can't be opened", file->path);
     }
-    posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    status = probe_unchanged(fd, file, err);
-    if (status == SLUICE_OK) {
-        status = probe_read(fd, file, hasher, buffer, out, frames, err);
+    if (file->size >= READ_SIZE) {
+        posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
+    status = probe_read(fd, file, hasher, buffer, capacity, out, frames, err);
+    if (status != SLUICE_OK) {
+        /* Where the file is another by now, that is the reason. */
+        sluice_status changed = probe_unchanged(fd, file, err);
+        close(fd);
+        return changed != SLUICE_OK ? changed : status;
     }
     if (status == SLUICE_OK && out->codec == CODEC_PLAIN) {
         frames->decoded = out->size;
@@ -196,6 +204,7 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
                          bool need_decoded_size, struct input_info *out, struct sluice_error *err)
 {
     struct frames frames = { NULL, 0, 0, 0, false };
+    size_t capacity = file->size < READ_SIZE ? (size_t)file->size + 1 : READ_SIZE;
     struct hasher *hasher;
     unsigned char *buffer;
     bool decoded = false;
@@ -209,12 +218,12 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
         return SLUICE_OK;
     }
     hasher = hasher_create();
-    buffer = malloc(READ_SIZE);
+    buffer = malloc(capacity);
     if (hasher == NULL || buffer == NULL) {
         status = error_nomem(err, "a buffer to examine files");
     } else {
-        status =
-            probe_uncached(file, need_decoded_size, hasher, buffer, &frames, out, &decoded, err);
+        status = probe_uncached(file, need_decoded_size, hasher, buffer, capacity, &frames, out,
+                                &decoded, err);
     }
     hasher_destroy(hasher);
     free(buffer);
@@ -250,20 +259,22 @@ sluice_status probe_verify(const struct listing_file *file, const struct input_i
     struct stat st;
     bool equal;
 
-    if (stat(file->path, &st) != 0 && errno == ENOENT) {
-        return error_set(err, SLUICE_E_DATA,
-                         "%s is gone since the run was planned (%" PRIu64
-                         " bytes then); put it back, or run again to plan with what is there now",
-                         file->path, info->size);
-    }
     if (stat(file->path, &st) != 0) {
-        return error_errno(err, errno, "%s can't be examined", file->path);
+        return errno == ENOENT
+                   ? error_set(err, SLUICE_E_DATA,
+                               "%s is gone since the run was planned (%" PRIu64
+                               " bytes then); put it back, or run again to plan with what is there "
+                               "now",
+                               file->path, info->size)
+                   : error_errno(err, errno, "%s can't be examined", file->path);
     }
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == info->size &&
         stat_ns(st.st_mtim) == file->mtime_ns) {
         return SLUICE_OK;
     }
     equal = S_ISREG(st.st_mode) && (uint64_t)st.st_size == info->size;
+    /* A copy or a touch moves the time alone: what the bytes say counts, and is worth reading
+     * them once. */
     if (equal) {
         now.size = info->size;
         now.mtime_ns = stat_ns(st.st_mtim);
@@ -279,6 +290,26 @@ sluice_status probe_verify(const struct listing_file *file, const struct input_i
                          file->path, info->size, (uint64_t)st.st_size);
     }
     return SLUICE_OK;
+}
+
+sluice_status probe_open(const struct listing_file *file, const struct input_info *info,
+                         struct input **out, struct sluice_error *err)
+{
+    sluice_status status = input_open(file->path, out, err);
+
+    if (status != SLUICE_OK) {
+        TRY(probe_verify(file, info, err)); /* that it is gone or changed says more */
+        return status;
+    }
+    if (input_size(*out) == info->size && input_mtime_ns(*out) == file->mtime_ns) {
+        return SLUICE_OK;
+    }
+    status = probe_verify(file, info, err);
+    if (status != SLUICE_OK) {
+        input_close(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 sluice_status probe_verify_read(const struct listing_file *file, const struct input_info *info,

@@ -28,8 +28,8 @@ struct input_info {
     uint64_t decoded_size;
     uint64_t window;     /* bytes that decoding a zstd file holds at most, beside small buffers */
     struct hash128 hash; /* XXH3-128 of the file as it is on disk */
-    struct input_frame
-        *frames; /* ascending, at least 1 MiB of decoded bytes apart; without the one at 0. Owned */
+    /* ascending, at least 1 MiB of decoded bytes apart; without the one at 0. Owned */
+    struct input_frame *frames;
     size_t n_frames;
 };
 
@@ -46,6 +46,10 @@ void input_info_deinit(struct input_info *);
  * by its hash. For tasks that run long after planning. SLUICE_E_DATA if it changed. */
 sluice_status probe_verify(const struct listing_file *, const struct input_info *,
                            struct sluice_error *err) MUST_USE;
+
+/* Opens the file, which must be what was probed. */
+sluice_status probe_open(const struct listing_file *, const struct input_info *, struct input **out,
+                         struct sluice_error *err) MUST_USE;
 
 /* The same behind reading: what was read is what was probed, unless somebody wrote to it
  * meanwhile. Where the name leads by now does not matter. */

@@ -150,6 +150,7 @@ sluice_status snapshot_add_shard(struct snapshot *s, const char *name, const cha
             err, SLUICE_E_INTERNAL,
             "shard '%s' has impossible numbers or measures that are no object of integers", name);
     }
+    /* Memory is for the next power of two, so it is full when n_shards is one. */
     if ((s->n_shards & (s->n_shards - 1)) == 0) {
         shards = realloc(shards, (s->n_shards == 0 ? 1 : s->n_shards * 2) * sizeof *shards);
     }
@@ -209,6 +210,7 @@ sluice_status snapshot_difference(const struct snapshot *of, const struct snapsh
         status = snapshot_sorted_names(without, true, &theirs, err);
     }
     for (size_t i = 0; i < of->n_shards && status == SLUICE_OK; i++) {
+        /* Shards of one content are one stored file. */
         if (i > 0 && strcmp(ours[i], ours[i - 1]) == 0) {
             continue;
         }
@@ -301,6 +303,8 @@ static sluice_status open_number(const char *dataset_dir, uint32_t number, struc
                       dataset_dir, (unsigned)number);
     } else if (status == SLUICE_OK) {
         status = snapshot_parse(text.data, text.size, out, err);
+        /* Its hash leaves the number out: a manifest that was copied over another one is whole,
+         * and wrong. */
         if (status == SLUICE_OK && (*out)->number != number) {
             status = error_set(err, SLUICE_E_DATA, "it says that it is number %u",
                                (unsigned)(*out)->number);

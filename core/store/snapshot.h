@@ -10,13 +10,14 @@
  * hold no times, hosts or paths of the run, and `content` (XXH3-128 of all but number, parent,
  * added, removed) names what is in them: publishing the newest content again gives no new number. A
  * crash at any operation leaves the older state or a valid new snapshot; the next publish repairs
- * the rest. Any number of processes may publish at once. Depends on disk, pending, jansson. */
+ * the rest. Any number of processes may publish at once. Depends on disk, pending, vouch,
+ * jansson. */
 #ifndef SLUICE_STORE_SNAPSHOT_H
 #define SLUICE_STORE_SNAPSHOT_H
 
 #include <jansson.h>
 
-#include "store/disk.h"
+#include "store/vouch.h"
 
 #define SNAPSHOT_FORMAT 1
 #define SNAPSHOT_MAX 999999999u
@@ -59,18 +60,25 @@ sluice_status snapshot_add_shard(struct snapshot *, const char *name, const char
                                  uint64_t rows, uint64_t bytes, struct hash128 hash,
                                  json_t *measures, struct sluice_error *) MUST_USE;
 
-/* Publishes: the shards must stand in dataset_dir/data with their sizes (folder synced here). Fills
- * number, parent, added, removed, totals, content. *published_new (may be NULL) = false when the
- * newest snapshot has the same content; its folder and `latest` are repaired if needed. */
-sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, bool *published_new,
-                               struct sluice_error *) MUST_USE;
+struct snapshot_outcome {
+    bool is_new;     /* false: the newest snapshot has the same content */
+    uint64_t mended; /* files and links that were missing or damaged, and were put right */
+};
+
+/* Publishes: the shards must stand in dataset_dir/data as they were made (folder synced here).
+ * Fills number, parent, added, removed, totals, content. What the snapshots there say of these
+ * shards is put right: a link that leads to other bytes than the shard's, in any snapshot that
+ * names it; and folder and `latest` of the newest one. vouch knows which files are as they were
+ * made (NULL: only sizes are compared). outcome may be NULL. */
+sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, struct vouch *vouch,
+                               struct snapshot_outcome *outcome, struct sluice_error *) MUST_USE;
 
 /* Numbers of all manifests, ascending; *numbers is given (free()). An absent dataset has none. */
 sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
                             struct sluice_error *) MUST_USE;
 
-/* Reads manifest `number` (0 = the newest). Absent or damaged is SLUICE_E_DATA, a folder without any
- * SLUICE_E_CONFIG. Gives. */
+/* Reads manifest `number` (0 = the newest). Absent or damaged is SLUICE_E_DATA, a folder without
+ * any SLUICE_E_CONFIG. Gives. */
 sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct snapshot **out,
                             struct sluice_error *) MUST_USE;
 
@@ -95,6 +103,12 @@ typedef void (*snapshot_fault_fn)(void *ctx, const char *message);
 sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *, bool deep,
                               snapshot_fault_fn fault, void *ctx, uint64_t *n_faults,
                               struct sluice_error *) MUST_USE;
+
+/* Checks the public files of those shards that `made` names too, where they are no links to the
+ * stored ones (which the caller looked at). A folder that is not there has no faults. */
+sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapshot *,
+                                    const struct snapshot *made, bool deep, snapshot_fault_fn fault,
+                                    void *ctx, struct sluice_error *) MUST_USE;
 
 /* Files in data/ that no manifest refers to, in byte order (commits of unfinished runs may still
  * need them: the caller knows). SLUICE_E_DATA if a manifest is damaged. */

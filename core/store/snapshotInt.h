@@ -29,6 +29,24 @@ sluice_status snapshot_difference(const struct snapshot *of, const struct snapsh
                                   char ***names, size_t *n, struct sluice_error *) MUST_USE;
 void snapshot_names_free(char **names, size_t n);
 
+/* Makes a complete, synced folder of the shards under a temporary name. *path is given. */
+sluice_status snapshot_folder_stage(const char *dataset_dir, const struct snapshot *, char **path,
+                                    struct sluice_error *) MUST_USE;
+/* Gives up such a folder. Takes path; NULL is fine. */
+void snapshot_folder_drop(char *path);
+
+/* Puts right what is missing or damaged in the snapshot's folder, from data/, which must be good;
+ * of the shards that `only` (NULL: it itself) names too. An absent folder stays absent. *mended is
+ * added to. look_only: nothing is changed. */
+sluice_status snapshot_folder_mend(const char *dataset_dir, const struct snapshot *,
+                                   const struct snapshot *only, bool look_only, struct vouch *vouch,
+                                   uint64_t *mended, struct sluice_error *) MUST_USE;
+
+/* Puts a file of data/ right from the holder's folder, if that has it as it should be. */
+sluice_status snapshot_data_mend(const char *dataset_dir, const struct snapshot_shard *,
+                                 const struct snapshot *holder, struct vouch *vouch, bool *mended,
+                                 struct sluice_error *) MUST_USE;
+
 /* Stored (or public) names of all shards, sorted, borrowed. *names is given (free()). */
 sluice_status snapshot_sorted_names(const struct snapshot *, bool stored, const char ***names,
                                     struct sluice_error *) MUST_USE;

@@ -1,10 +1,12 @@
 /* Publishing of snapshots (see snapshot.h). In this order, so that a crash anywhere leaves nothing
  * or a valid snapshot:
- *   1. a folder of links to the shards, under a temporary name, synced
- *   2. the manifest under the next free number: the commit point
- *   3. the folder gets its name vNNNNNN, and the dataset's folder is synced
- *   4. `latest` is replaced
- * What is missing of 3 and 4 is made by the next publish of the newest content, or of any other. */
+ *   1. the shards, each synced when it was made, are vouched for; data/ is synced
+ *   2. a folder of links to them, under a temporary name, synced
+ *   3. the manifest under the next free number, synced with its folder: the commit point
+ *   4. the folder gets its name vNNNNNN, `latest` is replaced, and the dataset's folder is synced
+ * What is missing of 4 is made by the next publish of the newest content, or of any other. So a
+ * snapshot of one shard costs seven syncs: shard, data/, folder, manifest, snapshots/, the
+ * dataset's folder and the one that holds it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -18,6 +20,12 @@
 
 #define ROUNDS 1000 /* of losing a number to another publisher */
 #define NAME_TRIES 1000u
+
+struct publication {
+    struct vouch *vouch;
+    struct stat *seen; /* per shard: its stored file when it was checked */
+    uint64_t mended;
+};
 
 /* ---- checks before anything is made ---- */
 
@@ -62,28 +70,107 @@ static sluice_status check_names(const struct snapshot *s, struct sluice_error *
     return status;
 }
 
+/* A shard is not as the run made it. A snapshot may hold a good copy of it; else it can't be
+ * published. */
+static sluice_status mend_data(const char *dir, const struct snapshot_shard *shard,
+                               const struct snapshot *newest, struct publication *p,
+                               const char *reason, struct sluice_error *err)
+{
+    bool mended = false;
+
+    if (newest != NULL) {
+        TRY(snapshot_data_mend(dir, shard, newest, p->vouch, &mended, err));
+    }
+    p->mended += mended;
+    return mended
+               ? SLUICE_OK
+               : error_set(err, SLUICE_E_IO,
+                           "%s: a file of the dataset was damaged or changed behind the run's "
+                           "back; run again to have it made again or, if no task of this run "
+                           "makes it (it was carried on from an older snapshot), put a copy back",
+                           reason);
+}
+
+/* Every shard stands in data/ with the bytes that it had when it was made. Their versions are kept
+ * for remember_files(). */
 static sluice_status check_files(const char *dir, const struct snapshot *s,
+                                 const struct snapshot *newest, struct publication *p,
                                  struct sluice_error *err)
 {
+    p->seen = calloc(s->n_shards + 1, sizeof *p->seen);
+    if (p->seen == NULL) {
+        return error_nomem(err, "a snapshot");
+    }
     for (size_t i = 0; i < s->n_shards; i++) {
         const struct snapshot_shard *shard = &s->shards[i];
+        struct sluice_error why = ERROR_INIT;
         char *path = snapshot_shard_path(dir, shard);
-        uint64_t bytes = 0;
-        bool found = false;
-        sluice_status status =
-            path == NULL ? error_nomem(err, "a path") : disk_stat(path, &bytes, &found, err);
-        if (status == SLUICE_OK && (!found || bytes != shard->bytes)) {
-            status = error_set(err, SLUICE_E_IO,
-                               "shard %s of %llu bytes %s: it was changed while the run was going "
-                               "on; run again to "
-                               "have it made again",
-                               path, (unsigned long long)shard->bytes,
-                               found ? "has another size" : "is missing");
+        bool good = false;
+        sluice_status status = path == NULL ? error_nomem(&why, "a path")
+                                            : vouch_check(p->vouch, path, shard->bytes, shard->hash,
+                                                          "its record", &good, &why);
+        if (status != SLUICE_OK) {
+            error_set(err, status, "%s", why.message);
+        } else if (!good) {
+            status = mend_data(dir, shard, newest, p, why.message, err);
+        }
+        if (status == SLUICE_OK && stat(path, &p->seen[i]) != 0) {
+            status = error_errno(err, errno, "can't look at %s", path);
         }
         free(path);
         TRY(status);
     }
     return SLUICE_OK;
+}
+
+/* Links change a file's version, not its bytes. */
+static void remember_files(const char *dir, const struct snapshot *s, const struct publication *p)
+{
+    for (size_t i = 0; p->vouch != NULL && i < s->n_shards; i++) {
+        char *path = snapshot_shard_path(dir, &s->shards[i]);
+        const struct stat *was = &p->seen[i];
+        struct stat st;
+        if (path != NULL && stat(path, &st) == 0 && st.st_ino == was->st_ino &&
+            st.st_dev == was->st_dev && st.st_size == was->st_size &&
+            st.st_mtim.tv_sec == was->st_mtim.tv_sec &&
+            st.st_mtim.tv_nsec == was->st_mtim.tv_nsec &&
+            (st.st_ctim.tv_sec != was->st_ctim.tv_sec ||
+             st.st_ctim.tv_nsec != was->st_ctim.tv_nsec)) {
+            vouch_note(p->vouch, path, s->shards[i].hash, true);
+        }
+        free(path);
+    }
+}
+
+/* A file of data/ that was made again is linked in none of the snapshots that name it. The newest
+ * one tells whether there are such, and is mended last, so that a crash in between is no end of
+ * it. */
+static sluice_status mend_snapshots(const char *dir, const struct snapshot *s,
+                                    const struct snapshot *newest, struct publication *p,
+                                    struct sluice_error *err)
+{
+    uint64_t stale = 0;
+    uint32_t *numbers;
+    size_t n;
+    sluice_status status;
+
+    if (newest == NULL) {
+        return SLUICE_OK;
+    }
+    TRY(snapshot_folder_mend(dir, newest, s, true, p->vouch, &stale, err));
+    if (stale == 0) {
+        return SLUICE_OK;
+    }
+    status = snapshot_list(dir, &numbers, &n, err);
+    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
+        struct snapshot *named = NULL;
+        if (snapshot_open(dir, numbers[i], &named, NULL) == SLUICE_OK) { /* else verify says why */
+            status = snapshot_folder_mend(dir, named, s, false, p->vouch, &p->mended, err);
+        }
+        snapshot_destroy(named);
+    }
+    free(numbers);
+    return status;
 }
 
 /* `latest` must be ours to replace. */
@@ -100,211 +187,12 @@ static sluice_status check_latest(const char *latest, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-/* ---- folders of links ---- */
-
-static sluice_status copy_file(const char *from, const char *to, struct sluice_error *err)
-{
-    size_t size = (size_t)1 << 20;
-    char *piece = malloc(size);
-    int in = open(from, O_RDONLY | O_CLOEXEC);
-    int out = -1;
-    int errnum = in < 0 ? errno : 0;
-    sluice_status status = piece == NULL ? error_nomem(err, "copying a shard") : SLUICE_OK;
-
-    if (status == SLUICE_OK && errnum == 0) {
-        errnum = disk_open(to, O_WRONLY | O_CREAT | O_EXCL, &out);
-    }
-    while (status == SLUICE_OK && errnum == 0) {
-        ssize_t n = read(in, piece, size);
-        if (n < 0) {
-            errnum = errno == EINTR ? 0 : errno;
-        } else if (n == 0) {
-            errnum = disk_sync(out, to);
-            break;
-        } else {
-            status = disk_write_all(out, to, piece, (size_t)n, err);
-        }
-    }
-    if (status == SLUICE_OK && errnum != 0) {
-        status = error_errno(err, errnum, "can't copy %s to %s", from, to);
-    }
-    if (in >= 0) {
-        close(in);
-    }
-    if (out >= 0) {
-        close(out);
-    }
-    free(piece);
-    return status;
-}
-
-/* A hard link, or a synced copy where links are refused. `to` must be free. */
-static sluice_status link_or_copy(const char *from, const char *to, struct sluice_error *err)
-{
-    int errnum = disk_link(from, to);
-
-    if (errnum == 0) {
-        return SLUICE_OK;
-    }
-    return disk_link_refused(errnum) ? copy_file(from, to, err)
-                                     : error_errno(err, errnum, "can't link %s to %s", from, to);
-}
-
-/* Removes a temporary folder of ours as far as that goes; what stays is swept later. */
-static void remove_folder(const char *path)
-{
-    sluice_status ignored = pending_remove(path, NULL);
-
-    (void)ignored;
-}
-
-/* Gives up a staged folder that was not needed. Takes path; NULL is fine. */
-static void drop_staged(char *path)
-{
-    if (path != NULL) {
-        remove_folder(path);
-        free(path);
-    }
-}
-
-/* The folder that holds a shard of this name below `folder`; NULL = out of memory. Gives. */
-static char *inner_folder(const char *folder, const char *name)
-{
-    const char *slash = strrchr(name, '/');
-
-    return slash == NULL ? str_copy(folder, strlen(folder))
-                         : str_printf("%s/%.*s", folder, (int)(slash - name), name);
-}
-
-/* Makes the folders below `folder` that the shard's name has. */
-static sluice_status make_inner(const char *folder, const char *name, struct sluice_error *err)
-{
-    char *inner;
-    sluice_status status;
-
-    if (strchr(name, '/') == NULL) {
-        return SLUICE_OK;
-    }
-    inner = inner_folder(folder, name);
-    status = inner == NULL ? error_nomem(err, "a path") : disk_mkdirs(inner, err);
-    free(inner);
-    return status;
-}
-
-/* Syncs the folder and those in it, each once or a little more often. */
-static sluice_status sync_folders(const char *folder, const struct snapshot *s,
-                                  struct sluice_error *err)
-{
-    const char **names;
-    char *before = NULL;
-    sluice_status status = snapshot_sorted_names(s, false, &names, err);
-
-    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
-        char *inner;
-        if (strchr(names[i], '/') == NULL) {
-            continue;
-        }
-        inner = inner_folder(folder, names[i]);
-        if (inner == NULL) {
-            status = error_nomem(err, "a path");
-        } else if (before == NULL || strcmp(inner, before) != 0) {
-            status = disk_sync_dir(inner, err);
-        }
-        free(before);
-        before = inner;
-    }
-    free(before);
-    free(names);
-    return status == SLUICE_OK ? disk_sync_dir(folder, err) : status;
-}
-
-/* Makes a complete, synced folder of the shards under a temporary name. *path is given. */
-static sluice_status stage_folder(const char *dir, const struct snapshot *s, char **path,
-                                  struct sluice_error *err)
-{
-    int errnum = EEXIST;
-    sluice_status status = SLUICE_OK;
-
-    *path = NULL;
-    for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
-        free(*path);
-        *path = pending_temp_path(dir, n);
-        if (*path == NULL) {
-            return error_nomem(err, "a path");
-        }
-        errnum = disk_mkdir(*path);
-    }
-    if (errnum != 0) {
-        status = error_errno(err, errnum, "can't make a folder in %s", dir);
-        free(*path);
-        *path = NULL;
-        return status;
-    }
-    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
-        char *from = snapshot_shard_path(dir, &s->shards[i]);
-        char *to = disk_join(*path, s->shards[i].name);
-        status = from == NULL || to == NULL ? error_nomem(err, "a path")
-                                            : make_inner(*path, s->shards[i].name, err);
-        if (status == SLUICE_OK) {
-            status = link_or_copy(from, to, err);
-        }
-        free(from);
-        free(to);
-    }
-    if (status == SLUICE_OK) {
-        status = sync_folders(*path, s, err);
-    }
-    if (status != SLUICE_OK) {
-        remove_folder(*path);
-        free(*path);
-        *path = NULL;
-    }
-    return status;
-}
-
-/* Puts one shard into an existing folder, unless it is there. */
-static sluice_status repair_shard(const char *dir, const char *folder,
-                                  const struct snapshot_shard *shard, struct sluice_error *err)
-{
-    char *from = snapshot_shard_path(dir, shard);
-    char *to = disk_join(folder, shard->name);
-    char *temp = NULL;
-    struct stat st;
-    int errnum = EEXIST;
-    sluice_status status = SLUICE_OK;
-
-    if (from == NULL || to == NULL) {
-        status = error_nomem(err, "a path");
-    } else if (!(lstat(to, &st) == 0 && S_ISREG(st.st_mode) &&
-                 (uint64_t)st.st_size == shard->bytes)) {
-        for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
-            free(temp);
-            temp = pending_temp_path(folder, n);
-            if (temp == NULL) {
-                break;
-            }
-            errnum = lstat(temp, &st) == 0 ? EEXIST : 0;
-        }
-        status = temp == NULL ? error_nomem(err, "a path") : link_or_copy(from, temp, err);
-        if (status == SLUICE_OK) {
-            status = make_inner(folder, shard->name, err);
-        }
-        if (status == SLUICE_OK) {
-            errnum = disk_rename(temp, to);
-            (void)disk_unlink(temp); /* rename leaves it where both are links to one file */
-            status = errnum == 0 ? SLUICE_OK : error_errno(err, errnum, "can't repair %s", to);
-        }
-    }
-    free(from);
-    free(to);
-    free(temp);
-    return status;
-}
+/* ---- the folder ---- */
 
 /* Gives the snapshot its folder: *staged (owned by the caller, set to NULL when used) or, when
- * there is one, repairs that. */
+ * there is one, mends that. The dataset's folder is not synced. */
 static sluice_status install_folder(const char *dir, const struct snapshot *s, char **staged,
-                                    struct sluice_error *err)
+                                    struct publication *p, struct sluice_error *err)
 {
     char name[24];
     char *path;
@@ -320,7 +208,7 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
     }
     there = lstat(path, &st) == 0;
     if (!there && *staged == NULL) {
-        status = stage_folder(dir, s, staged, err);
+        status = snapshot_folder_stage(dir, s, staged, err);
     }
     if (status == SLUICE_OK && *staged != NULL) {
         errnum = disk_rename(*staged, path); /* fails on a folder that holds something */
@@ -332,15 +220,7 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
     if (status == SLUICE_OK && errnum != 0 && errnum != ENOTEMPTY && errnum != EEXIST) {
         status = error_errno(err, errnum, "can't make the snapshot's folder %s", path);
     } else if (status == SLUICE_OK && errnum != 0) {
-        for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
-            status = repair_shard(dir, path, &s->shards[i], err);
-        }
-        if (status == SLUICE_OK) {
-            status = sync_folders(path, s, err);
-        }
-    }
-    if (status == SLUICE_OK) {
-        status = disk_sync_dir(dir, err);
+        status = snapshot_folder_mend(dir, s, NULL, false, p->vouch, &p->mended, err);
     }
     free(path);
     return status;
@@ -384,8 +264,6 @@ static sluice_status replace_latest(const char *dir, const char *latest, uint32_
     }
     if (errnum != 0) {
         status = error_errno(err, errnum, "can't make %s point to %s", latest, target);
-    } else {
-        status = disk_sync_dir(dir, err);
     }
     free(temp);
     return status;
@@ -458,7 +336,8 @@ static sluice_status put_manifest(const char *manifests, const struct snapshot *
     *lost = false;
     snapshot_manifest_name(s->number, name);
     if (status == SLUICE_OK) {
-        status = pending_put(manifests, name, text.data, text.size, true, &published, err);
+        status =
+            pending_put(manifests, name, text.data, text.size, PENDING_VOUCHED, &published, err);
         *existed = status == SLUICE_OK && published.existed;
         if (status == SLUICE_E_INTERNAL) {
             *lost = true;
@@ -471,8 +350,8 @@ static sluice_status put_manifest(const char *manifests, const struct snapshot *
 
 /* One try to get the next number. *done = false: it was lost, look again. */
 static sluice_status publish_round(const char *dir, const char *manifests, struct snapshot *s,
-                                   char **staged, bool *done, bool *published_new,
-                                   struct sluice_error *err)
+                                   char **staged, struct publication *p, bool *done,
+                                   bool *published_new, struct sluice_error *err)
 {
     struct snapshot *parent = NULL;
     uint32_t newest;
@@ -518,13 +397,13 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
         /* A crash came between its manifest and its folder. Its shards may be gone since: then
          * there is nothing to repair. What was staged stays unused if somebody else is quicker. */
         char *parents = NULL;
-        sluice_status ignored = install_folder(dir, parent, &parents, NULL);
+        sluice_status ignored = install_folder(dir, parent, &parents, p, NULL);
         (void)ignored;
-        drop_staged(parents);
+        snapshot_folder_drop(parents);
     }
     snapshot_destroy(parent);
     if (status == SLUICE_OK && *staged == NULL) {
-        status = stage_folder(dir, s, staged, err);
+        status = snapshot_folder_stage(dir, s, staged, err);
     }
     if (status == SLUICE_OK) {
         status = put_manifest(manifests, s, &existed, &lost, err);
@@ -534,33 +413,68 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
     return status;
 }
 
-sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, bool *published_new,
-                               struct sluice_error *err)
+static sluice_status prepare(const char *dir, const char *manifests, struct snapshot *s,
+                             struct sluice_error *err)
 {
+    char *data = disk_join(dir, "data");
+    sluice_status status = data == NULL ? error_nomem(err, "a path") : snapshot_add_up(s, err);
+
+    if (status == SLUICE_OK && (status = snapshot_hash(s, err)) == SLUICE_OK &&
+        (status = disk_mkdirs(dir, err)) == SLUICE_OK &&
+        (status = disk_mkdirs_absent(data, true, err)) == SLUICE_OK &&
+        (status = disk_mkdirs_absent(manifests, true, err)) == SLUICE_OK &&
+        (status = disk_sync_dir(data, err)) == SLUICE_OK &&
+        (status = pending_sweep(dir, NULL, err)) == SLUICE_OK) {
+        status = pending_sweep(manifests, NULL, err);
+    }
+    free(data);
+    return status;
+}
+
+/* Shards as they should be, here and in the snapshots that name them. */
+static sluice_status mend(const char *dir, const struct snapshot *s, struct publication *p,
+                          struct sluice_error *err)
+{
+    struct snapshot *newest = NULL;
+    uint32_t number;
+    sluice_status status = newest_number(dir, &number, err);
+
+    if (status == SLUICE_OK && number > 0) {
+        status = snapshot_open(dir, number, &newest, err);
+    }
+    if (status == SLUICE_OK) {
+        status = check_files(dir, s, newest, p, err);
+    }
+    if (status == SLUICE_OK) {
+        status = mend_snapshots(dir, s, newest, p, err);
+    }
+    snapshot_destroy(newest);
+    return status;
+}
+
+sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
+                               struct snapshot_outcome *outcome, struct sluice_error *err)
+{
+    struct publication p = { .vouch = vouch };
     char *manifests = disk_join(dataset_dir, "snapshots");
-    char *data = disk_join(dataset_dir, "data");
     char *latest = disk_join(dataset_dir, "latest");
     char *staged = NULL;
     bool is_new = false;
     bool done = false;
     sluice_status status = SLUICE_OK;
 
-    if (manifests == NULL || data == NULL || latest == NULL) {
+    if (manifests == NULL || latest == NULL) {
         status = error_nomem(err, "a path");
     }
     if (status == SLUICE_OK && (status = check_names(s, err)) == SLUICE_OK &&
-        (status = check_files(dataset_dir, s, err)) == SLUICE_OK &&
-        (status = check_latest(latest, err)) == SLUICE_OK &&
-        (status = snapshot_add_up(s, err)) == SLUICE_OK &&
-        (status = snapshot_hash(s, err)) == SLUICE_OK &&
-        (status = disk_mkdirs(manifests, err)) == SLUICE_OK &&
-        (status = disk_mkdirs(data, err)) == SLUICE_OK &&
-        (status = disk_sync_dir(data, err)) == SLUICE_OK &&
-        (status = pending_sweep(dataset_dir, NULL, err)) == SLUICE_OK) {
-        status = pending_sweep(manifests, NULL, err);
+        (status = mend(dataset_dir, s, &p, err)) == SLUICE_OK &&
+        (status = check_latest(latest, err)) == SLUICE_OK) {
+        status = prepare(dataset_dir, manifests, s, err);
     }
+    /* A round that finds its number taken lost to another publisher; the next one begins behind
+     * that. */
     for (int round = 0; round < ROUNDS && status == SLUICE_OK && !done; round++) {
-        status = publish_round(dataset_dir, manifests, s, &staged, &done, &is_new, err);
+        status = publish_round(dataset_dir, manifests, s, &staged, &p, &done, &is_new, err);
     }
     if (status == SLUICE_OK && !done) {
         status = error_set(
@@ -569,17 +483,24 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, bool
             ROUNDS, dataset_dir);
     }
     if (status == SLUICE_OK) {
-        status = install_folder(dataset_dir, s, &staged, err);
+        status = install_folder(dataset_dir, s, &staged, &p, err);
     }
     if (status == SLUICE_OK) {
+        /* Last of all names: `latest` never points to a folder that is not there. */
         status = set_latest(dataset_dir, latest, s->number, err);
     }
-    drop_staged(staged);
-    if (published_new != NULL) {
-        *published_new = status == SLUICE_OK && is_new;
+    if (status == SLUICE_OK) {
+        status = disk_sync_dir(dataset_dir, err);
     }
+    if (status == SLUICE_OK) {
+        remember_files(dataset_dir, s, &p);
+    }
+    snapshot_folder_drop(staged);
+    if (outcome != NULL) {
+        *outcome = (struct snapshot_outcome){ status == SLUICE_OK && is_new, p.mended };
+    }
+    free(p.seen);
     free(manifests);
-    free(data);
     free(latest);
     return status;
 }

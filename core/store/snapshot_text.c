@@ -311,6 +311,8 @@ static sluice_status parse_members(json_t *root, struct snapshot **out, struct s
     s->ledger = get_value(root, "ledger");
     s->lineage = get_value(root, "lineage");
     s->notes = get_value(root, "notes");
+    /* Sums are made anew and the content's hash is compared: a manifest edited by hand is not
+     * believed. */
     TRY(snapshot_add_up(s, err));
     return check_content(root, s, err);
 }

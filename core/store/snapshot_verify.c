@@ -68,25 +68,27 @@ static sluice_status verify_file(struct verify *v, const char *path,
     return SLUICE_OK;
 }
 
+/* The stored file (unless that was looked at) and the public one. */
 static sluice_status verify_shard(struct verify *v, const char *folder,
-                                  const struct snapshot_shard *shard, struct sluice_error *err)
+                                  const struct snapshot_shard *shard, bool public_only,
+                                  struct sluice_error *err)
 {
     char *stored = snapshot_shard_path(v->dir, shard);
     char *public = snapshot_path(v->dir, folder, shard->name);
     struct stat a;
     struct stat b;
     bool good;
-    sluice_status status;
+    sluice_status status = SLUICE_OK;
 
     if (stored == NULL || public == NULL) {
         status = error_nomem(err, "a path");
-    } else {
+    } else if (!public_only) {
         status = verify_file(v, stored, shard, &good, err);
-        /* A hard link to a file that was looked at needs no second look. */
-        if (status == SLUICE_OK && !(stat(stored, &a) == 0 && stat(public, &b) == 0 &&
-                                     a.st_dev == b.st_dev && a.st_ino == b.st_ino)) {
-            status = verify_file(v, public, shard, &good, err);
-        }
+    }
+    /* A hard link to a file that was looked at needs no second look. */
+    if (status == SLUICE_OK && !(stat(stored, &a) == 0 && stat(public, &b) == 0 &&
+                                 a.st_dev == b.st_dev && a.st_ino == b.st_ino)) {
+        status = verify_file(v, public, shard, &good, err);
     }
     free(stored);
     free(public);
@@ -116,7 +118,8 @@ static bool is_folder(const char *const *names, size_t n, const char *name)
     return false;
 }
 
-/* Names in the folder `inner` of the snapshot's ("": itself) that are neither shards nor folders of shards. */
+/* Names in the folder `inner` of the snapshot's ("": itself) that are neither shards nor folders of
+ * shards. */
 static sluice_status verify_extras(struct verify *v, const char *folder, const char *inner,
                                    const char *const *names, struct sluice_error *err)
 {
@@ -214,7 +217,7 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
 
     snapshot_folder_name(snapshot->number, folder);
     for (size_t i = 0; i < snapshot->n_shards && status == SLUICE_OK; i++) {
-        status = verify_shard(&v, folder, &snapshot->shards[i], where);
+        status = verify_shard(&v, folder, &snapshot->shards[i], false, where);
     }
     if (status == SLUICE_OK) {
         status = snapshot_sorted_names(snapshot, false, &names, where);
@@ -227,5 +230,34 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
         status = verify_parent(&v, where);
     }
     *n_faults = v.n_faults;
+    return status;
+}
+
+sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapshot *snapshot,
+                                    const struct snapshot *made, bool deep, snapshot_fault_fn fault,
+                                    void *ctx, struct sluice_error *err)
+{
+    struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0 };
+    const char **names = NULL;
+    char folder[24];
+    char *path;
+    struct stat st;
+    bool there;
+    sluice_status status;
+
+    snapshot_folder_name(snapshot->number, folder);
+    path = disk_join(dataset_dir, folder);
+    there = path != NULL && stat(path, &st) == 0;
+    status = path == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+    free(path);
+    if (status == SLUICE_OK && there) {
+        status = snapshot_sorted_names(made, true, &names, err);
+    }
+    for (size_t i = 0; i < snapshot->n_shards && names != NULL && status == SLUICE_OK; i++) {
+        if (is_shard(names, made->n_shards, snapshot->shards[i].file)) {
+            status = verify_shard(&v, folder, &snapshot->shards[i], true, err);
+        }
+    }
+    free(names);
     return status;
 }

@@ -1,8 +1,9 @@
-/* The cache of probed files: see statcache.h. A line is
- *   CHECKSUM SIZE MTIME CTIME INODE DEVICE MODE INFO PATH
- * with CHECKSUM = XXH3-128 of what follows it, MODE = "s" (sizes as stated in the file) or "d"
- * (found by decoding), INFO as in input_info_format and PATH percent-encoded. A later line
- * replaces an earlier one of the same path. */
+/* What is known of files: see statcache.h. A line is
+ *   CHECKSUM SIZE MTIME CTIME INODE DEVICE WHAT PATH
+ * with CHECKSUM = XXH3-128 of what follows it, WHAT as the caller gave it and PATH
+ * percent-encoded. Of a probed file WHAT is MODE INFO: MODE = "s" (sizes as stated in the file) or
+ * "d" (found by decoding), INFO as in input_info_format. A later line replaces an earlier one of
+ * the same path. */
 #include "store/statcache.h"
 
 #include <errno.h>
@@ -16,6 +17,10 @@
 #include <unistd.h>
 
 #define FRESH_NS INT64_C(2000000000)
+/* Lines are gathered, so that 20,000 small files cost no 20,000 writes; what took long to find out
+ * is written at once. */
+#define GATHER_BYTES ((size_t)64 << 10)
+#define GATHER_FILE ((uint64_t)16 << 20)
 
 struct entry {
     uint64_t hash;    /* of the encoded path; 0 = free */
@@ -27,6 +32,7 @@ struct statcache {
     pthread_mutex_t mutex;
     int fd;
     char *path;
+    struct buf lines;      /* not written yet */
     struct entry *entries; /* open addressing; capacity is a power of two */
     size_t n, capacity;
 };
@@ -180,12 +186,24 @@ sluice_status statcache_open(const char *path, struct statcache **out, struct sl
     return SLUICE_OK;
 }
 
+/* One write: lines of several processes do not mix. A short one is a damaged line, which the next
+ * start leaves out. */
+static bool cache_flush(struct statcache *cache)
+{
+    bool good =
+        cache->lines.size == 0 || write(cache->fd, cache->lines.data, cache->lines.size) >= 0;
+
+    buf_clear(&cache->lines);
+    return good;
+}
+
 void statcache_close(struct statcache *cache)
 {
     if (cache == NULL) {
         return;
     }
     if (cache->fd >= 0) {
+        (void)cache_flush(cache); /* what is lost costs time only */
         close(cache->fd);
     }
     for (size_t i = 0; i < cache->capacity; i++) {
@@ -193,6 +211,7 @@ void statcache_close(struct statcache *cache)
     }
     free(cache->entries);
     free(cache->path);
+    buf_deinit(&cache->lines);
     pthread_mutex_destroy(&cache->mutex);
     free(cache);
 }
@@ -215,33 +234,7 @@ static void state_format(const struct listing_file *file, struct buf *out)
                file->mtime_ns, file->ctime_ns, file->inode, file->dev);
 }
 
-/* "MODE INFO PATH" to *out, as a probe with this wish would have found it. */
-static bool entry_answer(const char *text, uint64_t size, bool decoded, struct input_info *out)
-{
-    bool counted = text[0] == 'd';
-    const char *space;
-
-    if ((text[0] != 's' && !counted) || text[1] != ' ' || (space = strchr(text + 2, ' ')) == NULL ||
-        input_info_parse(text + 2, (size_t)(space - text) - 2, out, NULL) != SLUICE_OK) {
-        return false;
-    }
-    if (decoded && out->decoded_size == INPUT_UNKNOWN) {
-        input_info_deinit(out);
-        return false;
-    }
-    if (out->size != size) {
-        input_info_deinit(out);
-        return false;
-    }
-    if (!decoded && counted) {
-        input_info_deinit(out);
-        out->decoded_size = INPUT_UNKNOWN;
-    }
-    return true;
-}
-
-bool statcache_get(struct statcache *cache, const struct listing_file *file, bool decoded,
-                   struct input_info *out)
+bool statcache_find(struct statcache *cache, const struct listing_file *file, struct buf *what)
 {
     struct buf path = BUF_INIT;
     struct buf state = BUF_INIT;
@@ -256,7 +249,11 @@ bool statcache_get(struct statcache *cache, const struct listing_file *file, boo
         pthread_mutex_lock(&cache->mutex);
         entry = cache_find(cache, path.data);
         if (entry->hash != 0 && strncmp(entry->line, state.data, state.size) == 0) {
-            found = entry_answer(entry->line + state.size, file->size, decoded, out);
+            const char *text = entry->line + state.size;
+            if (entry->path > text) {
+                buf_append(what, text, (size_t)(entry->path - text) - 1);
+                found = !what->failed;
+            }
         }
         pthread_mutex_unlock(&cache->mutex);
     }
@@ -265,54 +262,94 @@ bool statcache_get(struct statcache *cache, const struct listing_file *file, boo
     return found;
 }
 
-static bool file_fresh(const struct listing_file *file)
+bool statcache_fresh(const struct listing_file *file, int64_t ns)
 {
     struct timespec now;
-    int64_t now_ns;
+    int64_t since;
 
     clock_gettime(CLOCK_REALTIME, &now);
-    now_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-    return file->mtime_ns > now_ns - FRESH_NS || file->ctime_ns > now_ns - FRESH_NS;
+    since = stat_ns(now) - ns;
+    return file->mtime_ns > since || file->ctime_ns > since;
+}
+
+sluice_status statcache_add(struct statcache *cache, const struct listing_file *file,
+                            const char *what, bool keep, struct sluice_error *err)
+{
+    struct buf line = BUF_INIT;
+    char hex[33];
+    char *kept;
+    sluice_status status = SLUICE_OK;
+
+    state_format(file, &line);
+    buf_printf(&line, "%s ", what);
+    path_encode(file->path, &line);
+    hash_hex(hash_bytes(line.data, line.size), hex);
+    kept = buf_take(&line);
+    if (kept == NULL) {
+        return error_nomem(err, "the cache of examined files");
+    }
+    pthread_mutex_lock(&cache->mutex);
+    if (keep) {
+        buf_printf(&cache->lines, "%s %s\n", hex, kept);
+    }
+    if (!cache_insert(cache, kept) || cache->lines.failed) {
+        status = error_nomem(err, "the cache of examined files");
+    } else if ((cache->lines.size >= GATHER_BYTES || file->size >= GATHER_FILE) &&
+               !cache_flush(cache)) {
+        status = error_errno(err, errno, "%s can't be written", cache->path);
+    }
+    pthread_mutex_unlock(&cache->mutex);
+    return status;
+}
+
+/* ---- of probed files ---- */
+
+/* "MODE INFO" to *out, as a probe with this wish would have found it. */
+static bool entry_answer(const char *text, size_t n, uint64_t size, bool decoded,
+                         struct input_info *out)
+{
+    bool counted = text[0] == 'd';
+
+    if (n < 2 || (text[0] != 's' && !counted) || text[1] != ' ' ||
+        input_info_parse(text + 2, n - 2, out, NULL) != SLUICE_OK) {
+        return false;
+    }
+    if ((decoded && out->decoded_size == INPUT_UNKNOWN) || out->size != size) {
+        input_info_deinit(out);
+        return false;
+    }
+    if (!decoded && counted) {
+        input_info_deinit(out);
+        out->decoded_size = INPUT_UNKNOWN;
+    }
+    return true;
+}
+
+bool statcache_get(struct statcache *cache, const struct listing_file *file, bool decoded,
+                   struct input_info *out)
+{
+    struct buf what = BUF_INIT;
+    bool found = statcache_find(cache, file, &what) &&
+                 entry_answer(buf_str(&what), what.size, file->size, decoded, out);
+
+    buf_deinit(&what);
+    return found;
 }
 
 sluice_status statcache_put(struct statcache *cache, const struct listing_file *file, bool decoded,
                             const struct input_info *info, struct sluice_error *err)
 {
-    struct buf line = BUF_INIT;
-    struct buf text = BUF_INIT;
-    char hex[33];
-    char *kept;
-    sluice_status status = SLUICE_OK;
+    struct buf what = BUF_INIT;
+    sluice_status status;
 
-    if (file_fresh(file)) {
+    if (statcache_fresh(file, FRESH_NS)) {
         return SLUICE_OK;
     }
-    state_format(file, &line);
-    buf_puts(&line, decoded ? "d " : "s ");
-    input_info_format(info, &line);
-    buf_putc(&line, ' ');
-    path_encode(file->path, &line);
-    hash_hex(hash_bytes(line.data, line.size), hex);
-    buf_printf(&text, "%s ", hex);
-    buf_append(&text, line.data, line.size);
-    buf_putc(&text, '\n');
-    kept = buf_take(&line);
-    if (kept == NULL || text.failed) {
-        free(kept);
-        status = error_nomem(err, "the cache of examined files");
-    } else {
-        pthread_mutex_lock(&cache->mutex);
-        /* One write: lines of several processes do not mix. A short one is a damaged line, which
-         * the next start leaves out. */
-        if (write(cache->fd, text.data, text.size) < 0) {
-            free(kept);
-            status = error_errno(err, errno, "%s can't be written", cache->path);
-        } else if (!cache_insert(cache, kept)) {
-            status = error_nomem(err, "the cache of examined files");
-        }
-        pthread_mutex_unlock(&cache->mutex);
-    }
-    buf_deinit(&line);
-    buf_deinit(&text);
+    buf_puts(&what, decoded ? "d " : "s ");
+    input_info_format(info, &what);
+    buf_str(&what);
+    status = what.failed ? error_nomem(err, "the cache of examined files")
+                         : statcache_add(cache, file, what.data, true, err);
+    buf_deinit(&what);
     return status;
 }

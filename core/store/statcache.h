@@ -1,7 +1,7 @@
-/* Remembers what probing found for files that did not change: one append-only text file of
+/* Remembers what was found out about files that did not change since: one append-only text file of
  * checksummed lines. Depends on base/ and the text form of struct input_info. Losing it costs
- * time only: lines that are damaged, or that belong to files that changed, are ignored.
- * Thread-safe; several processes may append at once. */
+ * time only: lines that are damaged, or that belong to files that changed, are ignored; the last
+ * ones are written when it is closed. Thread-safe; several processes may append at once. */
 #ifndef SLUICE_STORE_STATCACHE_H
 #define SLUICE_STORE_STATCACHE_H
 
@@ -14,13 +14,25 @@ sluice_status statcache_open(const char *path, struct statcache **out,
                              struct sluice_error *err) MUST_USE;
 void statcache_close(struct statcache *);
 
-/* True if path, size, mtime, ctime, inode and device are as remembered; fills *out (release with
- * input_info_deinit). decoded: wants the decoded size even where no header states it. */
+/* True if path, size, mtime, ctime, inode and device are as remembered; appends what was said of
+ * the file then. */
+bool statcache_find(struct statcache *, const struct listing_file *, struct buf *what);
+
+/* Whether the file was changed less than so long ago: a later change might not show in its
+ * times. */
+bool statcache_fresh(const struct listing_file *, int64_t ns);
+
+/* Remembers `what`, a text without newline; keep: beyond this process too, for which the file must
+ * not be fresh. */
+sluice_status statcache_add(struct statcache *, const struct listing_file *, const char *what,
+                            bool keep, struct sluice_error *err) MUST_USE;
+
+/* The same for what probing found; of a file that was changed less than 2 s ago nothing is
+ * remembered. *out: release with input_info_deinit. decoded: wants the decoded
+ * size even where no header states it. */
 bool statcache_get(struct statcache *, const struct listing_file *, bool decoded,
                    struct input_info *out);
 
-/* Remembers, unless the file was modified less than 2 s ago (a later change might not show in
- * its times). */
 sluice_status statcache_put(struct statcache *, const struct listing_file *, bool decoded,
                             const struct input_info *, struct sluice_error *err) MUST_USE;
 

@@ -110,6 +110,8 @@ static sluice_status walk_header(struct zstdwalk *walk, struct sluice_error *err
                          "supported; decompress with `zstd -d -D DICTIONARY` and compress again",
                          walk->frame, id);
     }
+    /* RFC 8878, 3.1.1.1.4: without a flag the size has one byte in a single-segment frame and
+     * none in others; two bytes count from 256. */
     switch (d >> 6) {
     case 0:
         walk->stated = single ? walk->head[at] : UINT64_MAX;
@@ -197,6 +199,7 @@ sluice_status zstdwalk_feed(struct zstdwalk *walk, const void *data, size_t n, z
 {
     const unsigned char *p = data;
 
+    /* Something of length 0 ends without a byte of input; it must not wait for the next call. */
     while (n > 0 || (walk_skips(walk) && walk->skip == 0)) {
         if (walk_skips(walk)) {
             size_t step = walk->skip < n ? (size_t)walk->skip : n;

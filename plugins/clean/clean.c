@@ -1,4 +1,5 @@
-/* clean - stages that edit texts and drop nothing: personal data, lines of symbols. This file is what they share. */
+/* clean - stages that edit texts and drop nothing: personal data, lines of symbols. This file is
+ * what they share. */
 #include "clean.h"
 
 sluice_status clean_prepare(const char *over, struct sluice_plan *plan, struct sluice_error *err)
@@ -44,23 +45,4 @@ sluice_status clean_process(void *worker, clean_edit_fn edit, const struct sluic
     sluice_bytes_free(&offsets);
     sluice_bytes_free(&data);
     return status;
-}
-
-static const struct sluice_stage *const stages[] = { &clean_pii_stage, &clean_pii_peer_stage,
-                                                     &clean_symbol_lines_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "clean",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "xxhash 0.8",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
 }

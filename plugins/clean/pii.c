@@ -220,6 +220,7 @@ const struct sluice_stage clean_pii_stage = {
     .size = sizeof clean_pii_stage,
     .name = "pii",
     .version = "1.0",
+    .bytes_per_batch = 3,
     .summary = "Replaces e-mail addresses and public IPv4 addresses",
     .doc =
         "Finds what datatrove 0.10's PIIFormatter (formatters/pii.py) finds, and replaces it with "
@@ -247,6 +248,7 @@ const struct sluice_stage clean_pii_peer_stage = {
     .size = sizeof clean_pii_peer_stage,
     .name = "pii_peer",
     .version = "1.0",
+    .bytes_per_batch = 4,
     .summary = "Replaces e-mail addresses and public IPv4 addresses, taking its words in turn as "
                "datatrove's PIIFormatter",
     .doc =

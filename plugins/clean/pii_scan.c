@@ -1,8 +1,10 @@
 /* pii_scan.c - see pii_scan.h. The expressions are those of datatrove 0.10, formatters/pii.py:
  *
- *   \b L+ (\. L+)* @ ( (A ([A-]*A)? \.)+ A ([A-]*A)? | \[ (O\.){3} (O | [A-]*A:) ] )    and    (O\.){3} O
+ *   \b L+ (\. L+)* @ ( (A ([A-]*A)? \.)+ A ([A-]*A)? | \[ (O\.){3} (O | [A-]*A:) ] )    and
+ *                                                                                       (O\.){3} O
  *
- * with L = A-Z a-z 0-9 !#$%&'*+/=?^_`{|}~-, A = A-Z a-z 0-9, O = 25[0-5] | 2[0-4][0-9] | [01]?[0-9][0-9]?. */
+ * with L = A-Z a-z 0-9 !#$%&'*+/=?^_`{|}~-, A = A-Z a-z 0-9, O = 25[0-5] | 2[0-4][0-9] |
+ * [01]?[0-9][0-9]?. */
 #include "pii_scan.h"
 
 #include <string.h>
@@ -61,7 +63,8 @@ static int is_octet(const char *p, size_t k)
             (p[0] <= '1' || (p[0] == '2' && (p[1] <= '4' || (p[1] == '5' && p[2] <= '5')))));
 }
 
-/* How many digits an O takes when nothing has to follow it: its alternatives in their order, each as long as it can. 0: no digit. */
+/* How many digits an O takes when nothing has to follow it: its alternatives in their order, each
+ * as long as it can. 0: no digit. */
 static size_t octet_length(const char *text, size_t n, size_t at)
 {
     size_t k = digits_at(text, n, at);
@@ -103,7 +106,8 @@ int pii_next_ipv4(const char *text, size_t n, size_t from, struct pii_match *mat
         if (place == from || !is_digit(text[place - 1]) || at == n || !is_digit(text[at])) {
             continue;
         }
-        /* The first number ends at this dot and has one to three digits: the leftmost begin that fits. */
+        /* The first number ends at this dot and has one to three digits: the leftmost begin that
+         * fits. */
         size_t begin = place;
         while (begin > from && place - begin < 3 && is_digit(text[begin - 1])) {
             begin--;

@@ -193,6 +193,7 @@ const struct sluice_stage clean_symbol_lines_stage = {
     .size = sizeof clean_symbol_lines_stage,
     .name = "symbol_lines",
     .version = "1.0",
+    .bytes_per_batch = 7,
     .summary = "Removes lines that consist of symbols only",
     .doc = "datatrove 0.10's SymbolLinesFormatter (formatters/symbol_lines_remover.py). Lines of "
            "white space only stay. A tab is no space to the peer: a line with one is kept unless "

@@ -1,7 +1,8 @@
 /* Decontamination: what its files share. Private to plugins/decontaminate.
  *
- * A reference is a list of benchmark items (reference.c); a rule makes an index of it once (index_*.c), shared and read-only from then on,
- * and judges a text with a worker's own memory. Depends on sluice_arrays.h, sdk/text, jansson. */
+ * A reference is a list of benchmark items (reference.c); a rule makes an index of it once
+ * (index_*.c), shared and read-only from then on, and judges a text with a worker's own memory.
+ * Depends on sluice_arrays.h, sdk/text, jansson. */
 #ifndef DECONT_H
 #define DECONT_H
 
@@ -31,7 +32,8 @@ sluice_status decont_nomem(struct sluice_error *);
 
 enum decont_part { PART_QUESTION, PART_ANSWER, PART_PASSAGE, PARTS };
 
-/* Owned texts; a part that is missing has len 0. Several answers of one line are several items with one id. */
+/* Owned texts; a part that is missing has len 0. Several answers of one line are several items with
+ * one id. */
 struct decont_item {
     char *id, *task;
     struct text_buffer parts[PARTS];
@@ -42,7 +44,8 @@ struct decont_reference {
     size_t n, capacity;
 };
 
-/* Reads JSON lines into *out, which the caller deinits, also after an error. SLUICE_E_CONFIG names line and field. */
+/* Reads JSON lines into *out, which the caller deinits, also after an error. SLUICE_E_CONFIG names
+ * line and field. */
 sluice_status decont_reference_read(const struct decont_options *, const char *data, size_t size,
                                     struct decont_reference *out,
                                     struct sluice_error *) TEXT_MUST_CHECK;
@@ -64,7 +67,8 @@ struct grams {
 };
 
 void grams_deinit(struct grams *);
-/* The number of the n-gram, which is added when it is new (*fresh = 1; its item is `item` then). UINT32_MAX: out of memory. */
+/* The number of the n-gram, which is added when it is new (*fresh = 1; its item is `item` then).
+ * UINT32_MAX: out of memory. */
 uint32_t grams_add(struct grams *, const char *text, size_t n, uint32_t item, int *fresh);
 /* Its number, or UINT32_MAX. */
 uint32_t grams_find(const struct grams *, const char *text, size_t n);

@@ -1,7 +1,9 @@
-/* decontaminate - texts that hold a piece of a benchmark. contamination: what a text shares with the items of a reference, as a column, by
- * one of three rules. contaminated: drops the rows of which that column says so. The composite `decontaminate` of the standard library is
- * both, so that dropped rows carry the report. */
+/* decontaminate - texts that hold a piece of a benchmark. contamination: what a text shares with
+ * the items of a reference, as a column, by one of three rules. contaminated: drops the rows of
+ * which that column says so. The composite `decontaminate` of the standard library is both, so that
+ * dropped rows carry the report. */
 #include "decont.h"
+#include "sluice_simple.h"
 
 #define TEXT(NAME, DOC, DEF)                                              \
     {                                                                     \
@@ -374,21 +376,4 @@ static const struct sluice_stage contaminated_stage = {
     .process = drop_process,
 };
 
-static const struct sluice_stage *const stages[] = { &contamination_stage, &contaminated_stage,
-                                                     NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "decontaminate",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "jansson 2, utf8proc 2, xxhash 0.8",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("decontaminate", "1.0", "MIT", &contamination_stage, &contaminated_stage);

@@ -1,5 +1,6 @@
-/* The rule of datatrove 0.10's NGramsDecontFilter: a text that holds one n-gram (12 words) of an answer, or one that straddles question and
- * answer, or, if asked, of a question, is contaminated. Words are spaCy's English ones of the simplified text. */
+/* The rule of datatrove 0.10's NGramsDecontFilter: a text that holds one n-gram (12 words) of an
+ * answer, or one that straddles question and answer, or, if asked, of a question, is contaminated.
+ * Words are spaCy's English ones of the simplified text. */
 #include "decont.h"
 
 /* The words of the simplified text, joined. */
@@ -21,7 +22,8 @@ static sluice_status words_of(struct decont_worker *worker, const char *text, si
     return status;
 }
 
-/* Of several items with one n-gram the one of the last task in the order of names names it, as the peer loads its files; then the first. */
+/* Of several items with one n-gram the one of the last task in the order of names names it, as the
+ * peer loads its files; then the first. */
 static sluice_status add_gram(struct decont_index *index, const char *text, size_t n, uint32_t item,
                               struct sluice_error *err)
 {
@@ -53,7 +55,8 @@ static sluice_status add_grams(struct decont_index *index, const struct joined *
     return status;
 }
 
-/* The last n - 1 - i words of the question and the first i + 1 of the answer, where both have as many. */
+/* The last n - 1 - i words of the question and the first i + 1 of the answer, where both have as
+ * many. */
 static sluice_status add_straddling(struct decont_index *index, const struct joined *question,
                                     const struct joined *answer, uint32_t item,
                                     struct joined *scratch, struct sluice_error *err)

@@ -1,6 +1,8 @@
-/* The rule of EleutherAI's janitor (lm-evaluation-harness, decontamination/janitor.py; GPT-3's, Brown et al. 2020, appendix C): n-grams of
- * 13 words, cut by white space, in ASCII lower case without ASCII punctuation. Each hit is cut out of the text with 200 characters on
- * either side; what is left in pieces of 200 characters or fewer goes too; a text of more than 10 hits goes whole. */
+/* The rule of EleutherAI's janitor (lm-evaluation-harness, decontamination/janitor.py; GPT-3's,
+ * Brown et al. 2020, appendix C): n-grams of 13 words, cut by white space, in ASCII lower case
+ * without ASCII punctuation. Each hit is cut out of the text with 200 characters on either side;
+ * what is left in pieces of 200 characters or fewer goes too; a text of more than 10 hits goes
+ * whole. */
 #include "decont.h"
 
 static void normalise(const char *word, size_t n, struct text_buffer *out)
@@ -16,8 +18,9 @@ static void normalise(const char *word, size_t n, struct text_buffer *out)
     }
 }
 
-/* The normal forms of the words, joined. With `empty`, words of nothing but punctuation stand as nothing between two spaces, as in a text
- * that is judged: they keep an n-gram from matching. In a reference they vanish. */
+/* The normal forms of the words, joined. With `empty`, words of nothing but punctuation stand as
+ * nothing between two spaces, as in a text that is judged: they keep an n-gram from matching. In a
+ * reference they vanish. */
 static sluice_status words_of(struct decont_worker *worker, const char *text, size_t n, bool empty,
                               struct joined *out, struct sluice_error *err)
 {

@@ -1,13 +1,16 @@
-/* The rule of decon (allenai/decon, "SIMPLE"; Olmo 3): a text is contaminated by an item when enough of the item's n-grams, weighted by how
- * rare they are, stand close together in it: the question's in a cluster, the answer's behind it, the passage's before it.
+/* The rule of decon (allenai/decon, "SIMPLE"; Olmo 3): a text is contaminated by an item when
+ * enough of the item's n-grams, weighted by how rare they are, stand close together in it: the
+ * question's in a cluster, the answer's behind it, the passage's before it.
  *
- * Constants are decon's. What differs: its tokens are cl100k's, ours are the words of the cleaned text; its hot n-grams are not skipped;
- * weights are ln(1 + items / items with the n-gram), which are above 0 for a reference of one item, too. */
+ * Constants are decon's. What differs: its tokens are cl100k's, ours are the words of the cleaned
+ * text; its hot n-grams are not skipped; weights are ln(1 + items / items with the n-gram), which
+ * are above 0 for a reference of one item, too. */
 #include <math.h>
 
 #include "overlap.h"
 
-/* Natural logarithm of x >= 1 by additions, multiplications and divisions alone: the same bits on every machine. */
+/* Natural logarithm of x >= 1 by additions, multiplications and divisions alone: the same bits on
+ * every machine. */
 static double portable_log(double x)
 {
     int exponent;

@@ -1,4 +1,5 @@
-/* overlap.h - what the index of decon's rule holds, for index_overlap.c, which makes it, and overlap_judge.c, which reads it. Depends on decont.h. */
+/* overlap.h - what the index of decon's rule holds, for index_overlap.c, which makes it, and
+ * overlap_judge.c, which reads it. Depends on decont.h. */
 #ifndef DECONT_OVERLAP_H
 #define DECONT_OVERLAP_H
 
@@ -11,8 +12,9 @@
 /* What is known of a part of an item. */
 struct part {
     uint32_t words, unique_words;
-    uint64_t
-        ids; /* place in overlap.ids: its n-grams, ascending; of a short answer its words' numbers in order */
+    /* place in overlap.ids: its n-grams, ascending; of a short answer its words' numbers in
+     * order */
+    uint64_t ids;
     uint32_t n_ids;
     double weight; /* sum of its n-grams' */
 };

@@ -1,5 +1,6 @@
-/* Judging a text by the index of decon's rule: the n-grams of a question in a cluster, its answer behind and its passage before it, and the
- * score of them all. Constants are decon's; see index_overlap.c for what differs. */
+/* Judging a text by the index of decon's rule: the n-grams of a question in a cluster, its answer
+ * behind and its passage before it, and the score of them all. Constants are decon's; see
+ * index_overlap.c for what differs. */
 #include "overlap.h"
 
 #define SHORT_ANSWER_WINDOW 50 /* words behind the question */
@@ -9,8 +10,9 @@
 #define INFORMATIVE_NGRAMS 20
 #define INFORMATIVE_ANSWER 4
 #define MATCHES_MAX 10 /* in a report */
-#define ROUNDING \
-    1e-9 /* sums of weights in another order differ by less: what is whole, or at a threshold, up to that is so */
+/* Sums of weights in another order differ by less: what is whole, or at a threshold, up to that is
+ * so. */
+#define ROUNDING 1e-9
 
 struct candidate {
     uint32_t item, misses, first, last; /* n-grams of the text */
@@ -68,8 +70,8 @@ static int add_matched(struct candidate *candidate, uint32_t gram)
     return 1;
 }
 
-/* The n-gram at `place` hits some candidates (those of its items) and misses the others. Returns how many are still active, -1 without
- * memory. */
+/* The n-gram at `place` hits some candidates (those of its items) and misses the others. Returns
+ * how many are still active, -1 without memory. */
 static int64_t meet(struct search *search, size_t place)
 {
     const struct decont_overlap *overlap = search->overlap;
@@ -108,7 +110,8 @@ static int64_t meet(struct search *search, size_t place)
     return active;
 }
 
-/* The candidates of a hit, followed to the left and to the right; *end: where the search goes on. */
+/* The candidates of a hit, followed to the left and to the right; *end: where the search goes
+ * on. */
 static sluice_status expand(struct search *search, size_t hit, size_t *end,
                             struct sluice_error *err)
 {
@@ -248,7 +251,8 @@ static sluice_status passage_share(struct search *search, const struct part *par
     return status;
 }
 
-/* The weights of the parts: a question of few n-grams, and an answer of few words, say less, and leave their weight to the others. */
+/* The weights of the parts: a question of few n-grams, and an answer of few words, say less, and
+ * leave their weight to the others. */
 static void weigh_parts(const struct item *item, double weights[PARTS])
 {
     bool answer = item->parts[PART_ANSWER].words > 0;

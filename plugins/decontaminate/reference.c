@@ -1,4 +1,5 @@
-/* The benchmark items of a reference: JSON lines with a question, an answer and a passage. See decont.h. */
+/* The benchmark items of a reference: JSON lines with a question, an answer and a passage. See
+ * decont.h. */
 #include <stdio.h>
 
 #include "decont.h"

@@ -13,7 +13,8 @@
 
 static const char magic[8] = { 'S', 'L', 'B', 'L', 'O', 'O', 'M', '1' };
 
-/* ln x for 0 < x < 1 by additions, multiplications and divisions alone: the same bits on every machine. */
+/* ln x for 0 < x < 1 by additions, multiplications and divisions alone: the same bits on every
+ * machine. */
 static double portable_log(double x)
 {
     int exponent;

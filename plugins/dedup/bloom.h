@@ -1,11 +1,14 @@
-/* A Bloom filter over 64-bit hashes, and its file. Private to plugins/dedup; depends on sluice_arrays.h, xxhash.
+/* A Bloom filter over 64-bit hashes, and its file. Private to plugins/dedup; depends on
+ * sluice_arrays.h, xxhash.
  *
- * m = ceil(-n ln p / (ln 2)^2) bits rounded up to 64, k = round(m / n ln 2) probes by enhanced double hashing of the hash with fixed
- * constants: the same hashes in the same order give the same bits on every machine.
+ * m = ceil(-n ln p / (ln 2)^2) bits rounded up to 64, k = round(m / n ln 2) probes by enhanced
+ * double hashing of the hash with fixed constants: the same hashes in the same order give the same
+ * bits on every machine.
  *
- * The file, version 1, little-endian: 8 bytes "SLBLOOM1"; u64 bits, u64 expected hashes, u64 inserted hashes; u32 probes, u32 length of the
- * rule; f64 false-positive rate; the rule (what the hashes were made by), padded with zero bytes to a multiple of 8; the bits as u64 words;
- * 16 bytes XXH3-128 (canonical) of everything before. */
+ * The file, version 1, little-endian: 8 bytes "SLBLOOM1"; u64 bits, u64 expected hashes, u64
+ * inserted hashes; u32 probes, u32 length of the rule; f64 false-positive rate; the rule (what the
+ * hashes were made by), padded with zero bytes to a multiple of 8; the bits as u64 words; 16 bytes
+ * XXH3-128 (canonical) of everything before. */
 #ifndef DEDUP_BLOOM_H
 #define DEDUP_BLOOM_H
 
@@ -26,14 +29,16 @@ struct bloom {
     uint64_t inserted;
 };
 
-/* Memory of that size from the host, cleared; host->free gives it back. SLUICE_E_NOMEM says how much it takes and how much there is. */
+/* Memory of that size from the host, cleared; host->free gives it back. SLUICE_E_NOMEM says how
+ * much it takes and how much there is. */
 sluice_status bloom_alloc(const struct sluice_host_api *, struct sluice_host *, struct bloom_size,
                           struct bloom *out, struct sluice_error *);
 
 /* Notes the size for the manifests behind and for `sluice plan`. */
 sluice_status bloom_note(const struct bloom_size *, struct sluice_plan *, struct sluice_error *);
 
-/* Options that say what a filter is made for; the config has the members expected, rate and rule. */
+/* Options that say what a filter is made for; the config has the members expected, rate and
+ * rule. */
 #define BLOOM_OPTIONS(config)                                                                   \
     { .name = "expected",                                                                       \
       .doc = "Different n-grams that the filter is made for.",                                  \
@@ -70,8 +75,8 @@ int bloom_write_head(const struct bloom *, const char *rule, struct sluice_bytes
 /* Appends the checksum of everything in out. 0 without memory. */
 int bloom_write_sum(struct sluice_bytes *out);
 
-/* Checks a file's bytes and gives its numbers; *words lies in data, which is aligned to 8. SLUICE_E_CONFIG says what is wrong, also when
- * the file was made by another rule. */
+/* Checks a file's bytes and gives its numbers; *words lies in data, which is aligned to 8.
+ * SLUICE_E_CONFIG says what is wrong, also when the file was made by another rule. */
 sluice_status bloom_read(const void *data, uint64_t size, const char *rule, struct bloom *out,
                          struct sluice_error *);
 

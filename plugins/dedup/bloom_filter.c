@@ -1,5 +1,5 @@
-/* bloom_filter: what becomes of the paragraphs that a side input marks: they are cut out, or named in a column; documents go as a whole when
- * most of their n-grams were seen. */
+/* bloom_filter: what becomes of the paragraphs that a side input marks: they are cut out, or named
+ * in a column; documents go as a whole when most of their n-grams were seen. */
 #include <stdio.h>
 
 #include "dedup.h"
@@ -122,7 +122,8 @@ static int cut_out(struct worker *worker, const char *text, const struct mark *m
     return 1;
 }
 
-/* [[begin,end,share],...] in code points, a paragraph's newline with it, as Dolma's attributes are. */
+/* [[begin,end,share],...] in code points, a paragraph's newline with it, as Dolma's attributes
+ * are. */
 static int list_spans(struct worker *worker, const char *text, size_t size,
                       const struct mark *marks, size_t n)
 {
@@ -213,6 +214,7 @@ const struct sluice_stage bloom_filter_stage = {
     .size = sizeof bloom_filter_stage,
     .name = "bloom_filter",
     .version = "1.0",
+    .bytes_per_batch = 10,
     .summary = "Removes, lists or drops what a side input marks (part of `bloom_paragraphs`)",
     .doc = "The side input has the columns _pos (uint64: split << 40 | row), at (uint32: "
            "paragraph, or "

@@ -1,4 +1,5 @@
-/* bloom_grams: the hashes of the n-grams of a text's paragraphs, a row a document, for the filter that sees all documents in order. */
+/* bloom_grams: the hashes of the n-grams of a text's paragraphs, a row a document, for the filter
+ * that sees all documents in order. */
 #include "dedup.h"
 #include "paragraphs.h"
 
@@ -119,6 +120,7 @@ const struct sluice_stage bloom_grams_stage = {
     .size = sizeof bloom_grams_stage,
     .name = "bloom_grams",
     .version = "1.0",
+    .bytes_per_batch = 25,
     .summary = "Hashes of the n-grams of paragraphs (part of `bloom_paragraphs`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_STATELESS,

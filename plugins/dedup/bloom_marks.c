@@ -1,4 +1,5 @@
-/* bloom_marks: sees the hashes of all documents' paragraphs in order, and marks the paragraphs most of whose n-grams it saw before. */
+/* bloom_marks: sees the hashes of all documents' paragraphs in order, and marks the paragraphs most
+ * of whose n-grams it saw before. */
 #include <stdio.h>
 
 #include "bloom.h"
@@ -255,6 +256,7 @@ const struct sluice_stage bloom_marks_stage = {
     .size = sizeof bloom_marks_stage,
     .name = "bloom_marks",
     .version = "1.0",
+    .bytes_per_batch = 4,
     .summary = "Paragraphs whose n-grams were seen before (part of `bloom_paragraphs`)",
     .doc = "A Bloom filter (BFF of DCLM, Dolma's deduper), filled in order of position with fixed "
            "constants, so that every run decides alike. Marks carry the share of n-grams seen "

@@ -1,4 +1,5 @@
-/* bloom_collect: the filter of all hashes, as the bytes of its file. write_bloom: that file, in a dataset. */
+/* bloom_collect: the filter of all hashes, as the bytes of its file. write_bloom: that file, in a
+ * dataset. */
 #include <stdio.h>
 
 #include "bloom.h"

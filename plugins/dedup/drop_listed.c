@@ -1,5 +1,6 @@
-/* drop_listed: drops the rows that its side input names, split by split. The side input carries _pos (which the host turns into this split's
- * _row), dup_of (id of the survivor), similarity and, where survivors may be in an index, reason, and is delivered sorted and completely before the
+/* drop_listed: drops the rows that its side input names, split by split. The side input carries
+ * _pos (which the host turns into this split's _row), dup_of (id of the survivor), similarity and,
+ * where survivors may be in an index, reason, and is delivered sorted and completely before the
  * rows. */
 #include "dedup.h"
 

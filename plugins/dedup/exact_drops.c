@@ -1,11 +1,12 @@
-/* exact_drops: of the rows with one hash, sorted by rank and position, all but the first are listed to be dropped. exact_index_rows: the
- * first row of each hash, as a persistent index holds it. */
+/* exact_drops: of the rows with one hash, sorted by rank and position, all but the first are listed
+ * to be dropped. exact_index_rows: the first row of each hash, as a persistent index holds it. */
 #include "dedup.h"
 #include "exact_key.h"
 
 static const char of_index[8] = { 0 }; /* the rank of an index's rows */
 
-/* The hashes that share the high 8 bytes of the last row, and who stays of each: almost always one. */
+/* The hashes that share the high 8 bytes of the last row, and who stays of each: almost always
+ * one. */
 struct survivor {
     uint64_t rest;
     int from_index, clustered;

@@ -1,8 +1,9 @@
 /* The keys of exact deduplication and their persistent form. Private to plugins/dedup.
  *
- * A document's hash is the XXH3-128 of its key columns. In exchanges it travels as `key` (the hash's high 8 bytes, then 8 bytes that sort
- * rows of one hash: 0 for an index's, then the higher priority first) and `rest` (the low 8 bytes). In an index it is 32 hexadecimal
- * digits. Two different contents of n documents are taken for equal with a probability below n^2 / 2^129. */
+ * A document's hash is the XXH3-128 of its key columns. In exchanges it travels as `key` (the
+ * hash's high 8 bytes, then 8 bytes that sort rows of one hash: 0 for an index's, then the higher
+ * priority first) and `rest` (the low 8 bytes). In an index it is 32 hexadecimal digits. Two
+ * different contents of n documents are taken for equal with a probability below n^2 / 2^129. */
 #ifndef EXACT_KEY_H
 #define EXACT_KEY_H
 

@@ -1,5 +1,6 @@
-/* exact_keys: the hash of a row's key columns for the exchange, with its id. exact_index_keys: the same of the rows of an index, which come
- * before any document. Both say by which rule the hash was made, so that an index of another one is refused. */
+/* exact_keys: the hash of a row's key columns for the exchange, with its id. exact_index_keys: the
+ * same of the rows of an index, which come before any document. Both say by which rule the hash was
+ * made, so that an index of another one is refused. */
 #include <math.h>
 #include <stdio.h>
 
@@ -195,7 +196,8 @@ static double value_number(const struct ArrowArray *array, struct value_kind kin
     return kind.number == 'u' ? (double)bits : (double)((int64_t)(bits << shift) >> shift);
 }
 
-/* One column alone: the hash of its bytes; several: each with its length. 0 when a value is null: such a row is no duplicate. */
+/* One column alone: the hash of its bytes; several: each with its length. 0 when a value is null:
+ * such a row is no duplicate. */
 static int hash_row(const struct keys *keys, const struct sluice_batch *batch, int64_t row,
                     XXH3_state_t *state, unsigned char hash[16])
 {
@@ -278,6 +280,7 @@ const struct sluice_stage exact_keys_stage = {
     .size = sizeof exact_keys_stage,
     .name = "exact_keys",
     .version = "1.1",
+    .bytes_per_batch = 1,
     .summary = "Content hashes for exact deduplication (part of `exact`)",
     .doc =
         "XXH3-128 of the key columns (of several, each behind its length). Documents with a null "
@@ -333,7 +336,8 @@ static sluice_status index_prepare(void *shared, struct sluice_plan *plan, struc
     return status == SLUICE_OK ? add_columns(plan, err) : status;
 }
 
-/* A row that is none of this index is set aside: an index of another rule has nothing else, and passes any max_bad. */
+/* A row that is none of this index is set aside: an index of another rule has nothing else, and
+ * passes any max_bad. */
 static sluice_status index_process(void *worker, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {

@@ -1,5 +1,5 @@
-/* The marks of a split that a side input brings: units of a row's text with the document they are equal to, or a share, sorted by row.
- * Private to plugins/dedup; zeroed memory has none. */
+/* The marks of a split that a side input brings: units of a row's text with the document they are
+ * equal to, or a share, sorted by row. Private to plugins/dedup; zeroed memory has none. */
 #ifndef DEDUP_MARKS_H
 #define DEDUP_MARKS_H
 

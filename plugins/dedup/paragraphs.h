@@ -15,9 +15,11 @@ struct paragraphs {
 
 void paragraphs_deinit(struct paragraphs *);
 
-/* Appends to out, for each paragraph of the text (what stands between newlines): u32 number of hashes, u32 1 if the last one is of the whole paragraph and decides alone (else 0), and the hashes (u64), all in
- * order. Words are the segments of UAX #29 that are no white space. bff: all n-grams, none of a shorter paragraph. dolma: with that
- * tool's stride (the second n-gram is always taken) and a paragraph of fewer than two compared as a whole. */
+/* Appends to out, for each paragraph of the text (what stands between newlines): u32 number of
+ * hashes, u32 1 if the last one is of the whole paragraph and decides alone (else 0), and the
+ * hashes (u64), all in order. Words are the segments of UAX #29 that are no white space. bff: all
+ * n-grams, none of a shorter paragraph. dolma: with that tool's stride (the second n-gram is always
+ * taken) and a paragraph of fewer than two compared as a whole. */
 int32_t paragraphs_hash(struct paragraphs *, const char *text, size_t n, size_t ngram,
                         size_t stride, enum paragraph_mode, struct sluice_bytes *out,
                         struct sluice_error *) TEXT_MUST_CHECK;

@@ -1,5 +1,5 @@
-/* span_filter: removes the marked runs of sentences (lines, paragraphs) from a text, and drops the documents of which too little is left.
- * The marks come through port 1, split by split. */
+/* span_filter: removes the marked runs of sentences (lines, paragraphs) from a text, and drops the
+ * documents of which too little is left. The marks come through port 1, split by split. */
 #include "dedup.h"
 #include "marks.h"
 #include "units.h"
@@ -293,6 +293,7 @@ const struct sluice_stage span_filter_stage = {
     .size = sizeof span_filter_stage,
     .name = "span_filter",
     .version = "1.0",
+    .bytes_per_batch = 19,
     .summary = "Removes the sentences that a side input marks (part of `sentence_dedup`)",
     .doc = "The side input has the columns _pos (uint64: split << 40 | row), at (uint32: the first "
            "unit of a run) and dup_of (utf8).",

@@ -1,5 +1,5 @@
-/* span_keys: the hashes of all runs of n sentences (lines, paragraphs) of a text. span_marks: of the runs with one hash, sorted by
- * position, all but the first are marked to be removed. */
+/* span_keys: the hashes of all runs of n sentences (lines, paragraphs) of a text. span_marks: of
+ * the runs with one hash, sorted by position, all but the first are marked to be removed. */
 #include "dedup.h"
 #include "units.h"
 
@@ -161,6 +161,7 @@ const struct sluice_stage span_keys_stage = {
     .size = sizeof span_keys_stage,
     .name = "span_keys",
     .version = "1.0",
+    .bytes_per_batch = 34,
     .summary = "Hashes of runs of sentences (part of `sentence_dedup`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_STATELESS,
@@ -255,6 +256,7 @@ const struct sluice_stage span_marks_stage = {
     .size = sizeof span_marks_stage,
     .name = "span_marks",
     .version = "1.0",
+    .bytes_per_batch = 4,
     .summary = "All but the first of equal runs of sentences (part of `sentence_dedup`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_KEYED,

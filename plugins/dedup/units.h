@@ -1,6 +1,8 @@
-/* The units of a text that are compared: sentences, lines, paragraphs; and their normal forms. Private to plugins/dedup.
+/* The units of a text that are compared: sentences, lines, paragraphs; and their normal forms.
+ * Private to plugins/dedup.
  *
- * Depends on sdk/text. A units belongs to one worker, zeroed memory is a fresh one, and what it gives is valid until its next use. */
+ * Depends on sdk/text. A units belongs to one worker, zeroed memory is a fresh one, and what it
+ * gives is valid until its next use. */
 #ifndef DEDUP_UNITS_H
 #define DEDUP_UNITS_H
 
@@ -22,13 +24,14 @@ struct units {
 
 void units_deinit(struct units *);
 
-/* Cuts a text. Sentences are spaCy's rule sentencizer's, white space and all: each ends where the next one begins. Lines are Python's
- * splitlines, without their ends; paragraphs are what stands between newlines. */
+/* Cuts a text. Sentences are spaCy's rule sentencizer's, white space and all: each ends where the
+ * next one begins. Lines are Python's splitlines, without their ends; paragraphs are what stands
+ * between newlines. */
 sluice_status units_cut(struct units *, enum unit, const char *text, size_t n,
                         struct sluice_error *) TEXT_MUST_CHECK;
 
-/* Fills joined and pieces from spans: each unit stripped (sentences) and, if asked, simplified. Sentences of nothing but white space are
- * left out, as datatrove does. */
+/* Fills joined and pieces from spans: each unit stripped (sentences) and, if asked, simplified.
+ * Sentences of nothing but white space are left out, as datatrove does. */
 sluice_status units_normalise(struct units *, enum unit, const char *text, int simplify,
                               struct sluice_error *) TEXT_MUST_CHECK;
 

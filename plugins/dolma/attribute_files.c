@@ -1,7 +1,8 @@
-/* write_attribute_files - one attribute file for each file of documents, under the same name, as Dolma's mixer looks for it.
+/* write_attribute_files - one attribute file for each file of documents, under the same name, as
+ * Dolma's mixer looks for it.
  *
- * Keyed by file: all lines of one come in the documents' order, whatever splits they were read in. The composite `attribute_files` puts it
- * together with dolma_line_keys. */
+ * Keyed by file: all lines of one come in the documents' order, whatever splits they were read in.
+ * The composite `attribute_files` puts it together with dolma_line_keys. */
 #include <sluice_files.h>
 
 #include "attribute_text.h"

@@ -1,4 +1,5 @@
-/* dolma_line_join - gives each document the attributes that its side input has for its row: all of its attribute files in one object. */
+/* dolma_line_join - gives each document the attributes that its side input has for its row: all of
+ * its attribute files in one object. */
 #include <stdio.h>
 
 #include "attribute_lines.h"
@@ -140,7 +141,8 @@ static sluice_status bad_row(struct sluice_error *err, int64_t row, const char *
     return SLUICE_E_DATA;
 }
 
-/* Gathers the objects of one row, in the order of their files, behind its own; their number in *n. */
+/* Gathers the objects of one row, in the order of their files, behind its own; their number in
+ * *n. */
 static sluice_status gather(struct worker *worker, const struct sluice_batch *batch, int64_t row,
                             size_t *n, struct sluice_error *err)
 {

@@ -1,5 +1,5 @@
-/* dolma_line_keys - the lines of documents and of attribute files by their file, for the exchange; and the objects that the stages of the join
- * make. See attribute_lines.h. */
+/* dolma_line_keys - the lines of documents and of attribute files by their file, for the exchange;
+ * and the objects that the stages of the join make. See attribute_lines.h. */
 #include "attribute_lines.h"
 
 #define XXH_INLINE_ALL

@@ -8,8 +8,8 @@
 #include <sluice_rows.h>
 #include <stdbool.h>
 
-/* Appends n JSON objects as one to *out; of members of one name the last counts, where they can be read at all (a number beyond 64 bits can't).
- * false: memory is used up. */
+/* Appends n JSON objects as one to *out; of members of one name the last counts, where they can be
+ * read at all (a number beyond 64 bits can't). false: memory is used up. */
 bool line_objects_merge(const char *const *objects, const size_t *sizes, size_t n,
                         struct sluice_bytes *out);
 

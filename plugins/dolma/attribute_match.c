@@ -1,8 +1,9 @@
-/* dolma_line_match - puts the lines of attribute files to the documents' lines of the same file, in order, and checks that their ids are equal.
+/* dolma_line_match - puts the lines of attribute files to the documents' lines of the same file, in
+ * order, and checks that their ids are equal.
  *
- * Keyed by file: the documents come first, in their order, then the lines of each attribute file in theirs. Held in memory: ids and positions
- * of one file's documents. A line too many or too few, another id, or no attributes ends the run (`aligned`): whoever joins by line must not
- * guess. */
+ * Keyed by file: the documents come first, in their order, then the lines of each attribute file in
+ * theirs. Held in memory: ids and positions of one file's documents. A line too many or too few,
+ * another id, or no attributes ends the run (`aligned`): whoever joins by line must not guess. */
 #include <stdio.h>
 
 #include "attribute_lines.h"
@@ -241,8 +242,8 @@ static sluice_status match_row(struct worker *worker, const struct sluice_batch 
         return SLUICE_OK;
     }
     if (from < worker->from || from > SOURCES_MOST) {
-        worker
-            ->left_out++; /* not what the exchange gives; the document has no line then, and says so */
+        /* not what the exchange gives; the document has no line then, and says so */
+        worker->left_out++;
         return SLUICE_OK;
     }
     if (from > worker->from) {

@@ -1,7 +1,8 @@
 /* dolma.h - the stages of this plugin, and what a tagger is.
  *
- * Depends on sluice.h, sdk/text. A tagger is a rule of Dolma's registry under its name there: it reads a document and gives spans of
- * constant types. Taggers share what dolma_doc computes once and the results that several of them need (struct dolma_work). */
+ * Depends on sluice.h, sdk/text. A tagger is a rule of Dolma's registry under its name there: it
+ * reads a document and gives spans of constant types. Taggers share what dolma_doc computes once
+ * and the results that several of them need (struct dolma_work). */
 #ifndef DOLMA_H
 #define DOLMA_H
 
@@ -41,7 +42,8 @@ struct dolma_tagger {
 #define DOLMA_NEEDS_WORD_LIST 1u /* bad_words */
 #define DOLMA_NEEDS_TOKENIZER 2u /* tokenizer */
 
-/* What the taggers of repetitions say of a document: the most repetitions, the longest span, the characters of all. */
+/* What the taggers of repetitions say of a document: the most repetitions, the longest span, the
+ * characters of all. */
 struct dolma_repeat_sums {
     size_t most, longest, all;
 };

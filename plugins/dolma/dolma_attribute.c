@@ -1,4 +1,5 @@
-/* dolma_attribute - a number of each document, from any column, as an attribute beside those of the taggers. */
+/* dolma_attribute - a number of each document, from any column, as an attribute beside those of the
+ * taggers. */
 #include <math.h>
 
 #include "dolma.h"

@@ -1,4 +1,5 @@
-/* dolma_class.h - the character classes of Python's `regex` package, which some of Dolma's taggers use where others use `re`.
+/* dolma_class.h - the character classes of Python's `regex` package, which some of Dolma's taggers
+ * use where others use `re`.
  *
  * Depends on the generated dolma_class_data.h. Read-only. */
 #ifndef DOLMA_CLASS_H

@@ -70,7 +70,8 @@ sluice_status dolma_column_add(struct dolma_column *column, struct sluice_plan *
     return status;
 }
 
-int dolma_rows_add(struct dolma_rows *rows, const struct dolma_out *out)
+/* Appends the object of one document; 0 when memory is used up. */
+static int dolma_rows_add(struct dolma_rows *rows, const struct dolma_out *out)
 {
     return sluice_bytes_add(&rows->data, "{", 1) &&
            sluice_bytes_add(&rows->data, out->json.data, out->json.size) &&

@@ -1,7 +1,8 @@
 /* dolma_column.h - the column of attributes to which a stage adds its own.
  *
- * Owns what the stage declares of it while it prepares, and the column's rows while a batch is made. Depends on dolma_out.h, dolma_names.h.
- * Where the input has the column already its members stay in front, and no attribute stands in it twice. A struct of zeros is empty. */
+ * Owns what the stage declares of it while it prepares, and the column's rows while a batch is
+ * made. Depends on dolma_out.h, dolma_names.h. Where the input has the column already its members
+ * stay in front, and no attribute stands in it twice. A struct of zeros is empty. */
 #ifndef DOLMA_COLUMN_H
 #define DOLMA_COLUMN_H
 
@@ -12,8 +13,8 @@ struct dolma_column {
     const char *name; /* option `as`, borrowed */
     int32_t at;       /* its place among the columns that the stage needs; -1: the input has none */
     bool declared;    /* all that a row may have in it is known */
-    const char
-        *present; /* what it has been declared with, borrowed during prepare; NULL: nothing */
+    /* what it has been declared with, borrowed during prepare; NULL: nothing */
+    const char *present;
     struct sluice_bytes names; /* "attributes=a|b", during prepare */
 };
 
@@ -21,12 +22,14 @@ struct dolma_column {
 sluice_status dolma_column_need(struct dolma_column *column, struct sluice_plan *plan,
                                 const char *name, struct sluice_error *err);
 
-/* Declares the attribute named prefix and n bytes of type. SLUICE_E_CONFIG for `option` if the column has it already. */
+/* Declares the attribute named prefix and n bytes of type. SLUICE_E_CONFIG for `option` if the
+ * column has it already. */
 sluice_status dolma_column_declare(struct dolma_column *column, const char *prefix,
                                    const char *type, size_t n, const char *option,
                                    struct sluice_error *err);
 
-/* Adds the column if status is SLUICE_OK, and frees what prepare needed. Gives status, or what went wrong. */
+/* Adds the column if status is SLUICE_OK, and frees what prepare needed. Gives status, or what went
+ * wrong. */
 sluice_status dolma_column_add(struct dolma_column *column, struct sluice_plan *plan,
                                sluice_status status, struct sluice_error *err);
 
@@ -43,9 +46,6 @@ sluice_status dolma_column_emit(const struct dolma_column *column, const struct 
 struct dolma_rows {
     struct sluice_bytes offsets, data;
 };
-
-/* Appends the object of one document; 0 when memory is used up. */
-int dolma_rows_add(struct dolma_rows *rows, const struct dolma_out *out);
 
 /* Emits n rows if status is SLUICE_OK, and frees them. Gives status, or what went wrong. */
 sluice_status dolma_rows_emit(struct dolma_rows *rows, int64_t n, sluice_status status,

@@ -1,7 +1,9 @@
-/* dolma_doc.h - a document as Dolma's taggers see it: characters, whitespace words, lines, paragraphs, each computed once.
+/* dolma_doc.h - a document as Dolma's taggers see it: characters, whitespace words, lines,
+ * paragraphs, each computed once.
  *
- * Depends on sdk/text. Borrows the text; the memory is reused from document to document (a worker's own, one user at a time). Offsets are
- * in bytes here; dolma_chars turns them into characters, which Dolma's spans count. */
+ * Depends on sdk/text. Borrows the text; the memory is reused from document to document (a worker's
+ * own, one user at a time). Offsets are in bytes here; dolma_chars turns them into characters,
+ * which Dolma's spans count. */
 #ifndef DOLMA_DOC_H
 #define DOLMA_DOC_H
 
@@ -22,8 +24,8 @@ struct dolma_doc {
     size_t blocks, blocks_capacity;
     struct text_spans lines; /* str.split("\n"); valid when has_lines */
     bool has_lines;
-    struct text_spans
-        paragraphs; /* each with its newline, blank ones too; valid when has_paragraphs */
+    /* each with its newline, blank ones too; valid when has_paragraphs */
+    struct text_spans paragraphs;
     bool has_paragraphs;
 };
 

@@ -78,7 +78,8 @@ static uint64_t mix(uint64_t key)
     return key ^ key >> 32;
 }
 
-/* Gives every span a slot of its own text: equal spans share one. keys are hashes, firsts the first such span. */
+/* Gives every span a slot of its own text: equal spans share one. keys are hashes, firsts the first
+ * such span. */
 static void group_spans(struct dolma_gopher *gopher, const char *text,
                         const struct text_span *spans, size_t n)
 {
@@ -104,8 +105,9 @@ static void group_spans(struct dolma_gopher *gopher, const char *text,
     }
 }
 
-/* Replaces ids of (n-1)-grams by those of n-grams. An n-gram whose parts occur once occurs once. Gives the most frequent one (the
- * first of those): its first word and count; no n-gram twice: the first one. */
+/* Replaces ids of (n-1)-grams by those of n-grams. An n-gram whose parts occur once occurs once.
+ * Gives the most frequent one (the first of those): its first word and count; no n-gram twice: the
+ * first one. */
 static void next_ngrams(struct dolma_gopher *gopher, const uint32_t *word_ids, size_t words,
                         size_t n, size_t *first, uint32_t *most)
 {
@@ -222,7 +224,8 @@ static int compare_u32(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The k-th smallest length. short_counts: of lengths below SHORT_WORD; long_words: the others, sorted. */
+/* The k-th smallest length. short_counts: of lengths below SHORT_WORD; long_words: the others,
+ * sorted. */
 static uint32_t nth_length(const size_t *short_counts, const uint32_t *long_words, size_t k)
 {
     for (uint32_t length = 0; length < SHORT_WORD; length++) {

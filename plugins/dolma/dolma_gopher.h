@@ -1,7 +1,8 @@
 /* dolma_gopher.h - the measures of Dolma's Gopher taggers over whitespace words.
  *
- * Depends on dolma_doc.h, libxxhash. Exact: hashes only find candidates. Not the measures of gopher_repetition: n-grams of words without
- * what joins them, all copies of a repeated n-gram count, the length of a word is its median. */
+ * Depends on dolma_doc.h, libxxhash. Exact: hashes only find candidates. Not the measures of
+ * gopher_repetition: n-grams of words without what joins them, all copies of a repeated n-gram
+ * count, the length of a word is its median. */
 #ifndef DOLMA_GOPHER_H
 #define DOLMA_GOPHER_H
 

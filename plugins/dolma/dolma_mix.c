@@ -1,4 +1,5 @@
-/* dolma_mix - filters documents by rules over their attributes, and replaces spans of their text, as Dolma's mixer does. */
+/* dolma_mix - filters documents by rules over their attributes, and replaces spans of their text,
+ * as Dolma's mixer does. */
 #include <math.h>
 #include <stdio.h>
 
@@ -216,7 +217,8 @@ static bool listed(const struct sluice_list *list, const char *name)
     return false;
 }
 
-/* A rule that names what no document has would never fire: it is refused. declared: NULL = the column says nothing. */
+/* A rule that names what no document has would never fire: it is refused. declared: NULL = the
+ * column says nothing. */
 static sluice_status check_names(const struct mix *stage, const struct jsonpath *path,
                                  const char *field, const char *declared, struct sluice_error *err)
 {

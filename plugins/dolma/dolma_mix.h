@@ -1,4 +1,5 @@
-/* dolma_mix.h - an instance of dolma_mix: what dolma_mix.c reads from the options, and mix_rows.c judges documents by. */
+/* dolma_mix.h - an instance of dolma_mix: what dolma_mix.c reads from the options, and mix_rows.c
+ * judges documents by. */
 #ifndef DOLMA_MIX_H
 #define DOLMA_MIX_H
 

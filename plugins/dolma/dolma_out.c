@@ -35,7 +35,9 @@ static size_t put_unsigned(uint64_t value, char *at)
     return n;
 }
 
-size_t dolma_number(double value, char *at)
+/* The shortest text that reads back equal, as a float (1.0, 1e+22), at `at` (DOLMA_NUMBER_MAX
+ * bytes, not terminated); its length. */
+static size_t dolma_number(double value, char *at)
 {
     size_t n;
 
@@ -67,7 +69,8 @@ size_t dolma_number(double value, char *at)
     return n;
 }
 
-double dolma_round(double value)
+/* value rounded to five digits behind the point (half to even on its exact value). */
+static double dolma_round(double value)
 {
     char text[400];
 
@@ -78,7 +81,8 @@ double dolma_round(double value)
     return strtod(text, NULL);
 }
 
-/* The rounded value as text. Up to 2^31 five digits behind the point are exact enough to be the shortest text themselves. */
+/* The rounded value as text. Up to 2^31 five digits behind the point are exact enough to be the
+ * shortest text themselves. */
 static size_t put_score(double value, char *at)
 {
     int n;

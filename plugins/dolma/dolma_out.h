@@ -1,7 +1,9 @@
-/* dolma_out.h - attributes of one document as Dolma writes them: "experiment__tagger__type": [[start, end, score], ...].
+/* dolma_out.h - attributes of one document as Dolma writes them: "experiment__tagger__type":
+ * [[start, end, score], ...].
  *
- * Owns the text while it is made; depends on sluice_arrays.h. Types come out in the order of their first span, scores rounded to five
- * digits as Python's round does and written so that they read back equal. One user at a time. A struct of zeros is empty. */
+ * Owns the text while it is made; depends on sluice_arrays.h. Types come out in the order of their
+ * first span, scores rounded to five digits as Python's round does and written so that they read
+ * back equal. One user at a time. A struct of zeros is empty. */
 #ifndef DOLMA_OUT_H
 #define DOLMA_OUT_H
 
@@ -18,8 +20,8 @@ struct dolma_type {
 
 struct dolma_out {
     struct sluice_bytes json; /* members, separated by commas, without braces */
-    struct dolma_type
-        *types; /* n in use, capacity made; their buffers are kept for the next tagger */
+    /* n in use, capacity made; their buffers are kept for the next tagger */
+    struct dolma_type *types;
     size_t n, capacity;
     bool failed; /* memory was refused */
 };
@@ -29,20 +31,16 @@ void dolma_out_deinit(struct dolma_out *out);
 /* Forgets the last document. */
 void dolma_out_reset(struct dolma_out *out);
 
-/* One span, in characters; the score is not rounded yet. A start above INT64_MAX is a negative one. */
+/* One span, in characters; the score is not rounded yet. A start above INT64_MAX is a negative
+ * one. */
 void dolma_out_span(struct dolma_out *out, const char *type, uint64_t start, uint64_t end,
                     double score);
 
 /* Ends a tagger: writes its types as members, each with this prefix ("experiment__tagger__"). */
 void dolma_out_tagger(struct dolma_out *out, const char *prefix);
 
-/* Begins with the members of a JSON object that is there already; false when it is none (nothing and null are an empty one). */
+/* Begins with the members of a JSON object that is there already; false when it is none (nothing
+ * and null are an empty one). */
 bool dolma_out_members(struct dolma_out *out, const char *json, size_t n);
-
-/* value rounded to five digits behind the point (half to even on its exact value). */
-double dolma_round(double value);
-
-/* The shortest text that reads back equal, as a float (1.0, 1e+22), at `at` (DOLMA_NUMBER_MAX bytes, not terminated); its length. */
-size_t dolma_number(double value, char *at);
 
 #endif

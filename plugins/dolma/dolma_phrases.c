@@ -23,8 +23,8 @@ void dolma_phrases_destroy(struct dolma_phrases *phrases)
     }
 }
 
-/* Equal patterns are found under the smallest number: the two of our own, which also lists may hold, come last but are looked for
- * anyway, since a listed one tells the same. */
+/* Equal patterns are found under the smallest number: the two of our own, which also lists may
+ * hold, come last but are looked for anyway, since a listed one tells the same. */
 static int32_t add(struct text_string *strings, unsigned char *kinds, size_t *n, const char *text,
                    size_t len, enum kind kind)
 {
@@ -133,7 +133,8 @@ static uint32_t find(const struct dolma_phrases *phrases, const char *text, size
     return bits;
 }
 
-/* The two characters outside ASCII whose lower case begins in ASCII: KELVIN SIGN gives k, I WITH DOT ABOVE gives i and U+0307. */
+/* The two characters outside ASCII whose lower case begins in ASCII: KELVIN SIGN gives k, I WITH
+ * DOT ABOVE gives i and U+0307. */
 #define KELVIN "\xE2\x84\xAA"
 #define DOTTED "\xC4\xB0"
 

@@ -1,8 +1,9 @@
-/* dolma_phrases.h - what the C4 taggers look for in a whole document, with one automaton: bad words and phrases, "lorem ipsum",
- * "javascript".
+/* dolma_phrases.h - what the C4 taggers look for in a whole document, with one automaton: bad words
+ * and phrases, "lorem ipsum", "javascript".
  *
- * Depends on sdk/text. Read-only once made, for many threads. Compares as Python's str.lower() does: ASCII letters, and the two
- * characters outside ASCII whose lower case begins with an ASCII letter. */
+ * Depends on sdk/text. Read-only once made, for many threads. Compares as Python's str.lower()
+ * does: ASCII letters, and the two characters outside ASCII whose lower case begins with an ASCII
+ * letter. */
 #ifndef DOLMA_PHRASES_H
 #define DOLMA_PHRASES_H
 
@@ -15,7 +16,8 @@
 
 struct dolma_phrases; /* opaque */
 
-/* list: lines; one with a space is found anywhere, others as a whole whitespace word. May be NULL (no bad words). Gives *out. */
+/* list: lines; one with a space is found anywhere, others as a whole whitespace word. May be NULL
+ * (no bad words). Gives *out. */
 TEXT_MUST_CHECK int32_t dolma_phrases_create(const char *list, size_t n, struct dolma_phrases **out,
                                              struct sluice_error *err);
 void dolma_phrases_destroy(struct dolma_phrases *phrases);

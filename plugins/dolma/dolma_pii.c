@@ -79,8 +79,9 @@ static unsigned kind_before(const char *text, size_t at, size_t *begin)
 
 /* ---- e-mail: [.\s@,?!;:)(]*([^\s@]+@[^\s@,?!;:)(]+?)[.\s@,?!;:)(]?[\s\n\r] ---- */
 
-/* What follows the @ at `at`: the shortest domain behind which one character of the set may stand and then white space must. Gives the
- * domain's end, and the match's; false = no match with this @. */
+/* What follows the @ at `at`: the shortest domain behind which one character of the set may stand
+ * and then white space must. Gives the domain's end, and the match's; false = no match with this
+ * @. */
 static bool domain_of(const char *text, size_t end, size_t at, size_t *domain, size_t *stop)
 {
     size_t n;
@@ -109,8 +110,8 @@ static bool domain_of(const char *text, size_t end, size_t at, size_t *domain, s
     return false;
 }
 
-/* The match that begins at `begin`: of the places j where the set's characters may end the one farthest on from which a run of others
- * leads to an @ with a domain. */
+/* The match that begins at `begin`: of the places j where the set's characters may end the one
+ * farthest on from which a run of others leads to an @ with a domain. */
 static bool email_at(const char *text, size_t end, size_t begin, struct dolma_pii_span *span)
 {
     size_t furthest = begin;

@@ -1,7 +1,9 @@
-/* dolma_pii.h - e-mail addresses, phone numbers and IPv4 addresses as the regular expressions of Dolma's PII taggers match them.
+/* dolma_pii.h - e-mail addresses, phone numbers and IPv4 addresses as the regular expressions of
+ * Dolma's PII taggers match them.
  *
- * Depends on dolma_doc.h, libpcre2-8. Hand-written scanners give the matches of Python's re from left to right; each looks only around
- * an @, a white space before a digit, or a dot before one. PCRE2 is used for one rare question alone (dolma_pii_url). */
+ * Depends on dolma_doc.h, libpcre2-8. Hand-written scanners give the matches of Python's re from
+ * left to right; each looks only around an @, a white space before a digit, or a dot before one.
+ * PCRE2 is used for one rare question alone (dolma_pii_url). */
 #ifndef DOLMA_PII_H
 #define DOLMA_PII_H
 
@@ -29,7 +31,8 @@ TEXT_MUST_CHECK int32_t dolma_pii_phones(struct dolma_pii *pii, const struct dol
 TEXT_MUST_CHECK int32_t dolma_pii_addresses(struct dolma_pii *pii, const struct dolma_doc *doc,
                                             struct text_span part, struct sluice_error *err);
 
-/* Whether Dolma's URL expression, which begins with a backspace character (a \b that was meant as a word boundary), is in the text. */
+/* Whether Dolma's URL expression, which begins with a backspace character (a \b that was meant as a
+ * word boundary), is in the text. */
 TEXT_MUST_CHECK int32_t dolma_pii_url(const char *text, size_t n, bool *found,
                                       struct sluice_error *err);
 

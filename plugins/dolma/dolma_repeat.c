@@ -82,8 +82,8 @@ static inline bool copy_at(const struct trial *trial, size_t at)
     return memcmp(a, b, trial->piece) == 0;
 }
 
-/* Goes on from `at` as a backtracking engine does: white space is taken if it can be, and given back while fewer than three more
- * copies were found. The end, or 0. */
+/* Goes on from `at` as a backtracking engine does: white space is taken if it can be, and given
+ * back while fewer than three more copies were found. The end, or 0. */
 static size_t copies_from(const struct trial *trial, size_t at, unsigned count)
 {
     size_t end = 0;
@@ -157,8 +157,9 @@ static size_t period_of(const char *block, size_t n)
     return 0;
 }
 
-/* The last place from which a long piece may begin whose first anchor this is; SIZE_MAX = none. From within a run of a short piece that
- * one repeats, and counts: only places in front of such a run are of use. */
+/* The last place from which a long piece may begin whose first anchor this is; SIZE_MAX = none.
+ * From within a run of a short piece that one repeats, and counts: only places in front of such a
+ * run are of use. */
 static size_t last_begin(const char *text, size_t anchor, size_t block)
 {
     size_t period = period_of(text + anchor, block);
@@ -188,7 +189,8 @@ static size_t equal_ahead(const char *a, const char *b, size_t most)
     return n;
 }
 
-/* Whether the 8 bytes of the anchor stand in a third copy as well: behind place by the distance, SPACE_MAX more or less. */
+/* Whether the 8 bytes of the anchor stand in a third copy as well: behind place by the distance,
+ * SPACE_MAX more or less. */
 static bool third_copy(const char *text, size_t n, size_t anchor, size_t place)
 {
     size_t at = place + (place - anchor) - SPACE_MAX;
@@ -202,7 +204,8 @@ static bool third_copy(const char *text, size_t n, size_t anchor, size_t place)
     return false;
 }
 
-/* The same `block` bytes stand at anchor and at place: adds the places from which a piece may begin. */
+/* The same `block` bytes stand at anchor and at place: adds the places from which a piece may
+ * begin. */
 static int32_t consider(struct dolma_repeat *repeat, const char *text, size_t n, size_t anchor,
                         size_t place, size_t block, struct sluice_error *err)
 {
@@ -364,8 +367,8 @@ static int32_t find_ranges(struct dolma_repeat *repeat, const char *text, size_t
 
 /* ---- pieces below SMALL bytes ---- */
 
-/* At which distances a short piece at `at` may come again: bit d - 1 for d. No distance at which one does is left out. 40 bytes behind `at`
- * are there. */
+/* At which distances a short piece at `at` may come again: bit d - 1 for d. No distance at which
+ * one does is left out. 40 bytes behind `at` are there. */
 static unsigned may_repeat(const char *text, size_t at)
 {
 #if defined(__SSE2__)
@@ -423,7 +426,8 @@ static int32_t add_match(struct dolma_repeat *repeat, size_t begin, size_t end, 
     return SLUICE_OK;
 }
 
-/* The shortest long piece of the line up to `line` that repeats at `at`. ranges[first .. ] with lo <= at; the end to *end. */
+/* The shortest long piece of the line up to `line` that repeats at `at`. ranges[first .. ] with lo
+ * <= at; the end to *end. */
 static size_t long_piece(const struct dolma_repeat *repeat, const char *text, size_t n, size_t at,
                          size_t line, size_t first, size_t *end)
 {
@@ -455,7 +459,9 @@ int32_t dolma_repeat_find(struct dolma_repeat *repeat, const char *text, size_t 
         size_t end = 0;
         size_t piece = 0;
         unsigned far =
-            0; /* bit k - 1: a piece of k bytes may come again behind itself, or behind up to SPACE_MAX bytes */
+            /* bit k - 1: a piece of k bytes may come again behind itself, or behind up to SPACE_MAX
+             * bytes */
+            0;
         if (text[at] != '\n' && ((unsigned char)text[at] & 0xC0) != 0x80) {
             far = n - at < 40 ? UINT_MAX : may_repeat(text, at);
             far |= far >> 1 | far >> 2 | far >> 3;

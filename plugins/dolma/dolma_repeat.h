@@ -1,14 +1,16 @@
-/* dolma_repeat.h - the matches of Python's re for `(.+?)(\s?\1){3,}`: a piece of a line that comes four times or more, each time
- * perhaps behind one white space character (line breaks too).
+/* dolma_repeat.h - the matches of Python's re for `(.+?)(\s?\1){3,}`: a piece of a line that comes
+ * four times or more, each time perhaps behind one white space character (line breaks too).
  *
- * Depends on sdk/text. Promises: the same matches from left to right, in about linear time on any real text, where a backtracking
- * engine needs the square of a line's length. Works on bytes: pieces begin and end where characters do.
+ * Depends on sdk/text. Promises: the same matches from left to right, in about linear time on any
+ * real text, where a backtracking engine needs the square of a line's length. Works on bytes:
+ * pieces begin and end where characters do.
  *
- * How: from a place i the shortest piece counts, of L bytes; its second copy begins at i + L or behind one white space there. For L below
- * 16 every L is tried. For 16 * 8^k <= L < 16 * 8^(k+1), places that are multiples of B = 8 * 8^k are anchors: the first one at or behind
- * i has its B bytes inside the piece, and they come again in the second copy, at a distance of L to L + 3. So each place is compared
- * with the at most 18 anchors of a level that are so far behind it and begin with the same 8 bytes. What passes is tried as the regular
- * expression does. */
+ * How: from a place i the shortest piece counts, of L bytes; its second copy begins at i + L or
+ * behind one white space there. For L below 16 every L is tried. For 16 * 8^k <= L < 16 * 8^(k+1),
+ * places that are multiples of B = 8 * 8^k are anchors: the first one at or behind i has its B
+ * bytes inside the piece, and they come again in the second copy, at a distance of L to L + 3. So
+ * each place is compared with the at most 18 anchors of a level that are so far behind it and begin
+ * with the same 8 bytes. What passes is tried as the regular expression does. */
 #ifndef DOLMA_REPEAT_H
 #define DOLMA_REPEAT_H
 
@@ -32,7 +34,8 @@ struct dolma_repeat {
     size_t n, capacity;
     struct dolma_repeat_range *ranges; /* of the search that runs, by lo, then piece */
     size_t n_ranges, ranges_capacity;
-    /* Of each level: the newest anchor + base of each hash, and for each anchor the one before it with the same hash. */
+    /* Of each level: the newest anchor + base of each hash, and for each anchor the one before it
+     * with the same hash. */
     uint32_t *heads[DOLMA_REPEAT_LEVELS];
     uint32_t *before[DOLMA_REPEAT_LEVELS];
     size_t anchors[DOLMA_REPEAT_LEVELS]; /* room in before */

@@ -1,4 +1,5 @@
-/* dolma_tag - Dolma's rule-based taggers, many of them in one pass, as a JSON column of attributes. */
+/* dolma_tag - Dolma's rule-based taggers, many of them in one pass, as a JSON column of
+ * attributes. */
 #include <stdio.h>
 
 #include "dolma.h"
@@ -318,6 +319,7 @@ const struct sluice_stage dolma_tag_stage = {
     .size = sizeof dolma_tag_stage,
     .name = "dolma_tag",
     .version = "1.0",
+    .bytes_per_batch = 9,
     .summary = "Dolma's rule-based taggers: spans and scores of a document as attributes",
     .doc =
         "Gives a JSON column {\"experiment__tagger__type\": [[start, end, score], ...], ...} with "

@@ -166,7 +166,8 @@ static bool is_start(char c)
     return ((unsigned char)c & 0xC0) != 0x80;
 }
 
-/* Without the spaces at the token's ends. The first token keeps one that the file put in front of the text. */
+/* Without the spaces at the token's ends. The first token keeps one that the file put in front of
+ * the text. */
 static void trim_place(const struct dolma_tokenizer *tokenizer, const char *text, uint64_t begin,
                        uint64_t end, size_t k, struct dolma_token_place *place)
 {
@@ -225,7 +226,8 @@ int32_t dolma_tokens_places(struct dolma_tokens *tokens, const char *text, size_
 
 /* ---- periods ---- */
 
-/* Cells of the row that equal those of the row before: the leading ones, up to the first that differs. Cells behind ids equal none. */
+/* Cells of the row that equal those of the row before: the leading ones, up to the first that
+ * differs. Cells behind ids equal none. */
 static size_t equal_leading(const uint32_t *ids, size_t n, size_t period, size_t row)
 {
     size_t k = 0;

@@ -1,7 +1,9 @@
-/* dolma_tokens.h - a text's tokens as Hugging Face's tokenizers give them to Dolma's taggers: ids, and the characters that each stands for.
+/* dolma_tokens.h - a text's tokens as Hugging Face's tokenizers give them to Dolma's taggers: ids,
+ * and the characters that each stands for.
  *
- * Owns a tokenizer (shared, read-only) and a worker's scratch; depends on plugins/tokenize/model/bpe.h, jansson. Offsets are those of
- * Encoding.offsets: the first character that the token has a byte of, and one behind the last; without the spaces at its ends where the
+ * Owns a tokenizer (shared, read-only) and a worker's scratch; depends on
+ * plugins/tokenize/model/bpe.h, jansson. Offsets are those of Encoding.offsets: the first character
+ * that the token has a byte of, and one behind the last; without the spaces at its ends where the
  * file's post-processor is ByteLevel with trim_offsets. */
 #ifndef DOLMA_TOKENS_H
 #define DOLMA_TOKENS_H
@@ -44,7 +46,8 @@ void dolma_tokens_deinit(struct dolma_tokens *);
 /* Fills ids and n. */
 TEXT_MUST_CHECK int32_t dolma_tokens_encode(struct dolma_tokens *, const char *text, size_t n,
                                             struct sluice_error *err);
-/* Fills places for the text that was encoded last. SLUICE_E_DATA where the file's normalization changes it: no token has a place then. */
+/* Fills places for the text that was encoded last. SLUICE_E_DATA where the file's normalization
+ * changes it: no token has a place then. */
 TEXT_MUST_CHECK int32_t dolma_tokens_places(struct dolma_tokens *, const char *text, size_t n,
                                             struct sluice_error *err);
 
@@ -53,8 +56,8 @@ struct dolma_period {
     size_t begin, end, times; /* tokens [begin, end) */
 };
 
-/* The runs that Dolma's find_periodic_sequences gives for ids[0 .. n) and this period, one call a run: *row begins at 1 and goes on; false when
- * there are no more. period is at most n / 3. */
+/* The runs that Dolma's find_periodic_sequences gives for ids[0 .. n) and this period, one call a
+ * run: *row begins at 1 and goes on; false when there are no more. period is at most n / 3. */
 bool dolma_period_next(const uint32_t *ids, size_t n, size_t period, size_t *row,
                        struct dolma_period *out);
 

@@ -1,4 +1,5 @@
-/* Paths: freeing them, the names they look up, and what they find in a document. Reading them is in jsonpath_parse.c. */
+/* Paths: freeing them, the names they look up, and what they find in a document. Reading them is in
+ * jsonpath_parse.c. */
 #include "jsonpathInt.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static void free_operand(struct operand *operand)
     jsonpath_free_steps(operand->steps);
 }
 
-void jsonpath_free_expression(struct expression *expression)
+static void jsonpath_free_expression(struct expression *expression)
 {
     if (expression != NULL) {
         jsonpath_free_expression(expression->left);

@@ -1,4 +1,5 @@
-/* jsonpathInt.h - private to jsonpath*.c: a path as a tree of steps and expressions. See jsonpath.h. */
+/* jsonpathInt.h - private to jsonpath*.c: a path as a tree of steps and expressions. See
+ * jsonpath.h. */
 #ifndef JSONPATH_INT_H
 #define JSONPATH_INT_H
 
@@ -40,9 +41,9 @@ struct jsonpath {
 
 /* Frees a list of steps with what hangs below it; NULL is fine. */
 void jsonpath_free_steps(struct step *steps);
-void jsonpath_free_expression(struct expression *expression);
 
-/* Reads a whole path of either syntax into path->steps. SLUICE_E_CONFIG quotes the text and the place, SLUICE_E_NOMEM. */
+/* Reads a whole path of either syntax into path->steps. SLUICE_E_CONFIG quotes the text and the
+ * place, SLUICE_E_NOMEM. */
 sluice_status jsonpath_parse(struct jsonpath *path, const char *text, bool jq,
                              struct sluice_error *err);
 

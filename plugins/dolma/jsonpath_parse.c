@@ -1,4 +1,5 @@
-/* Reading paths of Dolma's mixer configurations, JSONPath with filters and the paths of jq, into a tree. See jsonpath.h. */
+/* Reading paths of Dolma's mixer configurations, JSONPath with filters and the paths of jq, into a
+ * tree. See jsonpath.h. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Rows of dolma_mix: a document is put together, judged by the rules, and its spans are replaced. See dolma_mix.h. */
+/* Rows of dolma_mix: a document is put together, judged by the rules, and its spans are replaced.
+ * See dolma_mix.h. */
 #include "dolma_mix.h"
 
 #include <sluice_verdicts.h>
@@ -197,7 +198,8 @@ static sluice_status judge(struct worker *worker, json_t *document, struct sluic
     return status;
 }
 
-/* The length of the text without Unicode white space around it (Rust's trim: without U+001C to U+001F). */
+/* The length of the text without Unicode white space around it (Rust's trim: without U+001C to
+ * U+001F). */
 static size_t trimmed(const char *text, size_t n)
 {
     size_t begin = 0;

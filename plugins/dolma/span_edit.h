@@ -1,9 +1,10 @@
 /* span_edit.h - replaces spans of a text as Dolma's mixer does.
  *
- * Depends on sdk/text. Spans are in characters, in the order of their starts (equal starts: in that of the rules). Of overlapping spans
- * the first one is replaced, and all that begin before its end are left out; what of those stands behind it stays. A span of no
- * characters is replaced, but never left: the character at its place is lost, no span behind it is replaced, and its replacement comes
- * once more at the end. "{}" in a replacement stands for the text replaced. */
+ * Depends on sdk/text. Spans are in characters, in the order of their starts (equal starts: in that
+ * of the rules). Of overlapping spans the first one is replaced, and all that begin before its end
+ * are left out; what of those stands behind it stays. A span of no characters is replaced, but
+ * never left: the character at its place is lost, no span behind it is replaced, and its
+ * replacement comes once more at the end. "{}" in a replacement stands for the text replaced. */
 #ifndef SPAN_EDIT_H
 #define SPAN_EDIT_H
 

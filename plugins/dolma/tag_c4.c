@@ -1,4 +1,5 @@
-/* tag_c4 - Dolma's c4_v1 and c4_v2: spans of lines that C4 would drop, and flags of the document. */
+/* tag_c4 - Dolma's c4_v1 and c4_v2: spans of lines that C4 would drop, and flags of the
+ * document. */
 #include "dolma.h"
 
 #define C4_TYPES                                                 \
@@ -42,7 +43,8 @@ static size_t count_dotted(const char *text, size_t begin, size_t end)
     return n;
 }
 
-/* The spans of lines, of one type or both in turn: which type comes first decides the order of the attributes. */
+/* The spans of lines, of one type or both in turn: which type comes first decides the order of the
+ * attributes. */
 static void tag_lines(struct dolma_work *work, bool lowered, bool endings, bool few)
 {
     struct dolma_doc *doc = &work->doc;

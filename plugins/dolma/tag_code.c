@@ -1,5 +1,5 @@
-/* tag_code - Dolma's rules for code (code_redpajama_taggers_v1, code_copyright_comments_v1) and for paragraphs of punctuation
- * (not_alphanum_paragraph_v1). */
+/* tag_code - Dolma's rules for code (code_redpajama_taggers_v1, code_copyright_comments_v1) and for
+ * paragraphs of punctuation (not_alphanum_paragraph_v1). */
 #include <string.h>
 
 #include "dolma.h"
@@ -53,7 +53,8 @@ static int32_t redpajama(struct dolma_work *work, struct sluice_error *err)
 
 /* ---- code_copyright_comments_v1 ---- */
 
-/* Bytes of a character that is `letter` whatever its case; 0 = another. The i has two more cases outside ASCII. */
+/* Bytes of a character that is `letter` whatever its case; 0 = another. The i has two more cases
+ * outside ASCII. */
 static size_t same_letter(const char *text, size_t n, char letter)
 {
     if (n > 0 && (text[0] | 0x20) == letter) {

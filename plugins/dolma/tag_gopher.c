@@ -1,4 +1,5 @@
-/* tag_gopher - Dolma's gopher_v1 and gopher_v2: shares and counts of the whole document, as scores of one span each. */
+/* tag_gopher - Dolma's gopher_v1 and gopher_v2: shares and counts of the whole document, as scores
+ * of one span each. */
 #include "dolma.h"
 
 static const char *const ngram_types[] = {

@@ -1,4 +1,5 @@
-/* tag_length - Dolma's taggers that count: bytes, characters, words by three rules, documents; and random_number_v1. */
+/* tag_length - Dolma's taggers that count: bytes, characters, words by three rules, documents; and
+ * random_number_v1. */
 #include <xxhash.h>
 
 #include "dolma.h"
@@ -47,7 +48,8 @@ static int32_t char_length_strip(struct dolma_work *work, struct sluice_error *e
     return whole(work, "length_no_ws", (double)chars_in(&work->doc, stripped(&work->doc, all)));
 }
 
-/* Runs of word characters and runs of what is neither that nor white space, plus one: what a split by them gives. */
+/* Runs of word characters and runs of what is neither that nor white space, plus one: what a split
+ * by them gives. */
 static int32_t whitespace_tokens(struct dolma_work *work, struct text_span span, double *count,
                                  struct sluice_error *err)
 {
@@ -104,7 +106,8 @@ static int32_t paragraph_words(struct dolma_work *work, struct text_span span, d
 
 typedef int32_t (*count_fn)(struct dolma_work *, struct text_span, double *, struct sluice_error *);
 
-/* A span for each paragraph; the sum to *sum. negative: also the same number below 0, for mixers that only know "greater than". */
+/* A span for each paragraph; the sum to *sum. negative: also the same number below 0, for mixers
+ * that only know "greater than". */
 static int32_t paragraphs(struct dolma_work *work, count_fn measure, bool blank, bool negative,
                           double *sum, struct sluice_error *err)
 {
@@ -194,7 +197,8 @@ static int32_t uniseg_paragraphs_with_doc(struct dolma_work *work, struct sluice
     return status;
 }
 
-/* Dolma seeds with the process number; here the number belongs to the document's id and the pipeline's seed. */
+/* Dolma seeds with the process number; here the number belongs to the document's id and the
+ * pipeline's seed. */
 static int32_t random_number(struct dolma_work *work, struct sluice_error *err)
 {
     uint64_t hash = XXH3_64bits_withSeed(work->doc.id, work->doc.id_n, work->seed);

@@ -1,5 +1,6 @@
-/* tag_pii - Dolma's PII taggers of regular expressions: pii_regex_v1, pii_regex_v2, pii_regex_with_counts_v2 look at the whole text
- * and keep what passes their rules, pii_regex_with_counts_fast_v2 looks at each paragraph. */
+/* tag_pii - Dolma's PII taggers of regular expressions: pii_regex_v1, pii_regex_v2,
+ * pii_regex_with_counts_v2 look at the whole text and keep what passes their rules,
+ * pii_regex_with_counts_fast_v2 looks at each paragraph. */
 #include "dolma.h"
 
 #define EMAIL "EMAIL_ADDRESS"
@@ -49,7 +50,8 @@ static bool lone_bracket(const struct dolma_doc *doc, size_t begin, size_t end)
     return rest.end - rest.begin == 1 && doc->text[rest.begin] == '(';
 }
 
-/* The rule of pii_regex_v1: the first two pieces of the whole match between @ are addressee and domain. */
+/* The rule of pii_regex_v1: the first two pieces of the whole match between @ are addressee and
+ * domain. */
 static bool is_email(const struct dolma_doc *doc, const struct dolma_pii_span *span)
 {
     const char *text = doc->text;

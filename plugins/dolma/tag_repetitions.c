@@ -1,4 +1,5 @@
-/* tag_repetitions - Dolma's repetitions_v1 (the whole text) and paragraph_repetitions_v1 (each paragraph by itself). */
+/* tag_repetitions - Dolma's repetitions_v1 (the whole text) and paragraph_repetitions_v1 (each
+ * paragraph by itself). */
 #include "dolma.h"
 
 #define REPETITION_TYPES \

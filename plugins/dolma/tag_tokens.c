@@ -1,4 +1,5 @@
-/* tag_tokens - Dolma's taggers that count tokens of a tokenizer, and those that look for repeated runs of them. */
+/* tag_tokens - Dolma's taggers that count tokens of a tokenizer, and those that look for repeated
+ * runs of them. */
 #include "dolma.h"
 
 #define REPETITION_TYPES \
@@ -145,7 +146,8 @@ static size_t chunk(const struct dolma_doc *doc, size_t at, size_t *chars)
     return end - at;
 }
 
-/* In chunks of the text; without spans that lie in the one before. No spans, no values of the document. */
+/* In chunks of the text; without spans that lie in the one before. No spans, no values of the
+ * document. */
 static int32_t repetitions_v2r2(struct dolma_work *work, struct sluice_error *err)
 {
     const struct dolma_doc *doc = &work->doc;

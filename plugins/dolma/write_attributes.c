@@ -1,8 +1,10 @@
-/* write_attributes - a line of attributes for each document, in the documents' order, as Dolma's attribute files have them.
+/* write_attributes - a line of attributes for each document, in the documents' order, as Dolma's
+ * attribute files have them.
  *
- * A file of the dataset holds lines of one input file, or of one piece of it: it ends where the input file ends. So the files of one
- * input file, in the order of their names, are its attribute file. A line is missing when a row was dropped on the way: then the stage
- * fails, since nobody could join such files by lines. */
+ * A file of the dataset holds lines of one input file, or of one piece of it: it ends where the
+ * input file ends. So the files of one input file, in the order of their names, are its attribute
+ * file. A line is missing when a row was dropped on the way: then the stage fails, since nobody
+ * could join such files by lines. */
 #include <sluice_files.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* fasttext_filter - keeps or drops documents, or parts of them, by the labels of any fastText classifier (datatrove's FastTextClassifierFilter). */
+/* fasttext_filter - keeps or drops documents, or parts of them, by the labels of any fastText
+ * classifier (datatrove's FastTextClassifierFilter). */
 #include <sluice_verdicts.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -235,7 +236,8 @@ static sluice_status filter_worker_open(void *shared, void **out, struct sluice_
 
 /* ---- parts of a text ---- */
 
-/* Lines of str.splitlines() with the blank lines behind them, each line's end as \n, the last one without: into worker->text and units. */
+/* Lines of str.splitlines() with the blank lines behind them, each line's end as \n, the last one
+ * without: into worker->text and units. */
 static sluice_status cut_paragraphs(struct worker *worker, const char *text, size_t n,
                                     struct sluice_error *err)
 {

@@ -1,5 +1,5 @@
-/* dolma_fasttext - Dolma's taggers of fastText models: labels and scores of a document or of its paragraphs as attributes. Depends on
- * dolma_fasttext.h. */
+/* dolma_fasttext - Dolma's taggers of fastText models: labels and scores of a document or of its
+ * paragraphs as attributes. Depends on dolma_fasttext.h. */
 #include <stddef.h>
 #include <stdio.h>
 

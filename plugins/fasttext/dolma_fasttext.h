@@ -1,6 +1,8 @@
-/* dolma_fasttext.h - the parts of the stage dolma_fasttext: a tagger, what it calls a model's labels, and what it makes of them.
+/* dolma_fasttext.h - the parts of the stage dolma_fasttext: a tagger, what it calls a model's
+ * labels, and what it makes of them.
  *
- * Depends on fasttext_reader.h, and on dolma_column.h and dolma_doc.h of the plugin dolma, whose objects are linked in. */
+ * Depends on fasttext_reader.h, and on dolma_column.h and dolma_doc.h of the plugin dolma, whose
+ * objects are linked in. */
 #ifndef DOLMA_FASTTEXT_H
 #define DOLMA_FASTTEXT_H
 
@@ -29,7 +31,8 @@ struct ft_type {
     char *type, *share, *entropy;
 };
 
-/* The types of all labels of a model, and of "other" behind them: n of them. A struct of zeros is empty. */
+/* The types of all labels of a model, and of "other" behind them: n of them. A struct of zeros is
+ * empty. */
 struct ft_types {
     struct ft_type *types;
     size_t n;

@@ -1,4 +1,5 @@
-/* dolma_fasttext_names.c - what Dolma's taggers call the labels of a model. See dolma_fasttext.h. */
+/* dolma_fasttext_names.c - what Dolma's taggers call the labels of a model. See
+ * dolma_fasttext.h. */
 #include <stdio.h>
 
 #include "dolma_fasttext.h"

@@ -1,4 +1,5 @@
-/* dolma_fasttext_tag.c - the line that the model sees, and what a tagger makes of its labels. See dolma_fasttext.h. */
+/* dolma_fasttext_tag.c - the line that the model sees, and what a tagger makes of its labels. See
+ * dolma_fasttext.h. */
 #include <math.h>
 #include <stdio.h>
 
@@ -12,7 +13,8 @@ struct english {
 
 /* ---- the line that the model sees ---- */
 
-/* Words between white space as Rust knows it (Python's without 1C to 1F), joined by single spaces. */
+/* Words between white space as Rust knows it (Python's without 1C to 1F), joined by single
+ * spaces. */
 static bool add_words(struct sluice_bytes *line, const char *text, size_t n)
 {
     bool pending = false;

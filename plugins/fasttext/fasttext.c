@@ -1,4 +1,5 @@
-/* fasttext - what fastText models say about texts: their language, or any other label. This file is what the stages share. */
+/* fasttext - what fastText models say about texts: their language, or any other label. This file is
+ * what the stages share. */
 #include "fasttext.h"
 
 #include <stdio.h>
@@ -70,24 +71,4 @@ int fasttext_json_number(struct sluice_bytes *out, double value)
     int n = snprintf(text, sizeof text, "%.17g", value);
 
     return sluice_bytes_add(out, text, (uint64_t)n);
-}
-
-static const struct sluice_stage *const stages[] = { &fasttext_language_stage,
-                                                     &fasttext_filter_stage, &dolma_fasttext_stage,
-                                                     NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "fasttext",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "fasttext 0.9.2",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
 }

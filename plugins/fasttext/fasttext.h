@@ -1,4 +1,5 @@
-/* What the stages of this plugin share: the model of a `path` option, and how its labels are written. */
+/* What the stages of this plugin share: the model of a `path` option, and how its labels are
+ * written. */
 #ifndef FASTTEXT_STAGES_H
 #define FASTTEXT_STAGES_H
 

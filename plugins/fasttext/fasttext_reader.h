@@ -1,4 +1,5 @@
-/* fasttext_reader.h - what a worker asks a model with: a reader, the line it reads, and which labels it met.
+/* fasttext_reader.h - what a worker asks a model with: a reader, the line it reads, and which
+ * labels it met.
  *
  * Owns that memory, one user at a time. Depends on model.h. Structs of zeros are closed. */
 #ifndef FASTTEXT_READER_H

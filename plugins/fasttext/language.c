@@ -1,4 +1,5 @@
-/* language - labels documents with their language by a fastText model and drops those of other languages (datatrove's LanguageFilter). */
+/* language - labels documents with their language by a fastText model and drops those of other
+ * languages (datatrove's LanguageFilter). */
 #include <sluice_verdicts.h>
 #include <stddef.h>
 
@@ -331,6 +332,7 @@ const struct sluice_stage fasttext_language_stage = {
     .size = sizeof fasttext_language_stage,
     .name = "language",
     .version = "1.0",
+    .bytes_per_batch = 4,
     .summary =
         "Labels documents with their language (fastText), and drops those of other languages",
     .doc =

@@ -1,6 +1,8 @@
-/* model.h - a fastText classifier in C: loading, labels, predictions. C++ and libfasttext stay behind it.
+/* model.h - a fastText classifier in C: loading, labels, predictions. C++ and libfasttext stay
+ * behind it.
  *
- * A model is read-only once loaded and shared by all threads; each thread has a reader of its own. No exception leaves a function. */
+ * A model is read-only once loaded and shared by all threads; each thread has a reader of its own.
+ * No exception leaves a function. */
 #ifndef FASTTEXT_MODEL_H
 #define FASTTEXT_MODEL_H
 
@@ -15,7 +17,8 @@ extern "C" {
 struct ft_model;
 struct ft_reader;
 
-/* data is borrowed for the call. What is no model is refused before the library sees it (model_check.h): SLUICE_E_CONFIG. */
+/* data is borrowed for the call. What is no model is refused before the library sees it
+ * (model_check.h): SLUICE_E_CONFIG. */
 sluice_status ft_model_load(const void *data, size_t n, struct ft_model **out,
                             struct sluice_error *err);
 void ft_model_destroy(struct ft_model *model);
@@ -33,8 +36,9 @@ sluice_status ft_reader_create(const struct ft_model *model, struct ft_reader **
                                struct sluice_error *err);
 void ft_reader_destroy(struct ft_reader *reader);
 
-/* All labels that the model gives for a line (text up to its first \n, or all), best first: what fasttext.predict(text, k = -1) gives.
- * None when it knows no word. Borrowed until the next call. */
+/* All labels that the model gives for a line (text up to its first \n, or all), best first: what
+ * fasttext.predict(text, k = -1) gives. None when it knows no word. Borrowed until the next
+ * call. */
 sluice_status ft_predict(struct ft_reader *reader, const char *text, size_t n,
                          const struct ft_score **scores, size_t *n_scores,
                          struct sluice_error *err);

@@ -1,5 +1,5 @@
-/* model_check.c - see model_check.h. The order of the file: magic, version, arguments, dictionary, input matrix, output matrix; numbers
- * are little-endian, as the machine's. */
+/* model_check.c - see model_check.h. The order of the file: magic, version, arguments, dictionary,
+ * input matrix, output matrix; numbers are little-endian, as the machine's. */
 #include "model_check.h"
 
 #include <math.h>

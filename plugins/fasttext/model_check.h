@@ -1,8 +1,10 @@
-/* model_check.h - whether bytes are a fastText model that the library can load and use without harm.
+/* model_check.h - whether bytes are a fastText model that the library can load and use without
+ * harm.
  *
- * Depends on libc. The library believes what a file says: lengths, counts, indices. This reads the whole file first, in the format that
- * fastText 0.9.2 writes (versions 11 and 12), and refuses what would make it read or write outside its arrays, divide by zero or
- * compute with what is no number. */
+ * Depends on libc. The library believes what a file says: lengths, counts, indices. This reads the
+ * whole file first, in the format that fastText 0.9.2 writes (versions 11 and 12), and refuses what
+ * would make it read or write outside its arrays, divide by zero or compute with what is no
+ * number. */
 #ifndef FASTTEXT_MODEL_CHECK_H
 #define FASTTEXT_MODEL_CHECK_H
 

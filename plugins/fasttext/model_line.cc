@@ -1,4 +1,5 @@
-/* model_line.cc - see model_line.h. Facts of the format and the hashes are those of fastText 0.9.2 (MIT licence). */
+/* model_line.cc - see model_line.h. Facts of the format and the hashes are those of fastText 0.9.2
+ * (MIT licence). */
 #include "model_line.h"
 
 #include <fasttext/args.h>
@@ -123,7 +124,8 @@ Features::Features(const void *data, const struct model_facts &facts, const fast
 /* Dictionary::pushHash. */
 void Features::addNgram(uint32_t hash, std::vector<int32_t> &rows) const
 {
-    /* hash % buckets_ (D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct computation", 2019) */
+    /* hash % buckets_ (D. Lemire, O. Kaser, N. Kurz, "Faster remainder by direct computation",
+     * 2019) */
     __extension__ typedef unsigned __int128 uint128;
     int32_t id = static_cast<int32_t>(static_cast<uint128>(inverse_ * hash) * buckets_ >> 64);
     if (pruned_ < 0) {

@@ -1,8 +1,10 @@
-/* model_line.h - which rows of a model's input matrix a line stands for, and their mean: what libfasttext's Dictionary::getLine and
- * Model::computeHidden do, in the same order of operations, so that the mean has the same bits.
+/* model_line.h - which rows of a model's input matrix a line stands for, and their mean: what
+ * libfasttext's Dictionary::getLine and Model::computeHidden do, in the same order of operations,
+ * so that the mean has the same bits.
  *
- * C++, private to this plugin. A model's part is read-only and shared; each thread has a cache of its own, of bounded size, of the
- * tokens it met: most of a text's words were met before. Results never depend on it. Allocation failures throw std::bad_alloc. */
+ * C++, private to this plugin. A model's part is read-only and shared; each thread has a cache of
+ * its own, of bounded size, of the tokens it met: most of a text's words were met before. Results
+ * never depend on it. Allocation failures throw std::bad_alloc. */
 #ifndef FASTTEXT_MODEL_LINE_H
 #define FASTTEXT_MODEL_LINE_H
 
@@ -22,7 +24,8 @@ extern "C" {
 class Features
 {
   public:
-    /* data: the file that was checked, borrowed for the call. The other two are shared with the library's model. */
+    /* data: the file that was checked, borrowed for the call. The other two are shared with the
+     * library's model. */
     Features(const void *data, const struct model_facts &facts, const fasttext::Args &args,
              std::shared_ptr<const fasttext::Dictionary> dictionary,
              std::shared_ptr<const fasttext::Matrix> input);
@@ -35,7 +38,8 @@ class Features
 
     class Cache;
 
-    /* The mean of the rows of the line text[0 .. n), up to its first \n, into hidden; how many rows there are. */
+    /* The mean of the rows of the line text[0 .. n), up to its first \n, into hidden; how many rows
+     * there are. */
     size_t mean(Cache &cache, const char *text, size_t n, fasttext::Vector &hidden) const;
 
   private:
@@ -45,8 +49,9 @@ class Features
         bool last; /* the end of the line, as a word */
     };
 
-    struct
-        Kept { /* an n-gram that was not pruned: its hash, and its place behind the words; place -1: a free slot */
+    /* An n-gram that was not pruned: its hash, and its place behind the words; place -1: a free
+     * slot. */
+    struct Kept {
         int32_t hash, place;
     };
 

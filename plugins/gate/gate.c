@@ -1,7 +1,9 @@
-/* gate_check - observes the rows of an edge and judges them when all are counted: how many, which share of another node's, which share of
- * nulls, how many against an earlier snapshot. All counts are integers that add up over tasks; thresholds only matter at the barrier, so
- * changing one runs nothing again. A null in a required column halts at once, as no later row can mend it. */
+/* gate_check - observes the rows of an edge and judges them when all are counted: how many, which
+ * share of another node's, which share of nulls, how many against an earlier snapshot. All counts
+ * are integers that add up over tasks; thresholds only matter at the barrier, so changing one runs
+ * nothing again. A null in a required column halts at once, as no later row can mend it. */
 #include "gate.h"
+#include "sluice_simple.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -538,7 +540,7 @@ static void judge_ratio(const struct worker *worker, struct sluice_verdict_io *i
         missed(worker->stage, io,
                "rows_ratio = %.6g (%" PRIu64 " rows, the baseline %.200s has %" PRId64
                "), expected rows_ratio_min = %.6g or more. Likely cause: a part of the input is "
-               "missing: compare with `sluice runs diff`",
+               "missing: `sluice report` of both runs shows which stage gave other counts",
                ratio, worker->rows, config->baseline, worker->stage->baseline_rows,
                config->rows_ratio_min);
     }
@@ -546,7 +548,8 @@ static void judge_ratio(const struct worker *worker, struct sluice_verdict_io *i
         missed(worker->stage, io,
                "rows_ratio = %.6g (%" PRIu64 " rows, the baseline %.200s has %" PRId64
                "), expected rows_ratio_max = %.6g or less. Likely cause: input is read twice, or "
-               "a filter no longer drops: compare with `sluice runs diff`",
+               "a filter no longer drops: `sluice report` of both runs shows which stage gave "
+               "other counts",
                ratio, worker->rows, config->baseline, worker->stage->baseline_rows,
                config->rows_ratio_max);
     }
@@ -621,19 +624,4 @@ static const struct sluice_stage gate_stage = {
     .close = gate_close,
 };
 
-static const struct sluice_stage *const stages[] = { &gate_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "gate",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("gate", "1.0", "MIT", &gate_stage);

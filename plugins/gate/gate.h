@@ -13,7 +13,8 @@ struct gate_config {
     int32_t action;
 };
 
-/* Rows of the snapshot that reference ("PATH@N", absolute) names, from its manifest. SLUICE_E_CONFIG: no such reference, file or number. */
+/* Rows of the snapshot that reference ("PATH@N", absolute) names, from its manifest.
+ * SLUICE_E_CONFIG: no such reference, file or number. */
 sluice_status gate_baseline(const struct sluice_host_api *, struct sluice_host *,
                             const char *reference, int64_t *rows, struct sluice_error *);
 

@@ -1,4 +1,5 @@
-/* Reading what a gate compares with: numbers in texts and the manifest of a dataset's snapshot. See gate.h. */
+/* Reading what a gate compares with: numbers in texts and the manifest of a dataset's snapshot. See
+ * gate.h. */
 #include "gate.h"
 
 #include <jansson.h>

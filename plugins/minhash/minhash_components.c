@@ -1,7 +1,8 @@
-/* minhash_components: connected components over all edges, as a list of (document, cluster). Edges come through port 1, completely; then the
- * documents' positions pass by in order, and beside each that has duplicates goes its cluster's number: the smallest position in it, or, in
- * the order of the peer, that of the document which the peer keeps. Edges to documents of an index name these in column `ref`. All lists
- * are sorted in the given memory and otherwise in scratch files. */
+/* minhash_components: connected components over all edges, as a list of (document, cluster). Edges
+ * come through port 1, completely; then the documents' positions pass by in order, and beside each
+ * that has duplicates goes its cluster's number: the smallest position in it, or, in the order of
+ * the peer, that of the document which the peer keeps. Edges to documents of an index name these in
+ * column `ref`. All lists are sorted in the given memory and otherwise in scratch files. */
 #include "forest.h"
 #include "forest_sort.h"
 #include "minhash_index.h"

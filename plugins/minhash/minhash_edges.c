@@ -1,6 +1,7 @@
-/* minhash_keys: one row a band, for the exchange. minhash_edges: rows of one band key, sorted by position, are candidates: each is joined to
- * the one before, and, with an index, the first of them to the index' document. In the order of the peer (column `rest`) the rows of one
- * key are sorted by their band's values first, as datatrove's stage 2 reads them. */
+/* minhash_keys: one row a band, for the exchange. minhash_edges: rows of one band key, sorted by
+ * position, are candidates: each is joined to the one before, and, with an index, the first of them
+ * to the index' document. In the order of the peer (column `rest`) the rows of one key are sorted
+ * by their band's values first, as datatrove's stage 2 reads them. */
 #include "minhash_index.h"
 #include "minhash_stages.h"
 

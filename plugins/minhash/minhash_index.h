@@ -1,4 +1,5 @@
-/* A MinHash index as it is read: the files of one snapshot of a dataset that write_minhash_index made.
+/* A MinHash index as it is read: the files of one snapshot of a dataset that write_minhash_index
+ * made.
  *
  * Owns the files' mappings. Depends on minhash_format.h and jansson. Promises: an index of other
  * parameters is refused by the name of the first one that differs; entries are hashed before they
@@ -8,8 +9,8 @@
 
 #include "minhash_format.h"
 
-/* What must be equal for two documents to be comparable: "over=text ngram=5 ...", single spaces between.
- * The composite `minhash` writes it. */
+/* What must be equal for two documents to be comparable: "over=text ngram=5 ...", single spaces
+ * between. The composite `minhash` writes it. */
 struct minhash_parameters {
     const char *text;
 };

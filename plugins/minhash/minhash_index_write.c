@@ -1,6 +1,8 @@
-/* The stages that write an index. minhash_index_rows: every band key of a split's documents with the reference of the document that stands for
- * it (itself, or the one that it duplicates), and a row for each document that stays. minhash_index_keys: these rows by key, each key once,
- * without those that a former index has. write_minhash_index: the files of minhash_format.h, a pair for each virtual partition. */
+/* The stages that write an index. minhash_index_rows: every band key of a split's documents with
+ * the reference of the document that stands for it (itself, or the one that it duplicates), and a
+ * row for each document that stays. minhash_index_keys: these rows by key, each key once, without
+ * those that a former index has. write_minhash_index: the files of minhash_format.h, a pair for
+ * each virtual partition. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

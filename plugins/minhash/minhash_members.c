@@ -1,7 +1,8 @@
-/* minhash_members: the documents of clusters, for the exchange by cluster. The side input lists a split's members; each leaves with its id,
- * signature and, for verification, the set of its shingles' hashes: never its text. The key is made so that the rows of a cluster come best
- * one first: 63 bits of the cluster's number, mixed so that partitions are even, a bit that is 0 for documents that an index has, too, and the
- * rank. */
+/* minhash_members: the documents of clusters, for the exchange by cluster. The side input lists a
+ * split's members; each leaves with its id, signature and, for verification, the set of its
+ * shingles' hashes: never its text. The key is made so that the rows of a cluster come best one
+ * first: 63 bits of the cluster's number, mixed so that partitions are even, a bit that is 0 for
+ * documents that an index has, too, and the rank. */
 #include "minhash_index.h"
 #include "minhash_stages.h"
 #include "minhash_words.h"

@@ -1,8 +1,10 @@
-/* minhash_pick: of the documents of a cluster, best one first, which ones stay. Without verification the first stays and all others are its
- * duplicates, with the share of equal signature values as the similarity. With it, a document is a duplicate of the first document that
- * stays and whose set of shingles has at least the threshold's Jaccard similarity with its own; when there is none, it stays, too. So a
- * chain of candidates never drops a document that is unlike the one it is said to duplicate. The members of a cluster that an index has
- * are all dropped, as duplicates of the index' documents. */
+/* minhash_pick: of the documents of a cluster, best one first, which ones stay. Without
+ * verification the first stays and all others are its duplicates, with the share of equal signature
+ * values as the similarity. With it, a document is a duplicate of the first document that stays and
+ * whose set of shingles has at least the threshold's Jaccard similarity with its own; when there is
+ * none, it stays, too. So a chain of candidates never drops a document that is unlike the one it is
+ * said to duplicate. The members of a cluster that an index has are all dropped, as duplicates of
+ * the index' documents. */
 #include <math.h>
 
 #include "minhash_index.h"
@@ -363,8 +365,8 @@ static sluice_status pick_document(struct worker *worker, const struct document 
     return SLUICE_OK;
 }
 
-/* A binary value as 64-bit numbers, which need not be aligned in the column: a copy in `buffer`. NULL =
- * out of memory. */
+/* A binary value as 64-bit numbers, which need not be aligned in the column: a copy in `buffer`.
+ * NULL = out of memory. */
 static const uint64_t *numbers(const struct ArrowArray *column, int64_t row,
                                struct sluice_bytes *buffer, size_t *n)
 {

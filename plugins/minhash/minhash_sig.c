@@ -43,8 +43,8 @@ struct minhash_scratch {
     uint64_t seen[SEEN_SLOTS];
     uint64_t *minima; /* room numbers, 64-byte aligned */
     size_t room;
-    char *
-        joined; /* the document's words parted by single spaces, where the text is not so already */
+    /* the document's words parted by single spaces, where the text is not so already */
+    char *joined;
     size_t joined_room;
     struct text_span *spans; /* of these words */
     size_t spans_room;
@@ -230,19 +230,23 @@ static int32_t scratch_reserve(struct minhash_scratch *scratch, size_t functions
 }
 
 /* Whether the words lie in the text (*inside) and each is parted from the next by one space
- * (*spaced). */
+ * (*spaced). Nearly always they do and are, so that no word is a branch. */
 static void words_check(const char *text, size_t size, const struct text_span *words, size_t n,
                         bool *inside, bool *spaced)
 {
-    bool good = words[0].begin <= words[0].end && words[0].end <= size;
-    bool single = true;
-    for (size_t i = 1; i < n && good; i++) {
-        good = words[i].begin <= words[i].end && words[i].end <= size;
-        size_t gap = words[i - 1].end;
-        single = single && words[i].begin == gap + 1 && text[gap] == ' ';
+    unsigned outside = (words[0].begin > words[0].end) | (words[0].end > size), loose = 0;
+    for (size_t i = 1; i < n; i++) {
+        outside |= (words[i].begin > words[i].end) | (words[i].end > size);
+        loose |= words[i].begin - words[i - 1].end - 1; /* 0 for words one byte apart */
     }
-    *inside = good;
-    *spaced = single;
+    *inside = outside == 0;
+    *spaced = outside == 0 && loose == 0;
+    if (*spaced) {
+        for (size_t i = 1; i < n; i++) {
+            loose |= (unsigned char)text[words[i].begin - 1] ^ (unsigned)' ';
+        }
+        *spaced = loose == 0;
+    }
 }
 
 /* Copies the words into scratch->joined, parted by one space, with scratch->spans. */
@@ -340,8 +344,8 @@ static size_t seen_filter(uint64_t *seen, size_t mask, uint64_t *hashes, size_t 
     return kept;
 }
 
-/* Checks the words and makes them lie in the text parted by one space each: *text and *words stay, or
- * become those of scratch. */
+/* Checks the words and makes them lie in the text parted by one space each: *text and *words stay,
+ * or become those of scratch. */
 static int32_t words_ready(struct minhash_scratch *scratch, const char **text, size_t size,
                            const struct text_span **words, size_t n, struct sluice_error *err)
 {

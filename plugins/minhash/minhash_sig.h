@@ -88,8 +88,8 @@ int32_t minhash_sign(const struct minhash *minhash, struct minhash_scratch *scra
                      const char *text, size_t size, const struct text_span *words, size_t n,
                      uint64_t *signature, bool *has, struct sluice_error *err);
 
-/* The distinct hashes of the document's shingles, ascending: *count of them in set, which has room for
- * n numbers. Fewer words than ngram: none. Errors as minhash_sign. */
+/* The distinct hashes of the document's shingles, ascending: *count of them in set, which has room
+ * for n numbers. Fewer words than ngram: none. Errors as minhash_sign. */
 int32_t minhash_shingles(const struct minhash *minhash, struct minhash_scratch *scratch,
                          const char *text, size_t size, const struct text_span *words, size_t n,
                          uint64_t *set, size_t *count, struct sluice_error *err);

@@ -1,6 +1,7 @@
-/* minhash_sign: an annotator that adds _keys (16 bytes a band; empty for documents of fewer than `ngram` words), _sig (the signature's
- * low 16 bits, little-endian, for similarity estimates) and, where they are asked for, _rank (which document of a cluster stays) and _rest
- * (the order of the peer). */
+/* minhash_sign: an annotator that adds _keys (16 bytes a band; empty for documents of fewer than
+ * `ngram` words), _sig (the signature's low 16 bits, little-endian, for similarity estimates) and,
+ * where they are asked for, _rank (which document of a cluster stays) and _rest (the order of the
+ * peer). */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -249,8 +250,8 @@ static void put_big_endian(uint64_t value, char out[8])
 }
 
 /* keep = peer: the order of a key is datatrove's of (bucket, signature). The key is the first 128
- * bits of the band's number and its row values; `rest` holds the values in full behind a hash of the
- * group's value. */
+ * bits of the band's number and its row values; `rest` holds the values in full behind a hash of
+ * the group's value. */
 static int add_peer_key(const struct sign_worker *worker, uint32_t band, uint64_t group,
                         struct sluice_rows *out)
 {
@@ -447,6 +448,7 @@ const struct sluice_stage minhash_sign_stage = {
     .size = sizeof minhash_sign_stage,
     .name = "minhash_sign",
     .version = "2.0",
+    .bytes_per_batch = 14,
     .summary = "MinHash signatures and band keys (part of `minhash`)",
     .doc = "Adds the band keys of every document (Broder 1997), the low 16 bits of its signature's "
            "values, and the rank by which one document of a cluster is chosen to stay. The "

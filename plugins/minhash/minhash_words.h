@@ -1,9 +1,9 @@
 /* From a document's text to its shingles: the options that say how, shared by all stages that hash
  * text, and the working memory for it.
  *
- * Owns the normalised text and its words. Depends on minhash_sig.h and sdk/text. Promises: the words
- * are a function of the text and the options; with the defaults of `peer` (spacy-en, normalised)
- * those of datatrove's English MinHash. */
+ * Owns the normalised text and its words. Depends on minhash_sig.h and sdk/text. Promises: the
+ * words are a function of the text and the options; with the defaults of `peer` (spacy-en,
+ * normalised) those of datatrove's English MinHash. */
 #ifndef MINHASH_WORDS_H
 #define MINHASH_WORDS_H
 

@@ -39,7 +39,8 @@ uint32_t mt19937_next32(struct mt19937 *twister)
     return y;
 }
 
-uint64_t mt19937_next64(struct mt19937 *twister)
+/* The next 64 bits: the first 32-bit output is the high half. */
+static uint64_t mt19937_next64(struct mt19937 *twister)
 {
     uint64_t high = mt19937_next32(twister);
     return (high << 32) | mt19937_next32(twister);

@@ -22,9 +22,6 @@ void mt19937_init(struct mt19937 *twister, uint32_t seed);
 /* The next 32-bit output. */
 uint32_t mt19937_next32(struct mt19937 *twister);
 
-/* The next 64 bits: the first 32-bit output is the high half. */
-uint64_t mt19937_next64(struct mt19937 *twister);
-
 /* A number in [low, high) like RandomState.randint(low, high, dtype=uint64); low < high, and high -
  * low > 2^32 (numpy draws smaller ranges from 32-bit outputs, which nobody here needs). */
 uint64_t mt19937_range(struct mt19937 *twister, uint64_t low, uint64_t high);

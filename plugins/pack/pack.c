@@ -1,18 +1,23 @@
-/* pack - documents of tokens into rows of sequence_length tokens. What goes where is packer.h's plan; this file holds the tokens of a split
- * (or of a window of it), lays rows out and keeps the account: tokens in = tokens out, padding apart.
+/* pack - documents of tokens into rows of sequence_length tokens. What goes where is packer.h's
+ * plan; this file holds the tokens of a split (or of a window of it), lays rows out and keeps the
+ * account: tokens in = tokens out, padding apart.
  *
- * Rows that stay incomplete are padded, or, with `carry`, handed on: each of their pieces becomes a row of its own, marked by its padding.
- * The composite `pack` (scripts/lib/std.lua) gathers those of all splits by pack_whole's .dropped, and pack_carry packs them once more,
- * window after window, in the order of (split, place): the same rows whatever the number of workers.
+ * Rows that stay incomplete are padded, or, with `carry`, handed on: each of their pieces becomes a
+ * row of its own, marked by its padding. The composite `pack` (scripts/lib/std.lua) gathers those
+ * of all splits by pack_whole's .dropped, and pack_carry packs them once more, window after window,
+ * in the order of (split, place): the same rows whatever the number of workers.
  *
- * Output (pack_rows.h): tokens, segments (the lengths of the pieces in a row), padding (how many tokens at the row's end are none), _origin
- * (the input row of each piece), and loss_mask, cu_seqlens, position_ids, document_ids where they are there or asked for. best_fit needs a split's tokens at once and emits when it ends; concat holds one row. */
+ * Output (pack_rows.h): tokens, segments (the lengths of the pieces in a row), padding (how many
+ * tokens at the row's end are none), _origin (the input row of each piece), and loss_mask,
+ * cu_seqlens, position_ids, document_ids where they are there or asked for. best_fit needs a
+ * split's tokens at once and emits when it ends; concat holds one row. */
 #include <sluice_arrays.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "pack_stage.h"
 #include "pack_whole.h"
+#include "sluice_simple.h"
 
 #define BATCH_BYTES (1u << 20) /* of tokens, in an emitted batch */
 
@@ -436,7 +441,9 @@ static const struct sluice_stage pack_stage = {
     .conserves = "tokens",
     .bytes_worker = 8 << 20,
     .bytes_per_input =
-        4, /* four bytes a token, held and laid out once more at the end; two or more bytes of text a token */
+        /* four bytes a token, held and laid out once more at the end; two or more bytes of text a
+         * token */
+    4,
     .open = pack_open,
     .prepare = pack_prepare,
     .worker_open = pack_worker_open,
@@ -469,20 +476,5 @@ static const struct sluice_stage pack_carry_stage = {
     .close = pack_close,
 };
 
-static const struct sluice_stage *const stages[] = { &pack_stage, &pack_whole_stage,
-                                                     &pack_parts_stage, &pack_carry_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "pack",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("pack", "1.0", "MIT", &pack_stage, &pack_whole_stage, &pack_parts_stage,
+              &pack_carry_stage);

@@ -1,4 +1,5 @@
-/* Best fit over what is held: which rows go out as they are, which pieces wait for the next window or for pack_carry. See pack.c. */
+/* Best fit over what is held: which rows go out as they are, which pieces wait for the next window
+ * or for pack_carry. See pack.c. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,8 +54,8 @@ static int compare_falling(const void *a, const void *b)
     return one < two ? 1 : one > two ? -1 : 0;
 }
 
-/* The most room of a row that counts as complete, so that those with more hold at most that many tokens: what can't be filled must not
- * crowd out what could. */
+/* The most room of a row that counts as complete, so that those with more hold at most that many
+ * tokens: what can't be filled must not crowd out what could. */
 static sluice_status choose_complete(const struct packer_plan *plan, uint64_t held_most,
                                      uint32_t *complete, struct sluice_error *err)
 {

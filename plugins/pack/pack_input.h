@@ -1,7 +1,9 @@
-/* pack_input - where a document of pack comes from: which rows, and from which token on. Depends on pack_rows.h.
+/* pack_input - where a document of pack comes from: which rows, and from which token on. Depends on
+ * pack_rows.h.
  *
- * Without an _origin a document is a row of its split, named by _row. With one (of a shuffle, of copies, of any transform) its numbers are
- * handed on, so that packed rows lead back to the records behind all of that. */
+ * Without an _origin a document is a row of its split, named by _row. With one (of a shuffle, of
+ * copies, of any transform) its numbers are handed on, so that packed rows lead back to the records
+ * behind all of that. */
 #ifndef PACK_INPUT_H
 #define PACK_INPUT_H
 
@@ -22,7 +24,8 @@ struct pack_input {
 sluice_status pack_input_prepare(struct pack_input *, bool carried, struct sluice_plan *,
                                  struct sluice_error *);
 
-/* What a row is of; the origins are borrowed from the batch or from scratch, until the next call. 0 = out of memory. */
+/* What a row is of; the origins are borrowed from the batch or from scratch, until the next call. 0
+ * = out of memory. */
 int pack_input_source(const struct pack_input *, const struct ArrowArray *batch, int64_t row,
                       struct sluice_bytes *scratch, struct pack_source *out);
 

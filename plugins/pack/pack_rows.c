@@ -223,8 +223,8 @@ static sluice_status make_list(const struct pack_rows *rows, const struct sluice
     return sluice_make_list(out, rows->n, &ends, items, n_items);
 }
 
-/* The columns in the order of pack_rows_declare; *n of them are made, also when it fails. Derived ones are made first, for the others take
- * what they are derived from. */
+/* The columns in the order of pack_rows_declare; *n of them are made, also when it fails. Derived
+ * ones are made first, for the others take what they are derived from. */
 static sluice_status make_columns(struct pack_rows *rows, struct ArrowArray *columns, int *n)
 {
     struct ArrowArray derived[3];

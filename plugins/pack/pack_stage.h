@@ -1,4 +1,5 @@
-/* What pack.c and pack_fit.c share: the stage, and its worker. Depends on pack_held.h, pack_input.h, packer.h. */
+/* What pack.c and pack_fit.c share: the stage, and its worker. Depends on pack_held.h,
+ * pack_input.h, packer.h. */
 #ifndef PACK_STAGE_H
 #define PACK_STAGE_H
 
@@ -39,7 +40,8 @@ sluice_status pack_row_end(struct worker *, struct sluice_emit *, struct sluice_
 /* Ends the open row as pieces for pack_carry. */
 sluice_status pack_row_carry(struct worker *, struct sluice_emit *, struct sluice_error *);
 
-/* pack_fit.c: packs what is held by best fit. last: nothing comes behind; else incomplete rows, to half a window, are held on. */
+/* pack_fit.c: packs what is held by best fit. last: nothing comes behind; else incomplete rows, to
+ * half a window, are held on. */
 sluice_status pack_fit(struct worker *, bool last, struct sluice_emit *, struct sluice_error *);
 
 #endif

@@ -18,8 +18,8 @@ struct fit {
     uint32_t rests;  /* documents with a shorter piece */
     uint32_t least;  /* the shortest rest */
     uint32_t *order; /* [rests]: documents, longest rest first, earlier ones first among equals */
-    uint32_t
-        *row; /* [rests]: row of order[i]'s rest, counted from the first row that is not full */
+    /* [rests]: row of order[i]'s rest, counted from the first row that is not full */
+    uint32_t *row;
     uint32_t rows; /* of rests */
 };
 

@@ -1,4 +1,5 @@
-/* c4_quality (Raffel et al. 2020, arXiv:1910.10683), with datatrove's definitions and reasons: edits the text and drops documents. */
+/* c4_quality (Raffel et al. 2020, arXiv:1910.10683), with datatrove's definitions and reasons:
+ * edits the text and drops documents. */
 #include "quality.h"
 
 struct config {
@@ -136,6 +137,7 @@ const struct sluice_stage c4_quality_stage = {
     .size = sizeof c4_quality_stage,
     .name = "c4_quality",
     .version = "1.0",
+    .bytes_per_batch = 6,
     .summary = "C4's page rules: drops lines and documents, and gives the text that is left",
     .doc = "Raffel et al. 2020 (arXiv:1910.10683), with datatrove's definitions; sentences are "
            "counted as its tokenizer counts them, or by `marks` (a run of . ! ? … before white "

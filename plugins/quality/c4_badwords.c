@@ -1,4 +1,5 @@
-/* c4_badwords, c4_badwords_peer - drop documents with a word of their language's list (Raffel et al. 2020); datatrove's C4BadWordsFilter. */
+/* c4_badwords, c4_badwords_peer - drop documents with a word of their language's list (Raffel et
+ * al. 2020); datatrove's C4BadWordsFilter. */
 #include <stdio.h>
 
 #include "quality.h"
@@ -112,7 +113,8 @@ static void badwords_close(void *shared)
 
 static int is_allowed(const char *word, size_t n)
 {
-    /* Common parts of words, left out of all lists by C4: each would drop over a tenth of its language. */
+    /* Common parts of words, left out of all lists by C4: each would drop over a tenth of its
+     * language. */
     static const char *const allowed[] = { "sm", "\xE3\x82\xB0\xE3\x83\xAD",
                                            "\xE5\xA5\xB3\xE3\x81\xAE\xE5\xAD\x90", "\xE6\x80\xA7" };
 

@@ -1,4 +1,5 @@
-/* c4_paragraph - mC4's page rule (Xue et al. 2021, arXiv:2010.11934): enough long lines; datatrove's C4ParagraphFilter. */
+/* c4_paragraph - mC4's page rule (Xue et al. 2021, arXiv:2010.11934): enough long lines;
+ * datatrove's C4ParagraphFilter. */
 #include "quality.h"
 
 struct config {
@@ -59,6 +60,7 @@ const struct sluice_stage c4_paragraph_stage = {
     .size = sizeof c4_paragraph_stage,
     .name = "c4_paragraph",
     .version = "1.0",
+    .bytes_per_batch = 1,
     .summary = "mC4's rule: a document has at least three lines of 200 characters",
     .doc =
         "Xue et al. 2021 (arXiv:2010.11934), with the definitions of datatrove 0.10's "

@@ -1,4 +1,5 @@
-/* fineweb_quality (Penedo et al. 2024, arXiv:2406.17557), with datatrove's definitions and reasons. */
+/* fineweb_quality (Penedo et al. 2024, arXiv:2406.17557), with datatrove's definitions and
+ * reasons. */
 #include "quality.h"
 
 struct config {
@@ -31,6 +32,9 @@ static sluice_status judge(struct quality_worker *worker, const struct text_doc 
         .short_line_length = config->short_line_length,
         .char_duplicates_ratio = config->char_duplicates_ratio,
         .new_line_ratio = config->new_line_ratio,
+        .count_words = !worker->quality->has_words,
+        .word_rule = (enum text_word_rule)config->common.words,
+        .cache = &worker->cache,
     };
 
     return text_fineweb_quality(doc, &rules, &worker->scratch, verdict, err);
@@ -44,6 +48,16 @@ static sluice_status stage_open(const struct sluice_host_api *api, struct sluice
     return quality_open(&fineweb_quality_stage, given, shared, err);
 }
 
+/* Words are asked for only where white space does not bound their number: they would be cut again
+ * behind a stage that edits the text, for one test that seldom needs them. */
+static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    const struct quality *quality = shared;
+
+    return quality->common->words == TEXT_WORDS_UAX29 ? quality_prepare(shared, plan, err)
+                                                      : quality_prepare_text(shared, plan, err);
+}
+
 static sluice_status stage_process(void *worker, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -54,6 +68,7 @@ const struct sluice_stage fineweb_quality_stage = {
     .size = sizeof fineweb_quality_stage,
     .name = "fineweb_quality",
     .version = "1.0",
+    .bytes_per_batch = 18,
     .summary =
         "FineWeb's quality rules: line endings, short lines, repeated lines, newlines per word",
     .doc = "Penedo et al. 2024 (arXiv:2406.17557), with datatrove's definitions. Tests run in the "
@@ -68,7 +83,7 @@ const struct sluice_stage fineweb_quality_stage = {
     .reasons = "empty|line_punct_ratio|short_line_ratio|char_dup_ratio|list_ratio",
     .bytes_worker = 1 << 20,
     .open = stage_open,
-    .prepare = quality_prepare,
+    .prepare = stage_prepare,
     .worker_open = quality_worker_open,
     .process = stage_process,
     .worker_close = quality_worker_close,

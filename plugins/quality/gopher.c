@@ -1,4 +1,5 @@
-/* gopher_quality and gopher_repetition (Rae et al. 2021, arXiv:2112.11446, appendix A1.1), with datatrove's definitions and reasons. */
+/* gopher_quality and gopher_repetition (Rae et al. 2021, arXiv:2112.11446, appendix A1.1), with
+ * datatrove's definitions and reasons. */
 #include "quality.h"
 
 /* ---- quality ---- */
@@ -86,6 +87,7 @@ const struct sluice_stage gopher_quality_stage = {
     .size = sizeof gopher_quality_stage,
     .name = "gopher_quality",
     .version = "1.0",
+    .bytes_per_batch = 1,
     .summary = "Gopher's document quality rules: length, word length, symbols, bullets, ellipses, "
                "letters, stop words",
     .doc = "Tests run in the order of the reasons; the first that fails decides. Rae et al. 2021 "
@@ -149,7 +151,8 @@ static const struct sluice_option repetition_options[] = {
                   "Largest share of characters in repeated 10-grams; 0 disables.", "0.10"),
 };
 
-/* A limit of 0 can't be passed to the n-gram tests: a share is always above it. An unreachable one disables. */
+/* A limit of 0 can't be passed to the n-gram tests: a share is always above it. An unreachable one
+ * disables. */
 static double limit_or_none(double limit)
 {
     return limit > 0 ? limit : 1e300;
@@ -200,6 +203,7 @@ const struct sluice_stage gopher_repetition_stage = {
     .size = sizeof gopher_repetition_stage,
     .name = "gopher_repetition",
     .version = "1.0",
+    .bytes_per_batch = 7,
     .summary = "Gopher's repetition rules: repeated lines, paragraphs and n-grams",
     .doc = "Tests run in the order of the reasons; the first that fails decides. Rae et al. 2021 "
            "(arXiv:2112.11446), with datatrove's definitions.",

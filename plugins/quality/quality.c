@@ -1,4 +1,5 @@
-/* quality - the web quality filters that papers trust: Gopher, FineWeb, C4. This file is what they share; the rules are in sdk/text. */
+/* quality - the web quality filters that papers trust: Gopher, FineWeb, C4. This file is what they
+ * share; the rules are in sdk/text. */
 #include "quality.h"
 
 sluice_status quality_open(const struct sluice_stage *stage, const void *config, void **shared,
@@ -20,12 +21,22 @@ sluice_status quality_open(const struct sluice_stage *stage, const void *config,
     return SLUICE_OK;
 }
 
+sluice_status quality_prepare_text(void *shared, struct sluice_plan *plan, struct sluice_error *err)
+{
+    const struct quality *quality = shared;
+    int32_t index;
+
+    return plan->need(plan, 0, quality->common->over, "utf8?", 0, &index, err);
+}
+
 sluice_status quality_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     static const char *const rules[] = { "rule=whitespace", "rule=uax29", "rule=spacy-en" };
-    const struct quality *quality = shared;
+    struct quality *quality = shared;
     int32_t index;
-    sluice_status status = plan->need(plan, 0, quality->common->over, "utf8?", 0, &index, err);
+    sluice_status status = quality_prepare_text(shared, plan, err);
+
+    quality->has_words = true;
 
     if (status == SLUICE_OK) {
         status = plan->need_derived(plan, 0, "words", rules[quality->common->words],
@@ -83,14 +94,18 @@ static sluice_status judge_row(void *state, const struct sluice_batch *batch, in
 {
     const struct judging *judging = state;
     size_t n;
-    size_t n_words;
+    size_t n_words = 0;
     const char *text = sluice_text(batch->array->children[0], row, &n);
-    const struct text_span *spans = (const struct text_span *)(const void *)sluice_list_u64(
-        batch->array->children[1], row, &n_words);
+    const struct text_span *spans = NULL;
     struct text_doc doc;
     struct text_verdict judged;
-    sluice_status status = text_doc_init(&doc, text, n, spans, n_words, err);
+    sluice_status status;
 
+    if (judging->worker->quality->has_words) {
+        spans = (const struct text_span *)(const void *)sluice_list_u64(batch->array->children[1],
+                                                                        row, &n_words);
+    }
+    status = text_doc_init(&doc, text, n, spans, n_words, err);
     if (status == SLUICE_OK) {
         status = judging->judge(judging->worker, &doc, &judged, err);
     }
@@ -107,26 +122,4 @@ sluice_status quality_process(struct quality_worker *worker, const struct sluice
     struct judging judging = { worker, judge };
 
     return sluice_judge_rows(batch, emit, judge_row, &judging, err);
-}
-
-static const struct sluice_stage *const stages[] = {
-    &gopher_quality_stage,   &gopher_repetition_stage, &fineweb_quality_stage,
-    &c4_quality_stage,       &c4_paragraph_stage,      &c4_badwords_stage,
-    &c4_badwords_peer_stage, &unigram_log_prob_stage,  NULL
-};
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "quality",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "utf8proc 2",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
 }

@@ -45,6 +45,7 @@ struct quality {
     const void *config; /* config_size bytes */
     const struct quality_common *common;
     const struct sluice_stage *stage;
+    bool has_words; /* asked for by quality_prepare */
 };
 
 struct quality_worker {
@@ -58,6 +59,8 @@ sluice_status quality_open(const struct sluice_stage *, const void *config, void
                            struct sluice_error *);
 /* Needs the text and its words. */
 sluice_status quality_prepare(void *shared, struct sluice_plan *, struct sluice_error *);
+/* Needs the text. */
+sluice_status quality_prepare_text(void *shared, struct sluice_plan *, struct sluice_error *);
 sluice_status quality_worker_open(void *shared, void **worker, struct sluice_error *);
 void quality_worker_close(void *worker);
 void quality_close(void *shared);

@@ -1,4 +1,5 @@
-/* unigram_log_prob - drops documents whose words are rare on average; datatrove's UnigramLogProbFilter. */
+/* unigram_log_prob - drops documents whose words are rare on average; datatrove's
+ * UnigramLogProbFilter. */
 #include "quality.h"
 #include "unigram_table.h"
 

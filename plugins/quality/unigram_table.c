@@ -1,4 +1,5 @@
-/* unigram_table.c - see unigram_table.h. Words stand one behind the other; slots hold the hash's upper half and an index. */
+/* unigram_table.c - see unigram_table.h. Words stand one behind the other; slots hold the hash's
+ * upper half and an index. */
 #include "unigram_table.h"
 
 #include <math.h>

@@ -1,5 +1,6 @@
-/* read_jsonl and read_json - JSON records, one a line or in an array, into documents. Every record is validated wholly; declared columns are
- * typed, the other members stay byte by byte in `metadata`. Needs simdjson. */
+/* read_jsonl and read_json - JSON records, one a line or in an array, into documents. Every record
+ * is validated wholly; declared columns are typed, the other members stay byte by byte in
+ * `metadata`. Needs simdjson. */
 #include <cstring>
 #include <new>
 
@@ -13,12 +14,15 @@ namespace
 struct Config {
     const char *text, *id;
     sluice_map columns;
-    int32_t missing;
+    int32_t missing; /* enum Missing */
     uint8_t metadata;
 };
 
+enum Missing { missing_null, missing_quarantine, missing_allow };
+
 struct Stage {
     Settings settings;
+    Missing missing;
     bool array; /* read_json */
     std::vector<std::string> types;
 };
@@ -51,9 +55,10 @@ struct Stage {
           0,                                                                                       \
           offsetof(Config, columns) },                                                             \
         { "missing",                                                                               \
-          "What a record without the text or a declared column is: a null there, or quarantined.", \
+          "What a record without the text or a declared column is: a null there, or quarantined. " \
+          "An input of which no record has the column is refused, but for `allow`, a null.",       \
           "null",                                                                                  \
-          "null|quarantine",                                                                       \
+          "null|quarantine|allow",                                                                 \
           nullptr,                                                                                 \
           0,                                                                                       \
           0,                                                                                       \
@@ -85,9 +90,10 @@ sluice_status open_stage(const void *given, bool array, void **shared, sluice_er
         std::unique_ptr<Stage> stage(new Stage);
         stage->array = array;
         stage->settings.metadata = config->metadata != 0;
-        stage->settings.quarantine_missing = config->missing == 1;
-        stage->settings.fields.push_back({ config->text, "text", Kind::text, false });
-        stage->settings.fields.push_back({ config->id, "id", Kind::text, true });
+        stage->missing = static_cast<Missing>(config->missing);
+        stage->settings.quarantine_missing = stage->missing == missing_quarantine;
+        stage->settings.fields.push_back({ config->text, "text", Kind::text, false, false });
+        stage->settings.fields.push_back({ config->id, "id", Kind::text, true, false });
         stage->types = { "utf8?", "utf8" };
         for (uint64_t i = 0; i < config->columns.n; i++) {
             const char *name = config->columns.keys[i];
@@ -97,7 +103,7 @@ sluice_status open_stage(const void *given, bool array, void **shared, sluice_er
                 if (strcmp(kind.name, type) == 0) {
                     static const char *const written[] = { "utf8?", "int64?", "float64?", "bool?",
                                                            "json?" };
-                    stage->settings.fields.push_back({ name, name, kind.kind, false });
+                    stage->settings.fields.push_back({ name, name, kind.kind, false, false });
                     stage->types.push_back(written[static_cast<int>(kind.kind)]);
                     found = true;
                     break;
@@ -128,11 +134,29 @@ sluice_status open_json(const sluice_host_api *, sluice_host *, const void *conf
     return open_stage(config, true, shared, err);
 }
 
+/* Must some record have the k-th field? Columns that nobody uses may be absent; a name is told of
+ * once. */
+bool expected(const Stage &stage, size_t k, sluice_plan *plan)
+{
+    const auto &fields = stage.settings.fields;
+
+    if (stage.missing != missing_null || fields[k].id) {
+        return false;
+    }
+    for (size_t i = 0; i < k; i++) {
+        if (fields[i].key == fields[k].key && fields[i].expected) {
+            return false;
+        }
+    }
+    return plan->wanted == nullptr || plan->wanted(plan, fields[k].column.c_str()) != 0;
+}
+
 sluice_status prepare(void *shared, sluice_plan *plan, sluice_error *err)
 {
     Stage *stage = static_cast<Stage *>(shared);
 
     for (size_t k = 0; k < stage->settings.fields.size(); k++) {
+        stage->settings.fields[k].expected = expected(*stage, k, plan);
         sluice_status status = plan->add(plan, stage->settings.fields[k].column.c_str(),
                                          stage->types[k].c_str(), nullptr, err);
         if (status != SLUICE_OK) {
@@ -362,6 +386,7 @@ sluice_stage make_stage(const char *name, const char *summary, const char *examp
     stage.config_size = sizeof(Config);
     stage.cut = cut;
     stage.bytes_worker = 6u << 20;
+    stage.bytes_per_batch = 15; /* 2 of text; the parser's tape and index of numbers in arrays */
     stage.prepare = prepare;
     stage.worker_open = worker_open;
     stage.worker_close = worker_close;
@@ -397,7 +422,6 @@ struct Descriptors {
         plugin.version = "1.0";
         plugin.license = "MIT";
         plugin.stages = stages;
-        plugin.libraries = "simdjson 3";
     }
 };
 

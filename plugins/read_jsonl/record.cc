@@ -1,5 +1,5 @@
-/* One JSON record into typed columns: see record.h. Every byte of a record is validated (simdjson's DOM parser): nothing is accepted in
- * members that nobody reads. */
+/* One JSON record into typed columns: see record.h. Every byte of a record is validated (simdjson's
+ * DOM parser): nothing is accepted in members that nobody reads. */
 #include "record.h"
 
 #include <cstring>
@@ -37,8 +37,8 @@ const char *reason_of(simdjson::error_code code)
     }
 }
 
-/* Past the string whose opening quote stands before p, in text known to be valid JSON: behind the first quote with an even number of
- * backslashes before it. least: bytes that it has, or fewer. */
+/* Past the string whose opening quote stands before p, in text known to be valid JSON: behind the
+ * first quote with an even number of backslashes before it. least: bytes that it has, or fewer. */
 const char *skip_string(const char *p, const char *end, size_t least = 0)
 {
     const char *begin = p;
@@ -113,7 +113,8 @@ const char *skip_space(const char *p, const char *end)
 Records::Records(const Settings &settings)
     : settings_(settings), parser_(new simdjson::dom::parser),
       columns_(settings.fields.size() + (settings.metadata ? 3 : 2)),
-      found_(settings.fields.size()), has_(settings.fields.size())
+      found_(settings.fields.size()), has_(settings.fields.size()), absent_(settings.fields.size()),
+      there_(settings.fields.size())
 {
 }
 
@@ -131,6 +132,7 @@ bool Records::begin()
     bool ok = true;
 
     rows_ = 0;
+    std::fill(absent_.begin(), absent_.end(), 0);
     for (Column &column : columns_) {
         column.values.size = 0;
         column.offsets.size = 0;
@@ -303,6 +305,46 @@ bool Records::append_metadata(const char *data, size_t n)
                   scratch_.size() == 2 ? 0 : scratch_.size(), true);
 }
 
+/* Counts the expected fields that a record lacks. */
+void Records::note_absent(const simdjson::dom::object &object)
+{
+    for (size_t k = 0; k < settings_.fields.size(); k++) {
+        if (has_[k] || !settings_.fields[k].expected) {
+            continue;
+        }
+        if (absent_[k]++ == 0) {
+            there_[k].clear();
+            for (simdjson::dom::key_value_pair member : object) {
+                if (there_[k].size() == 64) {
+                    break;
+                }
+                there_[k].emplace_back(member.key);
+            }
+        }
+    }
+}
+
+sluice_status Records::tell_absent(sluice_emit *emit)
+{
+    sluice_status status = SLUICE_OK;
+
+    for (size_t k = 0; status == SLUICE_OK && k < absent_.size(); k++) {
+        std::vector<const char *> names;
+        if (absent_[k] == 0) {
+            continue;
+        }
+        for (const std::string &name : there_[k]) {
+            names.push_back(name.c_str());
+        }
+        if (SLUICE_HAS_EMIT(emit, absent)) {
+            status = emit->absent(emit, settings_.fields[k].key.c_str(), absent_[k], names.data(),
+                                  names.size());
+        }
+        absent_[k] = 0;
+    }
+    return status;
+}
+
 sluice_status Records::add(const char *data, size_t n, uint64_t begin, const char *uri,
                            sluice_emit *emit, sluice_error *err)
 {
@@ -379,6 +421,9 @@ sluice_status Records::add(const char *data, size_t n, uint64_t begin, const cha
         ok = ok && (!settings_.metadata || append_metadata(data, n));
         ok = ok && append(columns_[columns_.size() - 2], false, &begin, sizeof begin, false) &&
              append(columns_[columns_.size() - 1], false, &end, sizeof end, false);
+        if (ok) {
+            note_absent(object);
+        }
         if (n > big_record) {
             parser_.reset(new simdjson::dom::parser);
         }
@@ -426,8 +471,11 @@ sluice_status Records::finish(sluice_emit *emit, sluice_error *err)
             arrays[k].release(&arrays[k]);
         }
     }
-    return status == SLUICE_OK ? emit->batch(emit, &out)
-                               : sluice_fail(err, status, "", "out of memory for records");
+    if (status != SLUICE_OK) {
+        return sluice_fail(err, status, "", "out of memory for records");
+    }
+    status = emit->batch(emit, &out);
+    return status == SLUICE_OK ? tell_absent(emit) : status;
 }
 
 } /* namespace sluice_json */

@@ -1,4 +1,5 @@
-/* One JSON record into typed columns: shared by read_jsonl and read_json. C++17 for simdjson; no exceptions leave it. */
+/* One JSON record into typed columns: shared by read_jsonl and read_json. C++17 for simdjson; no
+ * exceptions leave it. */
 #ifndef READ_JSONL_RECORD_H
 #define READ_JSONL_RECORD_H
 
@@ -19,7 +20,8 @@ struct Field {
     std::string key; /* in the record */
     std::string column;
     Kind kind;
-    bool id; /* numbers become text; absent ids are made from the place */
+    bool id;       /* numbers become text; absent ids are made from the place */
+    bool expected; /* some record of the input must have it */
 };
 
 /* What an opened stage knows. */
@@ -47,7 +49,8 @@ class Records
 
     /* False = out of memory. */
     bool begin();
-    /* data[n .. n+63] must be readable. A bad record is reported through emit and leaves the columns as they were. */
+    /* data[n .. n+63] must be readable. A bad record is reported through emit and leaves the
+     * columns as they were. */
     sluice_status add(const char *data, size_t n, uint64_t begin, const char *uri,
                       sluice_emit *emit, sluice_error *err);
     /* Emits what was read. */
@@ -63,6 +66,8 @@ class Records
     bool append(Column &column, bool is_null, const void *data, size_t n, bool is_text);
     bool append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
                       const char *uri);
+    void note_absent(const simdjson::dom::object &object);
+    sluice_status tell_absent(sluice_emit *emit);
     bool append_metadata(const char *data, size_t n);
     void undo();
 
@@ -71,6 +76,8 @@ class Records
     std::vector<Column> columns_; /* fields, then metadata, _begin, _end */
     std::vector<simdjson::dom::element> found_;
     std::vector<char> has_;
+    std::vector<uint64_t> absent_;                /* per field: records of this batch without it */
+    std::vector<std::vector<std::string>> there_; /* per field: the members of the first of them */
     std::string scratch_;
     int64_t rows_ = 0;
 };

@@ -1,11 +1,13 @@
 /* read_text - plain text: a document a file, or the pieces of a file between separators.
  *
- * Keeps nothing between chunks: a piece that is not complete is left unconsumed and presented again with more. */
+ * Keeps nothing between chunks: a piece that is not complete is left unconsumed and presented again
+ * with more. */
 #include <sluice_rows.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "text/text_utf8.h"
+#include "sluice_simple.h"
 
 #define BATCH_BYTES (4u << 20) /* of text, in an emitted batch */
 #define RECORD_MAX ((uint64_t)1 << 30)
@@ -170,7 +172,8 @@ static sluice_status read_read(void *state, struct sluice_chunk *chunk, struct s
     bool last = (chunk->flags & SLUICE_CHUNK_LAST) != 0;
     sluice_status status = SLUICE_OK;
 
-    /* A byte order mark is no text. Fewer bytes than it has wait for more. (A chunk that is presented again is not the FIRST one.) */
+    /* A byte order mark is no text. Fewer bytes than it has wait for more. (A chunk that is
+     * presented again is not the FIRST one.) */
     if (chunk->offset == 0 && chunk->n < 3 && !last) {
         chunk->consumed = 0;
         return SLUICE_OK;
@@ -221,6 +224,7 @@ static const struct sluice_stage read_text_stage = {
     .size = sizeof read_text_stage,
     .name = "read_text",
     .version = "1.0",
+    .bytes_per_batch = 3,
     .summary = "Plain text: a document a file, or the pieces between separators",
     .doc = "Columns: `text` and `id` (the file, with :OFFSET behind it when there is a separator). "
            "Empty documents are skipped, and so is a byte order mark. "
@@ -243,19 +247,4 @@ static const struct sluice_stage read_text_stage = {
     .close = read_close,
 };
 
-static const struct sluice_stage *const stages[] = { &read_text_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "read_text",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("read_text", "1.0", "MIT", &read_text_stage);

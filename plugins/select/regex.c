@@ -1,4 +1,5 @@
-/* regex - drops the documents in which a regular expression matches (or keeps only those), with PCRE2's just-in-time compiler. */
+/* regex - drops the documents in which a regular expression matches (or keeps only those), with
+ * PCRE2's just-in-time compiler. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include <pcre2.h>
 #include <sluice_verdicts.h>
@@ -199,6 +200,7 @@ const struct sluice_stage select_regex_stage = {
     .size = sizeof select_regex_stage,
     .name = "regex",
     .version = "1.0",
+    .bytes_per_batch = 1,
     .summary = "Drops documents in which a regular expression matches, or keeps only those",
     .doc =
         "datatrove's RegexFilter (filters/regex_filter.py) with PCRE2 instead of Python's re: the "

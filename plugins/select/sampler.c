@@ -1,4 +1,5 @@
-/* sampler, sampler_peer - keep a random part of the documents: by a hash of the id, or by the peer's generator in the order of rows. */
+/* sampler, sampler_peer - keep a random part of the documents: by a hash of the id, or by the
+ * peer's generator in the order of rows. */
 #include <sluice_verdicts.h>
 #include <stddef.h>
 
@@ -147,6 +148,7 @@ const struct sluice_stage select_sampler_stage = {
     .size = sizeof select_sampler_stage,
     .name = "sampler",
     .version = "1.0",
+    .bytes_per_batch = 1,
     .summary = "Keeps a random share of the documents, chosen by a hash of the id",
     .doc =
         "A document is kept when a number in [0, 1), made of its id and the seed alone (XXH3), is "
@@ -170,6 +172,7 @@ const struct sluice_stage select_sampler_peer_stage = {
     .size = sizeof select_sampler_peer_stage,
     .name = "sampler_peer",
     .version = "1.0",
+    .bytes_per_batch = 1,
     .summary = "Keeps the documents that datatrove's SamplerFilter keeps",
     .doc = "datatrove 0.10 (filters/sampler_filter.py): one number of numpy's default_rng(seed) a "
            "document in the order of rows, so that what is kept depends on how the input is split "

@@ -1,4 +1,5 @@
-/* holdout: splits documents into a training part and a holdout by a hash of what names them, so that no document ever changes sides. */
+/* holdout: splits documents into a training part and a holdout by a hash of what names them, so
+ * that no document ever changes sides. */
 #include <stdio.h>
 
 #include "shuffle.h"

@@ -1,5 +1,5 @@
-/* What the stages of `mix` share: the columns that pass between them, rows in the making, and sources by name. Depends on shuffle.h,
- * mixture.h. */
+/* What the stages of `mix` share: the columns that pass between them, rows in the making, and
+ * sources by name. Depends on shuffle.h, mixture.h. */
 #ifndef MIX_H
 #define MIX_H
 
@@ -11,7 +11,8 @@ struct mix_column {
     bool text;
 };
 
-/* mix_sizes: a document. mix_count: a source in a split. mix_targets: a source. mix_cuts: a source that is taken. */
+/* mix_sizes: a document. mix_count: a source in a split. mix_targets: a source. mix_cuts: a source
+ * that is taken. */
 #define MIX_SIZE_COLUMNS 4
 #define MIX_COUNT_COLUMNS 4
 #define MIX_TARGET_COLUMNS 7
@@ -24,7 +25,8 @@ extern const struct mix_column mix_size_columns[MIX_SIZE_COLUMNS],
 sluice_status mix_declare(struct sluice_plan *, const struct mix_column *, int n,
                           struct sluice_error *);
 
-/* Rows of a batch in the making. Zeroed memory holds no rows. Each row adds one value to every column, then 1 to n. */
+/* Rows of a batch in the making. Zeroed memory holds no rows. Each row adds one value to every
+ * column, then 1 to n. */
 struct mix_rows {
     struct sluice_bytes offsets[MIX_COLUMNS_MAX], data[MIX_COLUMNS_MAX];
     int64_t n;
@@ -33,7 +35,8 @@ struct mix_rows {
 /* 0 when memory is refused. */
 int mix_rows_text(struct mix_rows *, int column, const char *text, uint64_t n);
 int mix_rows_fixed(struct mix_rows *, int column, const void *value, uint64_t n);
-/* Emits the rows and empties them, whatever is returned; ok == 0 is "out of memory". No rows emit nothing. */
+/* Emits the rows and empties them, whatever is returned; ok == 0 is "out of memory". No rows emit
+ * nothing. */
 sluice_status mix_rows_emit(struct mix_rows *, int ok, const struct mix_column *, int n,
                             struct sluice_emit *, struct sluice_error *);
 

@@ -1,4 +1,5 @@
-/* mix_copies: each document as often as the mixture takes it, one copy behind the other; further copies have "#2", "#3" … behind their id. */
+/* mix_copies: each document as often as the mixture takes it, one copy behind the other; further
+ * copies have "#2", "#3" … behind their id. */
 #include "mix.h"
 #include "shuffle_columns.h"
 

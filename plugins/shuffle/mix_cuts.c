@@ -1,5 +1,5 @@
-/* mix_cuts: where in the order of hashes each source stops. A source's documents come sorted by hash, all in one partition; the side input
- * says what is wanted of each source. */
+/* mix_cuts: where in the order of hashes each source stops. A source's documents come sorted by
+ * hash, all in one partition; the side input says what is wanted of each source. */
 #include <stdio.h>
 
 #include "mix.h"

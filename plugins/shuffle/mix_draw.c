@@ -1,5 +1,6 @@
-/* mix_draw: how often each document goes into the mixture; those that don't are dropped. holdout_first: the first documents of each source
- * in the order of hashes, or all others. Both look up the cut of a document's source, which the side input brings. */
+/* mix_draw: how often each document goes into the mixture; those that don't are dropped.
+ * holdout_first: the first documents of each source in the order of hashes, or all others. Both
+ * look up the cut of a document's source, which the side input brings. */
 #include <stdio.h>
 
 #include "mix.h"

@@ -1,5 +1,5 @@
-/* mix_sizes: what a mixture must know of each document: its source, its size, and its place in the order of hashes. mix_count: the sums of
- * a split by source. */
+/* mix_sizes: what a mixture must know of each document: its source, its size, and its place in the
+ * order of hashes. mix_count: the sums of a split by source. */
 #include <stdio.h>
 
 #include "mix.h"

@@ -1,5 +1,5 @@
-/* How much of each source a mixture takes, and where in the order of hashes it stops. Arithmetic alone: no rows, no I/O. Depends on
- * sluice.h.
+/* How much of each source a mixture takes, and where in the order of hashes it stops. Arithmetic
+ * alone: no rows, no I/O. Depends on sluice.h.
  *
  * Sizes are in the unit of the mixture (documents, bytes, tokens) and below 2^53. */
 #ifndef MIXTURE_H
@@ -37,13 +37,14 @@ struct mixture_source {
 /* What can be said of the numbers before any document is counted. */
 sluice_status mixture_check(const struct mixture_goal *, struct sluice_error *);
 
-/* Fills in targets. SLUICE_E_CONFIG: a source that is named is absent or empty, one that is present is not named, a number is none, or
- * there is not enough of a source. */
+/* Fills in targets. SLUICE_E_CONFIG: a source that is named is absent or empty, one that is present
+ * is not named, a number is none, or there is not enough of a source. */
 sluice_status mixture_targets(const struct mixture_goal *, struct mixture_source *, size_t n,
                               struct sluice_error *);
 
-/* The documents of a source in ascending order of their hashes: the first of them make up `rest`, as near as whole documents come to it.
- * Documents of one hash (one id) go together. { .rest = … } begins. */
+/* The documents of a source in ascending order of their hashes: the first of them make up `rest`,
+ * as near as whole documents come to it. Documents of one hash (one id) go together. { .rest = … }
+ * begins. */
 struct mixture_cut {
     uint64_t rest;
     uint64_t taken, documents; /* out, final after end: size and number of those within the cut */

@@ -1,5 +1,6 @@
-/* shuffle - the order of training data: a global shuffle, mixtures of sources, and holdouts, all by hashes of what names a row, so that the
- * result depends on neither splits nor workers. The composites of the standard library (lib/std_shuffle.lua) put the stages together. */
+/* shuffle - the order of training data: a global shuffle, mixtures of sources, and holdouts, all by
+ * hashes of what names a row, so that the result depends on neither splits nor workers. The
+ * composites of the standard library (lib/std_shuffle.lua) put the stages together. */
 #include "shuffle.h"
 
 #include <stdarg.h>
@@ -37,26 +38,4 @@ sluice_status shuffle_fail(struct sluice_error *err, sluice_status code, const c
     (void)vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     return sluice_fail(err, code, field, message);
-}
-
-static const struct sluice_stage *const stages[] = {
-    &shuffle_keys_stage, &shuffle_rows_stage, &mix_sizes_stage,     &mix_count_stage,
-    &mix_targets_stage,  &mix_cuts_stage,     &mix_draw_stage,      &mix_copies_stage,
-    &mix_rows_stage,     &holdout_stage,      &holdout_first_stage, NULL,
-};
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "shuffle",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "xxhash 0.8",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
 }

@@ -39,8 +39,9 @@ static sluice_status add_column(struct whole_rows *rows, struct sluice_plan *pla
     return plan->add(plan, name, type, plan->metadata(plan, 0, column->index, ""), err);
 }
 
-/* The rows may say what they were made of (packed rows do, and shuffled ones): that is handed on, behind an exchange with the number of the
- * task before it in front, unless an earlier exchange has put one there. */
+/* The rows may say what they were made of (packed rows do, and shuffled ones): that is handed on,
+ * behind an exchange with the number of the task before it in front, unless an earlier exchange has
+ * put one there. */
 static sluice_status prepare_origin(struct whole_rows *rows, struct sluice_plan *plan, bool behind,
                                     struct sluice_error *err)
 {

@@ -1,5 +1,5 @@
-/* The columns of a stage that hands on whole rows: found in prepare, declared again with their metadata, copied row by row. Depends on
- * shuffle_layout.h. */
+/* The columns of a stage that hands on whole rows: found in prepare, declared again with their
+ * metadata, copied row by row. Depends on shuffle_layout.h. */
 #ifndef SHUFFLE_COLUMNS_H
 #define SHUFFLE_COLUMNS_H
 
@@ -20,15 +20,15 @@ struct whole_rows {
     bool composed;         /* _origin's numbers have that of a task in them */
 };
 
-/* Asks for every column of port 0 but `without` (NULL: for all), and declares them, _origin, and _span where there is one, in that order.
- * Behind an exchange (behind: _pos is asked for) rows are told by task << 40 | row, else by _row; those that say what they come from by
- * that. */
+/* Asks for every column of port 0 but `without` (NULL: for all), and declares them, _origin, and
+ * _span where there is one, in that order. Behind an exchange (behind: _pos is asked for) rows are
+ * told by task << 40 | row, else by _row; those that say what they come from by that. */
 sluice_status whole_rows_prepare(struct whole_rows *, struct sluice_plan *, const char *without,
                                  bool behind, struct sluice_error *);
 void whole_rows_deinit(struct whole_rows *);
 
-/* Emits the rows of the runs. copies: what stands behind the id of the k-th row that goes out: 0 or 1 = nothing, c > 1 = "#c"; NULL: ids
- * stay. */
+/* Emits the rows of the runs. copies: what stands behind the id of the k-th row that goes out: 0 or
+ * 1 = nothing, c > 1 = "#c"; NULL: ids stay. */
 sluice_status whole_rows_give(const struct whole_rows *, const struct sluice_batch *,
                               const struct layout_run *runs, size_t n_runs, const uint32_t *copies,
                               struct sluice_emit *, struct sluice_error *);

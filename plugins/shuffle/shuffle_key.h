@@ -1,7 +1,9 @@
-/* Keyed pseudo-random numbers of rows: a pure function of a purpose, a seed and the bytes of an id. Depends on xxhash.
+/* Keyed pseudo-random numbers of rows: a pure function of a purpose, a seed and the bytes of an id.
+ * Depends on xxhash.
  *
- * XXH3 with a seed that is itself a hash of purpose and seed: what one purpose draws tells nothing of what another draws with the same
- * seed, so that documents that a mixture keeps are not the first ones of a shuffle. */
+ * XXH3 with a seed that is itself a hash of purpose and seed: what one purpose draws tells nothing
+ * of what another draws with the same seed, so that documents that a mixture keeps are not the
+ * first ones of a shuffle. */
 #ifndef SHUFFLE_KEY_H
 #define SHUFFLE_KEY_H
 

@@ -1,5 +1,5 @@
-/* shuffle_keys: where a row stands in the shuffled order, as a key for the exchange; the partitions of an exchange are ranges of keys, so
- * they are stretches of the order. */
+/* shuffle_keys: where a row stands in the shuffled order, as a key for the exchange; the partitions
+ * of an exchange are ranges of keys, so they are stretches of the order. */
 #include "shuffle.h"
 #include "shuffle_key.h"
 #include "shuffle_layout.h"

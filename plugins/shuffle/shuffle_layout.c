@@ -226,7 +226,8 @@ static int copy_fixed(const struct ArrowArray *array, uint32_t width, const stru
     return 1;
 }
 
-/* Offsets from 0 on, and which runs of what they count lie behind them; 0 also when there is more than they can count. */
+/* Offsets from 0 on, and which runs of what they count lie behind them; 0 also when there is more
+ * than they can count. */
 static int copy_offsets(const struct ArrowArray *array, const struct layout_run *runs,
                         size_t n_runs, struct sluice_bytes *out, struct layout_run *inner)
 {

@@ -1,5 +1,5 @@
-/* Columns of any type, copied and written out as bytes without knowing what they mean: what stages need that hand on whole rows. Depends on
- * sluice_arrays.h. Works on its arguments alone. */
+/* Columns of any type, copied and written out as bytes without knowing what they mean: what stages
+ * need that hand on whole rows. Depends on sluice_arrays.h. Works on its arguments alone. */
 #ifndef SHUFFLE_LAYOUT_H
 #define SHUFFLE_LAYOUT_H
 
@@ -19,7 +19,8 @@ struct layout {
     struct layout *children; /* owned */
 };
 
-/* Of a type as plan->column names it ("list<utf8?>?"). SLUICE_E_SCHEMA: unknown; SLUICE_E_NOMEM. Nothing is to be freed then. */
+/* Of a type as plan->column names it ("list<utf8?>?"). SLUICE_E_SCHEMA: unknown; SLUICE_E_NOMEM.
+ * Nothing is to be freed then. */
 sluice_status layout_parse(const char *type, struct layout *out);
 void layout_deinit(struct layout *);
 
@@ -28,14 +29,16 @@ struct layout_run {
     int64_t first, n;
 };
 
-/* A new array of the rows of all runs, one behind the other. SLUICE_E_NOMEM also when a column would hold 2 GiB or more. */
+/* A new array of the rows of all runs, one behind the other. SLUICE_E_NOMEM also when a column
+ * would hold 2 GiB or more. */
 sluice_status layout_copy(const struct layout *, const struct ArrowArray *,
                           const struct layout_run *runs, size_t n_runs, struct ArrowArray *out);
 
 /* Bytes that the value of a row takes, about. */
 uint64_t layout_size(const struct layout *, const struct ArrowArray *, int64_t row);
 
-/* Appends bytes that say what the row holds: equal for equal values, different for different ones (of one type). 0 = out of memory. */
+/* Appends bytes that say what the row holds: equal for equal values, different for different ones
+ * (of one type). 0 = out of memory. */
 int layout_write(const struct layout *, const struct ArrowArray *, int64_t row,
                  struct sluice_bytes *out);
 

@@ -1,4 +1,5 @@
-/* shuffle_rows: hands on the rows of a partition, which the exchange delivers in the order of their keys, without the key. */
+/* shuffle_rows: hands on the rows of a partition, which the exchange delivers in the order of their
+ * keys, without the key. */
 #include <stdio.h>
 
 #include "shuffle.h"

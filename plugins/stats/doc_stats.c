@@ -330,6 +330,7 @@ const struct sluice_stage doc_stats_stage = {
     .size = sizeof doc_stats_stage,
     .name = "doc_stats",
     .version = "1.0",
+    .bytes_per_batch = 5,
     .summary = "The statistics of each document as columns (datatrove's stats blocks)",
     .doc = "A column for each statistic of datatrove 0.10's `DocStats`, `WordStats`, `LineStats`, "
            "`ParagraphStats`, `SentenceStats` and `WordsContaminationStats` "

@@ -1,5 +1,5 @@
-/* groups.h - the moments of groups of documents in memory: a table from (kind, name) to an array of moments, in the order in which groups
- * were met.
+/* groups.h - the moments of groups of documents in memory: a table from (kind, name) to an array of
+ * moments, in the order in which groups were met.
  *
  * Depends on moments.h. The caller owns a table and deinits it; zeroed memory is an empty one. */
 #ifndef STATS_GROUPS_H
@@ -23,7 +23,8 @@ struct groups {
     uint64_t bytes; /* upper estimate of the memory that the groups take, whatever they hold */
 };
 
-/* The group of that kind and name, made with n empty moments when it is new; NULL: out of memory. */
+/* The group of that kind and name, made with n empty moments when it is new; NULL: out of
+ * memory. */
 struct group *groups_meet(struct groups *groups, uint32_t kind, const void *name,
                           uint32_t name_size, int n);
 

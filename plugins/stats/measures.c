@@ -49,7 +49,8 @@ static sluice_status names_add(struct measures *measures, const char *const *nam
     return status;
 }
 
-/* A block of lines, paragraphs or sentences: its count, average length and the shares of short and long ones. */
+/* A block of lines, paragraphs or sentences: its count, average length and the shares of short and
+ * long ones. */
 static sluice_status names_pieces(struct measures *measures, const char *plural,
                                   const char *singular, const char *tail,
                                   const struct measure_limits *shorter,
@@ -154,7 +155,8 @@ static bool within(const struct ranges *ranges, size_t n, uint32_t cp)
     return false;
 }
 
-/* Python's str.isdigit: decimal digits, and what Unicode types as Digit (superscripts, circled ones). */
+/* Python's str.isdigit: decimal digits, and what Unicode types as Digit (superscripts, circled
+ * ones). */
 static bool is_digit(uint32_t cp, uint32_t classes)
 {
     static const struct ranges digits[] = {
@@ -320,7 +322,8 @@ static sluice_status measure_words(const struct measures *measures, const struct
     return SLUICE_OK;
 }
 
-/* Average length and the shares of short and long pieces, of n of them; their code points in *chars. */
+/* Average length and the shares of short and long pieces, of n of them; their code points in
+ * *chars. */
 static double *measure_pieces(const struct text_doc *doc, const struct text_span *spans, size_t n,
                               const struct measure_limits *shorter,
                               const struct measure_limits *longer, size_t *chars, double *out)

@@ -1,7 +1,9 @@
-/* measures.h - what the statistics of one document are: the measures of datatrove's stats blocks, by their names there.
+/* measures.h - what the statistics of one document are: the measures of datatrove's stats blocks,
+ * by their names there.
  *
- * Depends on sdk/text. A measure is a name and a number; whole numbers are marked. measures_plan fills the table of names once, measures_take the
- * numbers of a document in the same order. Lengths are code points. A ratio with nothing below is 0, as there. */
+ * Depends on sdk/text. A measure is a name and a number; whole numbers are marked. measures_plan
+ * fills the table of names once, measures_take the numbers of a document in the same order. Lengths
+ * are code points. A ratio with nothing below is 0, as there. */
 #ifndef STATS_MEASURES_H
 #define STATS_MEASURES_H
 
@@ -47,12 +49,14 @@ struct measures_scratch {
     struct text_word_cache cache;
 };
 
-/* Fills names, whole and n from the members above. SLUICE_E_NOMEM; SLUICE_E_CONFIG when there are too many. */
+/* Fills names, whole and n from the members above. SLUICE_E_NOMEM; SLUICE_E_CONFIG when there are
+ * too many. */
 sluice_status measures_plan(struct measures *measures, struct sluice_error *err);
 void measures_deinit(struct measures *measures);
 void measures_scratch_deinit(struct measures_scratch *scratch);
 
-/* The numbers of a document into values[measures->n]. words: its words, for the block `word`; sentences: for `sentence`. */
+/* The numbers of a document into values[measures->n]. words: its words, for the block `word`;
+ * sentences: for `sentence`. */
 sluice_status measures_take(const struct measures *measures, const struct text_doc *doc,
                             const struct text_span *sentences, size_t n_sentences,
                             struct measures_scratch *scratch, double *values,

@@ -251,7 +251,8 @@ double moments_variance(const struct moments *moments)
     return limbs_double(whole, WIDE, 2 * UNIT) / (double)n / (double)(n - 1);
 }
 
-/* ---- stored form: a tag; n and the number when all are equal; else n, least, greatest, the sums ---- */
+/* ---- stored form: a tag; n and the number when all are equal; else n, least, greatest, the sums
+ * ---- */
 
 enum { STORED_NONE, STORED_EQUAL, STORED_SUMS };
 

@@ -1,9 +1,10 @@
-/* moments.h - count, least, greatest, sum and sum of squares of numbers, exactly: whatever order and grouping the numbers come in, the
- * result has the same bits.
+/* moments.h - count, least, greatest, sum and sum of squares of numbers, exactly: whatever order
+ * and grouping the numbers come in, the result has the same bits.
  *
- * Depends on libc and sluice_arrays.h. Sums are fixed-point integers: the sum in units of 2^-96, the squares in units of 2^-192, so that
- * nothing of a double at or above 2^-43 is lost; of smaller ones, what lies below 2^-96 is rounded. Numbers of a magnitude of 2^64 and more,
- * infinities and NaNs have no moments: moments_add refuses them. Up to 2^48 numbers. */
+ * Depends on libc and sluice_arrays.h. Sums are fixed-point integers: the sum in units of 2^-96,
+ * the squares in units of 2^-192, so that nothing of a double at or above 2^-43 is lost; of smaller
+ * ones, what lies below 2^-96 is rounded. Numbers of a magnitude of 2^64 and more, infinities and
+ * NaNs have no moments: moments_add refuses them. Up to 2^48 numbers. */
 #ifndef STATS_MOMENTS_H
 #define STATS_MOMENTS_H
 

@@ -11,7 +11,8 @@ void number_int(double value, char out[NUMBER_ROOM])
     (void)snprintf(out, NUMBER_ROOM, "%.0f", value + 0.0);
 }
 
-/* Python's form of "d.ddde±dd": a plain decimal for exponents from -4 to 15, else an exponent of at least two digits. */
+/* Python's form of "d.ddde±dd": a plain decimal for exponents from -4 to 15, else an exponent of at
+ * least two digits. */
 void number_float(double value, char out[NUMBER_ROOM])
 {
     char text[NUMBER_ROOM];

@@ -106,7 +106,8 @@ static void json_moments(struct report_out *out, const struct moments *m, bool w
           number(m->greatest, whole, greatest));
 }
 
-/* "statistic": {"key": {...}, ...} over the entries [first, end), of the i-th moments of each; nothing when no group has any. */
+/* "statistic": {"key": {...}, ...} over the entries [first, end), of the i-th moments of each;
+ * nothing when no group has any. */
 static void json_stat(struct report_out *out, const struct table *table, uint64_t first,
                       uint64_t end, const char *stat, const char *tail, int i, bool whole,
                       int *written)

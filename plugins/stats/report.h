@@ -1,4 +1,5 @@
-/* report.h - a table of statistics as JSON and as a page for people. Depends on table.h. Promises: bytes that the table alone decides. */
+/* report.h - a table of statistics as JSON and as a page for people. Depends on table.h. Promises:
+ * bytes that the table alone decides. */
 #ifndef STATS_REPORT_H
 #define STATS_REPORT_H
 

@@ -1,4 +1,5 @@
-/* stats - statistics of a corpus in one pass, exactly and in any order: what datatrove's stats blocks count. This file is what the stages share. */
+/* stats - statistics of a corpus in one pass, exactly and in any order: what datatrove's stats
+ * blocks count. This file is what the stages share. */
 #include "stats.h"
 
 #include <string.h>
@@ -104,23 +105,4 @@ void stats_bad_mark(struct stats_bad *bad, int64_t k)
 sluice_status stats_bad_emit(struct stats_bad *bad, struct sluice_emit *emit)
 {
     return bad->any ? emit->verdicts(emit, bad->verdicts, bad->n) : SLUICE_OK;
-}
-
-static const struct sluice_stage *const stages[] = { &doc_stats_stage, &stats_collect_stage,
-                                                     &stats_merge_stage, &write_stats_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "stats",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "xxhash 0.8, utf8proc 2",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
 }

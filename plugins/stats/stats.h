@@ -1,9 +1,12 @@
-/* stats.h - what the stages of this plugin share: which statistics there are, and how groups of them travel between the stages.
+/* stats.h - what the stages of this plugin share: which statistics there are, and how groups of
+ * them travel between the stages.
  *
- * A record is a row of four columns beside its `key` (for the exchange): `kind` says what kind of group it belongs to ("summary", "histogram", or the
- * column by whose values documents are grouped), `stat` which statistic a histogram is of ("" otherwise), `name` the group itself (the value of
- * the column, or the bin), and `moments` the moments of the documents in it: of every statistic, or for a histogram of the number of documents, of
- * characters and of tokens. The metadata of `moments` names the statistics: stats="documents:i,length:i,digit_ratio:f"; the first
+ * A record is a row of four columns beside its `key` (for the exchange): `kind` says what kind of
+ * group it belongs to ("summary", "histogram", or the column by whose values documents are
+ * grouped), `stat` which statistic a histogram is of ("" otherwise), `name` the group itself (the
+ * value of the column, or the bin), and `moments` the moments of the documents in it: of every
+ * statistic, or for a histogram of the number of documents, of characters and of tokens. The
+ * metadata of `moments` names the statistics: stats="documents:i,length:i,digit_ratio:f"; the first
  * is 1 for each document. */
 #ifndef STATS_STATS_H
 #define STATS_STATS_H
@@ -39,7 +42,8 @@ void stats_names_deinit(struct stats_names *names);
 #define STATS_ROWS "ftttt"
 #define STATS_MOMENTS 4 /* the column */
 
-/* Appends a record; moments are written by the caller into rows->data[STATS_MOMENTS] before. False: out of memory. */
+/* Appends a record; moments are written by the caller into rows->data[STATS_MOMENTS] before. False:
+ * out of memory. */
 bool stats_rows_add(struct sluice_rows *rows, const char *kind, const char *stat, const char *name,
                     size_t name_size);
 

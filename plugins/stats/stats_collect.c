@@ -1,5 +1,6 @@
-/* stats_collect: gathers number columns of the documents of a split into groups. What it gives holds exact moments (moments.h), so neither the cut
- * into splits nor the places where groups are given on early show in the result. */
+/* stats_collect: gathers number columns of the documents of a split into groups. What it gives
+ * holds exact moments (moments.h), so neither the cut into splits nor the places where groups are
+ * given on early show in the result. */
 #include <math.h>
 #include <stdio.h>
 
@@ -60,8 +61,8 @@ struct number_column {
 struct stage {
     struct config config;
     bool summary, histogram;
-    const char
-        *kinds[KINDS_MAX + 1]; /* columns by whose values documents are grouped; [0] is "summary" */
+    /* columns by whose values documents are grouped; [0] is "summary" */
+    const char *kinds[KINDS_MAX + 1];
     int32_t kind_index[KINDS_MAX + 1];
     uint32_t n_kinds;
     struct sluice_bytes text; /* names of the statistics, as in the metadata */

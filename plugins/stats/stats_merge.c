@@ -1,4 +1,5 @@
-/* stats_merge: joins the records of one group, which the exchange brings together, by adding their moments. */
+/* stats_merge: joins the records of one group, which the exchange brings together, by adding their
+ * moments. */
 #include "stats.h"
 
 struct merger {

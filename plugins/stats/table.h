@@ -1,4 +1,5 @@
-/* table.h - all records of a corpus, kept in a nameless file so that memory holds 32 bytes of each, and read back group by group.
+/* table.h - all records of a corpus, kept in a nameless file so that memory holds 32 bytes of each,
+ * and read back group by group.
  *
  * Depends on stats.h. Order of what is added does not matter: table_finish sorts. */
 #ifndef STATS_TABLE_H
@@ -44,8 +45,9 @@ void table_close(struct table *table);
 sluice_status table_add(struct table *table, const char *const text[4], const size_t n[4],
                         bool *bad, struct sluice_error *err);
 
-/* Sorts: kinds as they are in kinds[], which become sorted by name behind the first two; bins by statistic and value, other groups by
- * documents (the most first), then name, of which only the first top_k of a kind stay. */
+/* Sorts: kinds as they are in kinds[], which become sorted by name behind the first two; bins by
+ * statistic and value, other groups by documents (the most first), then name, of which only the
+ * first top_k of a kind stay. */
 sluice_status table_finish(struct table *table, uint64_t top_k, struct sluice_error *err);
 
 /* The entries of a kind (of a histogram: of a statistic, too): [*first, *end). */

@@ -1,4 +1,5 @@
-/* write_stats - the statistics of a corpus as files: one JSON object with datatrove's values, and a page for people. */
+/* write_stats - the statistics of a corpus as files: one JSON object with datatrove's values, and a
+ * page for people. */
 #include <sluice_files.h>
 
 #include "report.h"

@@ -1,10 +1,12 @@
 /* loss_spans - which tokens of a text are trained on, from which parts of the text are.
  *
- * Owns: the trained spans of one text, as bytes, ascending and apart. Depends on sluice_arrays.h, jansson. Promises: a span that is out of
- * order, reaches beyond the text or cuts nothing is refused, never clipped.
+ * Owns: the trained spans of one text, as bytes, ascending and apart. Depends on sluice_arrays.h,
+ * jansson. Promises: a span that is out of order, reaches beyond the text or cuts nothing is
+ * refused, never clipped.
  *
- * Three forms, as people have them: pairs begin, end (end exclusive); a value for each character (non-zero = trained); JSON of either,
- * [[begin, end], ...] or [0, 1, 1, ...]. Positions count characters (Unicode code points, as Python's str does) or bytes. */
+ * Three forms, as people have them: pairs begin, end (end exclusive); a value for each character
+ * (non-zero = trained); JSON of either, [[begin, end], ...] or [0, 1, 1, ...]. Positions count
+ * characters (Unicode code points, as Python's str does) or bytes. */
 #ifndef LOSS_SPANS_H
 #define LOSS_SPANS_H
 
@@ -33,7 +35,8 @@ struct loss_text {
 
 void loss_spans_deinit(struct loss_spans *);
 
-/* The whole text is trained. All that set fail with SLUICE_E_DATA, which says what is wrong with the spans, or SLUICE_E_NOMEM. */
+/* The whole text is trained. All that set fail with SLUICE_E_DATA, which says what is wrong with
+ * the spans, or SLUICE_E_NOMEM. */
 sluice_status loss_spans_all(struct loss_spans *, const struct loss_text *, struct sluice_error *);
 /* n numbers: begin, end, begin, end, ...; spans ascend and don't overlap (they may touch). */
 sluice_status loss_spans_pairs(struct loss_spans *, const struct loss_text *, const uint32_t *pairs,
@@ -45,8 +48,9 @@ sluice_status loss_spans_flags(struct loss_spans *, const struct loss_text *, co
 sluice_status loss_spans_json(struct loss_spans *, const struct loss_text *, const char *json,
                               size_t n, struct sluice_error *);
 
-/* out[k] = 1 if token k is trained, else 0. offsets: where the n tokens begin, ascending; each ends where the next one begins, the last at
- * the text's end. A token without bytes is judged by the byte behind it. */
+/* out[k] = 1 if token k is trained, else 0. offsets: where the n tokens begin, ascending; each ends
+ * where the next one begins, the last at the text's end. A token without bytes is judged by the
+ * byte behind it. */
 void loss_spans_tokens(const struct loss_spans *, const struct loss_text *, enum loss_rule,
                        const uint64_t *offsets, size_t n, uint8_t *out);
 

@@ -1,10 +1,12 @@
-/* tokenize - a column of token ids beside a column of text. The encoder is bpe.h; this file reads the stage's options, knows which tokens begin
- * and end a document, and leaves facts about the vocabulary for the stages and manifests downstream; its rows are tokenize_rows.c's. */
+/* tokenize - a column of token ids beside a column of text. The encoder is bpe.h; this file reads
+ * the stage's options, knows which tokens begin and end a document, and leaves facts about the
+ * vocabulary for the stages and manifests downstream; its rows are tokenize_rows.c's. */
 #include <stdio.h>
 #include <unistd.h>
 #include <xxhash.h>
 
 #include "tokenize_stage.h"
+#include "sluice_simple.h"
 
 static const struct sluice_option options[] = {
     { .name = "tokenizer",
@@ -336,6 +338,7 @@ static const struct sluice_stage tokenize_stage = {
     .size = sizeof tokenize_stage,
     .name = "tokenize",
     .version = "1.0",
+    .bytes_per_batch = 12,
     .summary =
         "Token ids of a text, equal to tiktoken's, Hugging Face tokenizers' and SentencePiece's",
     .doc = "Adds `tokens` (list<uint32>). An empty or null text has no tokens, not even `bos` and "
@@ -362,20 +365,4 @@ static const struct sluice_stage tokenize_stage = {
     .close = tokenize_close,
 };
 
-static const struct sluice_stage *const stages[] = { &tokenize_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "tokenize",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "pcre2 10, utf8proc 2, jansson 2",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("tokenize", "1.0", "MIT", &tokenize_stage);

@@ -1,5 +1,5 @@
-/* tokenize_rows.c - the rows of a batch: their ids, where each token begins, and which ones are trained on (loss_spans.h). See
- * tokenize_stage.h. */
+/* tokenize_rows.c - the rows of a batch: their ids, where each token begins, and which ones are
+ * trained on (loss_spans.h). See tokenize_stage.h. */
 #include "loss_spans.h"
 #include "tokenize_stage.h"
 

@@ -1,4 +1,5 @@
-/* tokenize_stage.h - the stage tokenize as both its halves know it: what is decided once (tokenize.c), and the rows (tokenize_rows.c).
+/* tokenize_stage.h - the stage tokenize as both its halves know it: what is decided once
+ * (tokenize.c), and the rows (tokenize_rows.c).
  *
  * Depends on model/bpe.h. The shared state is read-only once prepared. */
 #ifndef TOKENIZE_STAGE_H

@@ -1,5 +1,6 @@
 /* tokenizer_library.c — the functions of sdk/sluice_tokenizer.h over bpe.h. Owns nothing: a
- * sluice_tokenizer is a struct bpe, a sluice_encoder a struct bpe_worker, a training a struct bpe_training. */
+ * sluice_tokenizer is a struct bpe, a sluice_encoder a struct bpe_worker, a training a struct
+ * bpe_training. */
 #include "sluice_tokenizer.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* url - url_filter: drops documents by their URL (datatrove's URLFilter). The lists are assets of the user's. */
+/* url - url_filter: drops documents by their URL (datatrove's URLFilter). The lists are assets of
+ * the user's. */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -10,6 +11,7 @@
 #include "url_stages.h"
 #include "url_suffix.h"
 #include "url_words.h"
+#include "sluice_simple.h"
 
 struct config {
     const char *over, *domains, *urls, *banned_words, *soft_banned_words, *banned_subwords,
@@ -439,20 +441,4 @@ static const struct sluice_stage url_filter_stage = {
     .close = url_close,
 };
 
-static const struct sluice_stage *const stages[] = { &url_filter_stage, &url_parts_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "url",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "utf8proc 2, xxhash 0.8",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("url", "1.0", "MIT", &url_filter_stage, &url_parts_stage);

@@ -120,7 +120,8 @@ int url_set_has(const struct url_set *set, const char *key, size_t n)
     if (*slot_of(set, key, n, XXH3_64bits(key, n)) == 0) {
         return 0;
     }
-    /* What entries never hold would make the comparison above run on: white space at an end, line breaks. */
+    /* What entries never hold would make the comparison above run on: white space at an end, line
+     * breaks. */
     whole = text_strip(key, whole);
     return whole.end - whole.begin == n && memchr(key, '\n', n) == NULL &&
            memchr(key, '\r', n) == NULL;

@@ -1,4 +1,5 @@
-/* url_parts - what a URL's host is made of, as columns: by which statistics are grouped, samples drawn and domains counted. */
+/* url_parts - what a URL's host is made of, as columns: by which statistics are grouped, samples
+ * drawn and domains counted. */
 #include <sluice_arrays.h>
 
 #include "text/text.h"
@@ -237,6 +238,7 @@ const struct sluice_stage url_parts_stage = {
     .size = sizeof url_parts_stage,
     .name = "url_parts",
     .version = "1.0",
+    .bytes_per_batch = 3,
     .summary = "Host, registered domain and public suffix of a URL as columns",
     .doc =
         "What tldextract 5 makes of a URL, in a lenient reading (no scheme is needed): `fqdn` and "

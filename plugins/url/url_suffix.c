@@ -1,6 +1,7 @@
-/* url_suffix.c - see url_suffix.h. The rules are a tree of labels from the right, its edges in one hash table; a label outside ASCII has
- * a second edge under its punycode. What matches is tldextract's walk, which differs from the list's own algorithm in corners: no rule,
- * no suffix (there is no implied `*`), and a wildcard counts only where its label has no rule of its own. */
+/* url_suffix.c - see url_suffix.h. The rules are a tree of labels from the right, its edges in one
+ * hash table; a label outside ASCII has a second edge under its punycode. What matches is
+ * tldextract's walk, which differs from the list's own algorithm in corners: no rule, no suffix
+ * (there is no implied `*`), and a wildcard counts only where its label has no rule of its own. */
 #include "url_suffix.h"
 
 #include <stdlib.h>
@@ -269,7 +270,8 @@ size_t url_suffixes_count(const struct url_suffixes *s)
 
 /* ---- hosts ---- */
 
-/* Bytes of a dot at `at`: 1 for ".", 3 for the ideographic ones (U+3002, U+FF0E, U+FF61), else 0. */
+/* Bytes of a dot at `at`: 1 for ".", 3 for the ideographic ones (U+3002, U+FF0E, U+FF61), else
+ * 0. */
 static size_t dot_at(const char *text, size_t n, size_t at)
 {
     if (text[at] == '.') {

@@ -1,5 +1,6 @@
-/* url_words.c - see url_words.h. Hard and soft words share a hash table, pieces an automaton over the URL without what is no letter or
- * digit: each URL is read twice, however long the lists are. */
+/* url_words.c - see url_words.h. Hard and soft words share a hash table, pieces an automaton over
+ * the URL without what is no letter or digit: each URL is read twice, however long the lists
+ * are. */
 #include "url_words.h"
 
 #include <stdlib.h>

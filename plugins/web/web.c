@@ -1,4 +1,5 @@
-/* web - the web-page rules of RefinedWeb as DCLM and Olmo 3 run them. This file is what the stages share, and the plugin's descriptor. */
+/* web - the web-page rules of RefinedWeb as DCLM and Olmo 3 run them. This file is what the stages
+ * share, and the plugin's descriptor. */
 #include "web.h"
 
 sluice_status web_open(const struct sluice_stage *stage, const struct sluice_host_api *api,
@@ -74,8 +75,10 @@ sluice_status web_need(const struct web *web, struct sluice_plan *plan, bool wor
     return status;
 }
 
-sluice_status web_doc_at(const struct sluice_batch *batch, int64_t k, bool words,
-                         struct web_doc *doc, struct sluice_error *err)
+/* One row of a batch. `words`: child 1 holds them. SLUICE_E_DATA when a text is longer than
+ * TEXT_MAX. */
+static sluice_status web_doc_at(const struct sluice_batch *batch, int64_t k, bool words,
+                                struct web_doc *doc, struct sluice_error *err)
 {
     int64_t row = sluice_row(batch, k);
 
@@ -197,24 +200,4 @@ sluice_status web_edit(struct web_worker *worker, const struct sluice_batch *bat
     sluice_bytes_free(&data);
     free(judged);
     return status;
-}
-
-static const struct sluice_stage *const stages[] = { &web_quality_stage,    &web_newlines_stage,
-                                                     &web_repetition_stage, &web_lines_stage,
-                                                     &web_madlad_stage,     NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "web",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "utf8proc 2, PCRE2 10",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
 }

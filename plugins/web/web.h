@@ -1,4 +1,5 @@
-/* web.h - what the stages of this plugin share: the text column, the peer whose definitions hold, the scratch memory of a worker.
+/* web.h - what the stages of this plugin share: the text column, the peer whose definitions hold,
+ * the scratch memory of a worker.
  *
  * Depends on sluice.h, sdk/text. Each config begins with struct web_common. */
 #ifndef WEB_H
@@ -64,7 +65,8 @@ struct web_worker {
     void (*release)(void *extra);
 };
 
-/* A document as a judge sees it. spans are those of the provider `words{rule=uax29}`, when the stage asked for them. */
+/* A document as a judge sees it. spans are those of the provider `words{rule=uax29}`, when the
+ * stage asked for them. */
 struct web_doc {
     const char *text;
     size_t len; /* bytes */
@@ -88,17 +90,14 @@ void web_worker_close(void *worker);
 /* Needs the text (child 0), and its words by UAX #29 (child 1) when `words` is true. */
 sluice_status web_need(const struct web *, struct sluice_plan *, bool words, struct sluice_error *);
 
-/* One row of a batch. `words`: child 1 holds them. SLUICE_E_DATA when a text is longer than TEXT_MAX. */
-sluice_status web_doc_at(const struct sluice_batch *, int64_t k, bool words, struct web_doc *,
-                         struct sluice_error *);
-
 /* Judges every selected row and emits the verdicts. */
 typedef sluice_status (*web_judge_fn)(struct web_worker *, const struct web_doc *,
                                       struct web_verdict *, struct sluice_error *);
 sluice_status web_judge(struct web_worker *, const struct sluice_batch *, struct sluice_emit *,
                         bool words, web_judge_fn, struct sluice_error *);
 
-/* Edits every selected row: `edit` judges, and leaves the new text of a row it keeps in worker->text. `verdicts` says whether to emit them. */
+/* Edits every selected row: `edit` judges, and leaves the new text of a row it keeps in
+ * worker->text. `verdicts` says whether to emit them. */
 sluice_status web_edit(struct web_worker *, const struct sluice_batch *, struct sluice_emit *,
                        bool words, bool verdicts, web_judge_fn edit, struct sluice_error *);
 

@@ -1,13 +1,16 @@
-/* web_class.h - character classes of the peers' languages, where they differ from text_class.h: Rust's (datamap-rs) and Python's (DCLM).
+/* web_class.h - character classes of the peers' languages, where they differ from text_class.h:
+ * Rust's (datamap-rs) and Python's (DCLM).
  *
- * Depends on text_class.h and a generated table. Promises: any code point is accepted; ASCII is answered without a search. */
+ * Depends on text_class.h and a generated table. Promises: any code point is accepted; ASCII is
+ * answered without a search. */
 #ifndef WEB_CLASS_H
 #define WEB_CLASS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Rust: char::is_alphabetic, char::is_alphanumeric, char::is_whitespace (= \s of its regex), \w of its regex. */
+/* Rust: char::is_alphabetic, char::is_alphanumeric, char::is_whitespace (= \s of its regex), \w of
+ * its regex. */
 bool web_rust_alphabetic(uint32_t cp);
 bool web_rust_alphanumeric(uint32_t cp);
 bool web_rust_space(uint32_t cp);

@@ -160,7 +160,8 @@ void web_cursed_matcher_close(struct web_cursed_matcher *matcher)
     free(matcher);
 }
 
-/* Marks the sentences that hold the literal whole. Occurrences are looked for one by one: they may overlap. */
+/* Marks the sentences that hold the literal whole. Occurrences are looked for one by one: they may
+ * overlap. */
 static void literal_find(const char *text, size_t len, const char *literal, size_t n,
                          const struct text_span *sentences, size_t count, bool *hits)
 {

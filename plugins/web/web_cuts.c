@@ -14,7 +14,8 @@ static bool is_space(enum web_peer peer, uint32_t cp)
     return peer == WEB_DCLM ? web_python_space(cp) : web_rust_space(cp);
 }
 
-/* What Python's re.IGNORECASE compares: ASCII in lower case, and the letters outside ASCII that match i, s or k. */
+/* What Python's re.IGNORECASE compares: ASCII in lower case, and the letters outside ASCII that
+ * match i, s or k. */
 static uint32_t fold(uint32_t cp)
 {
     if (cp >= 'A' && cp <= 'Z') {

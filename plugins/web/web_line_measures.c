@@ -20,8 +20,9 @@ bool web_line_blank(enum web_peer peer, const char *text, size_t len)
     return true;
 }
 
-/* Whether more than `limit` of the line's characters (dclm) or bytes are such that `test` holds for. `ascii` is `test` for the first 128.
- * Stops as soon as so much of the line has failed the test that the rest can't matter, by a margin that no rounding reaches. */
+/* Whether more than `limit` of the line's characters (dclm) or bytes are such that `test` holds
+ * for. `ascii` is `test` for the first 128. Stops as soon as so much of the line has failed the
+ * test that the rest can't matter, by a margin that no rounding reaches. */
 static bool over_share(enum web_peer peer, const char *text, size_t len, bool (*test)(uint32_t),
                        const bool ascii[128], double limit)
 {
@@ -85,7 +86,8 @@ struct scanner {
     size_t len, at;
 };
 
-/* The next character in lower case, as far as the pattern needs it (the Kelvin sign is a k), without taking it; 0 at the end. */
+/* The next character in lower case, as far as the pattern needs it (the Kelvin sign is a k),
+ * without taking it; 0 at the end. */
 static uint32_t peek(const struct scanner *scan, size_t *n)
 {
     uint32_t cp = 0;

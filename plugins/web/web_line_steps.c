@@ -1,4 +1,5 @@
-/* The steps of web_lines: lines are dropped and cut, joined again, and the words that are gone counted. See web_lines.h. */
+/* The steps of web_lines: lines are dropped and cut, joined again, and the words that are gone
+ * counted. See web_lines.h. */
 #include "web_lines.h"
 
 static int32_t lines_cut(struct web_edit_lines *edit, struct sluice_error *err)
@@ -102,7 +103,8 @@ static int32_t line_cuttable(const struct web_edit_lines *edit, const char *text
     return status;
 }
 
-/* Cuts all matches out of a line that has `match`; the new line in *line. datamap leaves a space in the middle of a line. */
+/* Cuts all matches out of a line that has `match`; the new line in *line. datamap leaves a space in
+ * the middle of a line. */
 static int32_t line_cut(struct web_edit_lines *edit, const struct web_cuts *cuts, const char *text,
                         size_t len, struct text_span match, struct text_span *line,
                         struct sluice_error *err)
@@ -161,7 +163,8 @@ static int32_t line_edit(struct web_edit_lines *edit, const struct web_cuts *cut
     return status;
 }
 
-/* datamap: the lines as Rust's lines() gives them: without \r before \n, and without an empty last line. */
+/* datamap: the lines as Rust's lines() gives them: without \r before \n, and without an empty last
+ * line. */
 static void lines_reread(struct web_edit_lines *edit)
 {
     struct text_spans *lines = &edit->worker->lines;
@@ -188,7 +191,8 @@ static int32_t lines_edit(struct web_edit_lines *edit, const struct web_cuts *cu
     struct text_span match;
     size_t kept = 0;
     int32_t status = SLUICE_OK;
-    /* nothing new can match after the lines before were dropped: one look at the document saves the lines' */
+    /* nothing new can match after the lines before were dropped: one look at the document saves the
+     * lines' */
     bool search = cuts->place != WEB_ANYWHERE || edit->worker->edits.len > 0 ||
                   web_cuts_find(cuts, edit->doc->text, edit->doc->len, 0, &match);
 
@@ -219,8 +223,9 @@ static bool is_empty(const struct web_edit_lines *edit)
     return lines->count == 0 || (lines->count == 1 && lines->data[0].begin == lines->data[0].end);
 }
 
-/* Whether the step that just ran leaves no document: dclm says so of an empty text, datamap of no lines, after counters and short lines.
- * Otherwise datamap goes on with an empty text, which has one empty line. */
+/* Whether the step that just ran leaves no document: dclm says so of an empty text, datamap of no
+ * lines, after counters and short lines. Otherwise datamap goes on with an empty text, which has
+ * one empty line. */
 static bool none_left(const struct web_edit_lines *edit, bool datamap_asks)
 {
     struct text_spans *lines = &edit->worker->lines;

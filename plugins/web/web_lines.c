@@ -1,5 +1,6 @@
-/* web_lines - RefinedWeb's line rules (Penedo et al. 2023, arXiv:2306.01116, appendix G.2) as DCLM and datamap-rs run them: lines are dropped
- * or cut, and a document that loses too many words is dropped. */
+/* web_lines - RefinedWeb's line rules (Penedo et al. 2023, arXiv:2306.01116, appendix G.2) as DCLM
+ * and datamap-rs run them: lines are dropped or cut, and a document that loses too many words is
+ * dropped. */
 #include "web_lines.h"
 
 static const struct sluice_option options[] = {
@@ -134,6 +135,7 @@ const struct sluice_stage web_lines_stage = {
     .size = sizeof web_lines_stage,
     .name = "web_lines",
     .version = "1.0",
+    .bytes_per_batch = 6,
     .summary =
         "RefinedWeb's line rules as DCLM and Olmo 3 run them: drops shouting, numeric, counter and "
         "short lines, cuts phrases, and drops what lost too many words",

@@ -1,8 +1,9 @@
-/* web_lines.h - what the parts of web_lines share: the options, a document at work, measures of a line and the steps.
+/* web_lines.h - what the parts of web_lines share: the options, a document at work, measures of a
+ * line and the steps.
  *
- * web_lines.c is the stage, web_line_steps.c drops and cuts lines in the peers' order, web_line_measures.c looks at one line. Depends on
- * web.h. The lines are spans of the document; one that begins at or behind the document's length stands in worker->edits, at
- * begin - length. */
+ * web_lines.c is the stage, web_line_steps.c drops and cuts lines in the peers' order,
+ * web_line_measures.c looks at one line. Depends on web.h. The lines are spans of the document; one
+ * that begins at or behind the document's length stands in worker->edits, at begin - length. */
 #ifndef WEB_LINES_H
 #define WEB_LINES_H
 
@@ -50,7 +51,8 @@ static inline const char *web_line_text(const struct web_edit_lines *edit, struc
 /* Whether it is white space, as the peer has it. */
 bool web_line_blank(enum web_peer peer, const char *text, size_t len);
 
-/* The peers' rules for a line that goes: too many upper-case letters, too many digits, nothing but a counter ("3 likes"). */
+/* The peers' rules for a line that goes: too many upper-case letters, too many digits, nothing but
+ * a counter ("3 likes"). */
 bool web_line_shouts(const struct web_edit_lines *edit, const char *text, size_t len);
 bool web_line_numeric(const struct web_edit_lines *edit, const char *text, size_t len);
 bool web_line_counter(const struct web_edit_lines *edit, const char *text, size_t len);
@@ -58,7 +60,8 @@ bool web_line_counter(const struct web_edit_lines *edit, const char *text, size_
 /* Whether the line has at least `least` words between white space (dclm). */
 bool web_line_has_words(const char *text, size_t len, uint64_t least);
 
-/* datamap's Unicode words of a line: the document's that lie in it (from *cursor on: lines come in order), or of the line's new text. */
+/* datamap's Unicode words of a line: the document's that lie in it (from *cursor on: lines come in
+ * order), or of the line's new text. */
 int32_t web_line_words(const struct web_edit_lines *edit, struct text_span line, size_t *cursor,
                        size_t *count, struct sluice_error *err);
 

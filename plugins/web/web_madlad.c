@@ -1,4 +1,5 @@
-/* web_madlad - MADLAD-400's rules on sentences (Kudugunta et al. 2023, arXiv:2309.04662, section 2.3) as datamap-rs runs them for Olmo 3. */
+/* web_madlad - MADLAD-400's rules on sentences (Kudugunta et al. 2023, arXiv:2309.04662, section
+ * 2.3) as datamap-rs runs them for Olmo 3. */
 #include "web.h"
 
 #include <stdio.h>
@@ -112,7 +113,8 @@ static int32_t sentences_cut(const char *text, size_t len, struct text_spans *ou
     return status == SLUICE_OK ? sentence_add(text, begin, len, out, err) : status;
 }
 
-/* Rule 2: sentences of many capitalised words. The words of the document that lie in a sentence are the sentence's. */
+/* Rule 2: sentences of many capitalised words. The words of the document that lie in a sentence are
+ * the sentence's. */
 static void mark_case(const struct config *config, const struct web_doc *doc,
                       const struct text_span *words, size_t n_words,
                       const struct text_spans *sentences, bool *hits)

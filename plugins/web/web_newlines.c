@@ -1,4 +1,5 @@
-/* web_newlines - at most so many newlines in a row (DCLM's and datamap-rs' newline_removal_modifier). */
+/* web_newlines - at most so many newlines in a row (DCLM's and datamap-rs'
+ * newline_removal_modifier). */
 #include "web.h"
 
 struct config {
@@ -72,6 +73,7 @@ const struct sluice_stage web_newlines_stage = {
     .size = sizeof web_newlines_stage,
     .name = "web_newlines",
     .version = "1.0",
+    .bytes_per_batch = 3,
     .summary = "Shortens runs of newlines",
     .doc = "newline_removal_modifier of DCLM and of datamap-rs, which are equal.",
     .example = "docs | s.web_newlines { max_newlines = 2 }",

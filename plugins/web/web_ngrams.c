@@ -1,7 +1,8 @@
 /* web_ngrams.c - see web_ngrams.h.
  *
- * An n-gram that is repeated begins where two (n-1)-grams that are repeated begin side by side, and is known by their two numbers. So each
- * n looks only at the places that n - 1 left, which soon are few. */
+ * An n-gram that is repeated begins where two (n-1)-grams that are repeated begin side by side, and
+ * is known by their two numbers. So each n looks only at the places that n - 1 left, which soon are
+ * few. */
 #include "web_ngrams.h"
 
 #include <sluice_arrays.h>

@@ -1,4 +1,5 @@
-/* web_quality - RefinedWeb's document rules (Penedo et al. 2023, arXiv:2306.01116) as DCLM and datamap-rs define them. */
+/* web_quality - RefinedWeb's document rules (Penedo et al. 2023, arXiv:2306.01116) as DCLM and
+ * datamap-rs define them. */
 #include "web.h"
 
 #include "web_class.h"
@@ -54,12 +55,14 @@ struct counts {
     size_t stop_words;  /* with repetition */
 };
 
-/* A word of up to four bytes, in lower case, as a number. `| 32` makes a letter of a letter only. */
+/* A word of up to four bytes, in lower case, as a number. `| 32` makes a letter of a letter
+ * only. */
 #define WORD2(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
 #define WORD3(a, b, c) (WORD2(a, b) | (uint32_t)(c) << 16)
 #define WORD4(a, b, c, d) (WORD3(a, b, c) | (uint32_t)(d) << 24)
 
-/* The place of a word among the stop words, in any case of ASCII, or -1. Longer lower-casings (U+0130, U+212A) make no stop word. */
+/* The place of a word among the stop words, in any case of ASCII, or -1. Longer lower-casings
+ * (U+0130, U+212A) make no stop word. */
 static int stop_word(const char *word, size_t n)
 {
     uint32_t value = 0;
@@ -162,8 +165,9 @@ static bool ends_in_ellipsis(const char *line, size_t n)
             (n >= 5 && memcmp(line + n - 5, ". . .", 5) == 0));
 }
 
-/* dclm: split at \n, stripped, empty ones left out, for both measures. datamap: bullets among all pieces between \n as they are; ellipses
- * among Rust's lines() (which end in \n or \r\n) that are not empty. */
+/* dclm: split at \n, stripped, empty ones left out, for both measures. datamap: bullets among all
+ * pieces between \n as they are; ellipses among Rust's lines() (which end in \n or \r\n) that are
+ * not empty. */
 static void count_lines(enum web_peer peer, const struct web_doc *doc, struct lines *lines)
 {
     size_t at = 0;
@@ -281,7 +285,8 @@ static bool judge_symbols(const struct config *config, const struct web_doc *doc
     return verdict->reason == 0;
 }
 
-/* dclm compares counts with limit x lines, datamap the share with the limit: this decides at the limit itself. */
+/* dclm compares counts with limit x lines, datamap the share with the limit: this decides at the
+ * limit itself. */
 static bool judge_lines(const struct config *config, const struct web_doc *doc,
                         struct web_verdict *verdict)
 {
@@ -370,6 +375,7 @@ const struct sluice_stage web_quality_stage = {
     .size = sizeof web_quality_stage,
     .name = "web_quality",
     .version = "1.0",
+    .bytes_per_batch = 1,
     .summary =
         "RefinedWeb's document rules as DCLM and Olmo 3 run them: lengths, symbols, bullets, "
         "ellipses, letters, stop words",

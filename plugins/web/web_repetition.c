@@ -1,4 +1,5 @@
-/* web_repetition - Gopher's repetition rules (Rae et al. 2021, arXiv:2112.11446, appendix A1.1) as DCLM and datamap-rs define them. */
+/* web_repetition - Gopher's repetition rules (Rae et al. 2021, arXiv:2112.11446, appendix A1.1) as
+ * DCLM and datamap-rs define them. */
 #include "web.h"
 
 struct config {
@@ -35,7 +36,8 @@ static const struct sluice_option options[] = {
     WEB_SHARE(config, dup_10_gram, "The same of 10-grams.", "0.10"),
 };
 
-/* Pieces between separators of `newlines` line feeds: stripped (dclm) or not (datamap), empty ones left out. */
+/* Pieces between separators of `newlines` line feeds: stripped (dclm) or not (datamap), empty ones
+ * left out. */
 static int32_t segments_cut(enum web_peer peer, const struct web_doc *doc, size_t newlines,
                             struct text_spans *out, struct sluice_error *err)
 {
@@ -117,8 +119,8 @@ static bool passes(const struct config *config, int32_t reason, double share, do
     return false;
 }
 
-/* Lines and paragraphs, in the order line, paragraph, line_chars, paragraph_chars. No lines at all: dclm drops the document (it is empty),
- * datamap counts all of nothing as repeated. */
+/* Lines and paragraphs, in the order line, paragraph, line_chars, paragraph_chars. No lines at all:
+ * dclm drops the document (it is empty), datamap counts all of nothing as repeated. */
 static sluice_status judge_segments(struct web_worker *worker, const struct web_doc *doc,
                                     struct web_verdict *verdict, struct sluice_error *err)
 {
@@ -144,8 +146,8 @@ static sluice_status judge_segments(struct web_worker *worker, const struct web_
     return status;
 }
 
-/* The share of the words' text that n-grams take. dclm counts a frequent one as often as it occurs, overlaps too; datamap counts each
- * word once. */
+/* The share of the words' text that n-grams take. dclm counts a frequent one as often as it occurs,
+ * overlaps too; datamap counts each word once. */
 static double ngram_share(const struct config *config, const struct web_ngrams *grams)
 {
     uint32_t count;
@@ -222,6 +224,7 @@ const struct sluice_stage web_repetition_stage = {
     .size = sizeof web_repetition_stage,
     .name = "web_repetition",
     .version = "1.0",
+    .bytes_per_batch = 6,
     .summary =
         "Gopher's repetition rules as DCLM and Olmo 3 run them: all copies of a line, paragraph or "
         "n-gram count",

@@ -100,7 +100,8 @@ int32_t web_count_page(const char *text, size_t len, struct text_spans *scratch,
     return status;
 }
 
-/* Whether between the words a character stands that is Alphabetic but no L* or N*: then a segment is missing that Rust calls a word. */
+/* Whether between the words a character stands that is Alphabetic but no L* or N*: then a segment
+ * is missing that Rust calls a word. */
 static bool words_missing(const char *text, size_t len, const struct text_span *spans, size_t n)
 {
     size_t at = 0;

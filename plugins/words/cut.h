@@ -1,4 +1,5 @@
-/* What the providers of spans share: an instance with its config, a worker with its lists, one list of spans a row. */
+/* What the providers of spans share: an instance with its config, a worker with its lists, one list
+ * of spans a row. */
 #ifndef WORDS_CUT_H
 #define WORDS_CUT_H
 

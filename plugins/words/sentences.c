@@ -1,4 +1,5 @@
-/* sentences - the provider of the derived column `sentences`. The rules are in sdk/text/text_sentences.h. */
+/* sentences - the provider of the derived column `sentences`. The rules are in
+ * sdk/text/text_sentences.h. */
 #include "cut.h"
 
 static const struct sluice_option options[] = {
@@ -34,6 +35,7 @@ const struct sluice_stage sentences_stage = {
     .size = sizeof sentences_stage,
     .name = "sentences",
     .version = "1.0",
+    .bytes_per_batch = 10,
     .summary = "Sentence spans of a text, shared by the stages behind (a provider: inserted where "
                "needed)",
     .doc =

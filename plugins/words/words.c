@@ -1,6 +1,8 @@
-/* words - provides the derived columns `words` and `sentences`: spans of a text column, computed once and shared by the stages
- * behind. This file is the plugin and its stage words; the rules are in sdk/text. */
+/* words - provides the derived columns `words` and `sentences`: spans of a text column, computed
+ * once and shared by the stages behind. This file is the plugin and its stage words; the rules are
+ * in sdk/text. */
 #include "cut.h"
+#include "sluice_simple.h"
 
 static const struct sluice_option options[] = {
     { .name = "rule",
@@ -35,6 +37,7 @@ const struct sluice_stage words_stage = {
     .size = sizeof words_stage,
     .name = "words",
     .version = "1.1",
+    .bytes_per_batch = 15,
     .summary =
         "Word spans of a text, shared by the stages behind (a provider: inserted where needed)",
     .doc = "`whitespace` cuts as Python's `str.split()`. `uax29` gives the segments of Unicode's "
@@ -58,20 +61,4 @@ const struct sluice_stage words_stage = {
     .close = cut_close,
 };
 
-static const struct sluice_stage *const stages[] = { &words_stage, &sentences_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "words",
-    .version = "1.1",
-    .license = "MIT",
-    .stages = stages,
-    .libraries = "utf8proc 2",
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("words", "1.1", "MIT", &words_stage, &sentences_stage);

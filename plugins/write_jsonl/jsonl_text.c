@@ -14,8 +14,9 @@ static const char escapes[256] = {
     'u', 'u', 'u', 'u', 'u', 'u', 'u', 'u', ['"'] = '"', ['\\'] = '\\',
 };
 
-/* The first byte of [p, end) that a JSON string must escape, or end; with to != NULL the bytes up to the end of its block of 16 are copied
- * there as well (16 bytes beyond end - p must be writable). */
+/* The first byte of [p, end) that a JSON string must escape, or end; with to != NULL the bytes up
+ * to the end of its block of 16 are copied there as well (16 bytes beyond end - p must be
+ * writable). */
 static const char *plain(const char *p, const char *end, char *to)
 {
 #ifdef __SSE2__
@@ -159,7 +160,8 @@ static const char *string_end(const char *p, const char *end)
     return NULL;
 }
 
-/* Behind the value that begins at p: at the , or } of the object around it (or at white space before), or NULL. */
+/* Behind the value that begins at p: at the , or } of the object around it (or at white space
+ * before), or NULL. */
 static const char *value_end(const char *p, const char *end)
 {
     size_t depth = 0;

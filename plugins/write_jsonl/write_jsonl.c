@@ -1,12 +1,14 @@
 /* write_jsonl - rows as JSON objects, one a line.
  *
- * A file is ended at the first record that takes its uncompressed bytes to shard_size, so the cuts depend on the rows alone, never on
- * how they are cut into batches. */
+ * A file is ended at the first record that takes its uncompressed bytes to shard_size, so the cuts
+ * depend on the rows alone, never on how they are cut into batches. */
+#include <math.h>
 #include <sluice_files.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "jsonl_text.h"
+#include "sluice_simple.h"
 
 struct config {
     const char *path;
@@ -66,7 +68,10 @@ struct stage {
     struct column *columns;
     const char **names; /* of all columns but the spliced one */
     size_t n, n_names, capacity;
+    int floats; /* a column holds floats, which may be inf or nan */
 };
+
+#define OUT_KEPT ((uint64_t)16 << 20) /* bytes of a batch, above which their memory goes back */
 
 struct worker {
     const struct stage *stage;
@@ -164,6 +169,7 @@ static sluice_status add_column(struct stage *stage, struct sluice_plan *plan, c
     column.prefix = prefix.data;
     column.prefix_n = (size_t)prefix.size;
     stage->columns[stage->n++] = column;
+    stage->floats |= column.kind == KIND_FLOAT32 || column.kind == KIND_FLOAT64;
     if (!column.spliced) {
         stage->names[stage->n_names++] = column.name;
     }
@@ -378,6 +384,44 @@ static int put_row(const struct stage *stage, struct sluice_bytes *out,
     return ok && sluice_bytes_add(out, "}\n", 2);
 }
 
+/* Floats of the rows of one column that JSON has no number for. */
+static int64_t not_finite(const struct column *column, const struct ArrowArray *array,
+                          const struct sluice_batch *batch)
+{
+    const struct ArrowArray *values = column->list ? array->children[0] : array;
+    const int32_t *offsets = column->list ? array->buffers[1] : NULL;
+    int64_t n = 0;
+
+    for (int64_t k = 0; k < batch->n; k++) {
+        int64_t row = sluice_row(batch, k);
+        int64_t end = offsets == NULL ? row + 1 : offsets[row + 1];
+        if (sluice_is_null(array, row)) {
+            continue;
+        }
+        for (int64_t i = offsets == NULL ? row : offsets[row]; i < end; i++) {
+            double value = column->kind == KIND_FLOAT32
+                               ? (double)((const float *)values->buffers[1])[i]
+                               : ((const double *)values->buffers[1])[i];
+            n += !sluice_is_null(values, i) && !isfinite(value);
+        }
+    }
+    return n;
+}
+
+/* What is written as null and was none is counted, in the report and the manifest. */
+static sluice_status count_not_finite(const struct stage *stage, const struct sluice_batch *batch,
+                                      struct sluice_emit *emit)
+{
+    int64_t n = 0;
+
+    for (size_t k = 0; k < stage->n; k++) {
+        if (stage->columns[k].kind == KIND_FLOAT32 || stage->columns[k].kind == KIND_FLOAT64) {
+            n += not_finite(&stage->columns[k], batch->array->children[k], batch);
+        }
+    }
+    return n == 0 ? SLUICE_OK : emit->measure(emit, "not_finite_as_null", n);
+}
+
 static sluice_status write_process(void *state, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -405,8 +449,14 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
     if (status == SLUICE_OK && worker->out.size > 0) {
         status = emit->write(emit, 0, worker->out.data, worker->out.size);
     }
+    if (worker->out.size > OUT_KEPT) {
+        sluice_bytes_free(&worker->out); /* one huge row is no reason to keep so much */
+    }
     if (status == SLUICE_OK) {
         status = emit->measure(emit, "documents", batch->n);
+    }
+    if (status == SLUICE_OK && worker->stage->floats) {
+        status = count_not_finite(worker->stage, batch, emit);
     }
     return status == SLUICE_OK ? SLUICE_OK
                                : sluice_fail(err, status, "", "the host refused what was written");
@@ -467,7 +517,8 @@ static const struct sluice_stage write_jsonl_stage = {
     .doc = "Members in the order `text`, `id`, then the columns in their order. The members of a "
            "json column called `metadata` stand in the object itself (a column "
            "of the same name wins). A null column is left out. Binary columns are base64; inf and "
-           "nan are null; floats are the shortest text that reads "
+           "nan are null (the measure not_finite_as_null counts them); floats are the shortest "
+           "text that reads "
            "back equal.",
     .example = "docs | s.write_jsonl { \"out/kept\", compression = \"zstd\" }",
     .role = SLUICE_ROLE_WRITER,
@@ -477,6 +528,7 @@ static const struct sluice_stage write_jsonl_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .bytes_worker = 16 << 20,
+    .bytes_per_batch = 13, /* control characters take six bytes, here and with the host */
     .open = write_open,
     .prepare = write_prepare,
     .worker_open = write_worker_open,
@@ -485,19 +537,4 @@ static const struct sluice_stage write_jsonl_stage = {
     .close = write_close,
 };
 
-static const struct sluice_stage *const stages[] = { &write_jsonl_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "write_jsonl",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("write_jsonl", "1.0", "MIT", &write_jsonl_stage);

@@ -1,11 +1,13 @@
-/* write_megatron - tokens as Megatron-LM's indexed dataset: pairs of files .bin (the tokens) and .idx (where sequences and documents are).
- * The formats are megatron_index.h's; this file decides what a sequence and a document is, and where a pair of files ends. */
+/* write_megatron - tokens as Megatron-LM's indexed dataset: pairs of files .bin (the tokens) and
+ * .idx (where sequences and documents are). The formats are megatron_index.h's; this file decides
+ * what a sequence and a document is, and where a pair of files ends. */
 #include <sluice_arrays.h>
 #include <sluice_files.h>
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "megatron_index.h"
+#include "sluice_simple.h"
 
 struct config {
     const char *path;
@@ -375,19 +377,4 @@ static const struct sluice_stage write_megatron_stage = {
     .close = write_close,
 };
 
-static const struct sluice_stage *const stages[] = { &write_megatron_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "write_megatron",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}
+SLUICE_PLUGIN("write_megatron", "1.0", "MIT", &write_megatron_stage);

@@ -1,7 +1,8 @@
-/* token_rows - what the writers of token files share: the columns they take, the width of a stored token, and the walk over the sequences
- * of a batch.
+/* token_rows - what the writers of token files share: the columns they take, the width of a stored
+ * token, and the walk over the sequences of a batch.
  *
- * A sequence is a row, padding included, or a document's piece in a packed row, without padding. Depends on sluice_arrays.h. */
+ * A sequence is a row, padding included, or a document's piece in a packed row, without padding.
+ * Depends on sluice_arrays.h. */
 #ifndef TOKEN_ROWS_H
 #define TOKEN_ROWS_H
 
@@ -36,8 +37,9 @@ enum token_dtype { TOKEN_DTYPE_AUTO, TOKEN_DTYPE_UINT16, TOKEN_DTYPE_UINT32 };
         .offset = offsetof(struct config, dtype)                                                 \
     }
 
-/* Asks for the columns, chooses the width (SLUICE_E_CONFIG names what does not fit) and notes it as `dtype` in the manifest. mask_column: where
- * the loss mask is, if there is one; "" or NULL leaves it out. SLUICE_E_CONFIG when there is one and the format has no place for one. */
+/* Asks for the columns, chooses the width (SLUICE_E_CONFIG names what does not fit) and notes it as
+ * `dtype` in the manifest. mask_column: where the loss mask is, if there is one; "" or NULL leaves
+ * it out. SLUICE_E_CONFIG when there is one and the format has no place for one. */
 sluice_status token_rows_prepare(struct token_rows *, struct sluice_plan *, int32_t sequences,
                                  int32_t dtype, const char *mask_column, enum token_mask,
                                  struct sluice_error *err);
@@ -46,7 +48,8 @@ sluice_status token_rows_prepare(struct token_rows *, struct sluice_plan *, int3
 typedef sluice_status token_rows_fn(void *user, const uint32_t *ids, const uint8_t *mask, size_t n,
                                     struct sluice_error *err);
 
-/* Gives each sequence of a row to `take`, in order. SLUICE_E_DATA when lengths don't fit the row. */
+/* Gives each sequence of a row to `take`, in order. SLUICE_E_DATA when lengths don't fit the
+ * row. */
 sluice_status token_rows_each(const struct token_rows *, const struct ArrowArray *batch,
                               int64_t row, token_rows_fn *take, void *user,
                               struct sluice_error *err);
@@ -54,7 +57,8 @@ sluice_status token_rows_each(const struct token_rows *, const struct ArrowArray
 /* Tokens of padding at the end of a row that the sequences of this writer hold. */
 int64_t token_rows_padding(const struct token_rows *, const struct ArrowArray *batch, int64_t row);
 
-/* Appends n ids, little-endian, width bytes each. SLUICE_E_DATA names the first that is out of range, SLUICE_E_NOMEM. */
+/* Appends n ids, little-endian, width bytes each. SLUICE_E_DATA names the first that is out of
+ * range, SLUICE_E_NOMEM. */
 sluice_status token_rows_encode(const struct token_rows *, const uint32_t *ids, size_t n,
                                 struct sluice_bytes *out, struct sluice_error *err);
 
@@ -62,7 +66,8 @@ sluice_status token_rows_nomem(struct sluice_error *err);
 /* The host's status as ours, with a message. */
 sluice_status token_rows_refused(sluice_status, struct sluice_error *err);
 
-/* Tells the measures sequences, tokens (without padding) and, where there are any, padding and empty (sequences that were left out). */
+/* Tells the measures sequences, tokens (without padding) and, where there are any, padding and
+ * empty (sequences that were left out). */
 struct token_counts {
     int64_t sequences, tokens, padding, empty;
 };

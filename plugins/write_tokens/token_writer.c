@@ -138,23 +138,3 @@ sluice_status token_writer_flush(void *state, struct sluice_emit *emit, struct s
 {
     return end_files(state, emit, err);
 }
-
-/* ---- the plugin ---- */
-
-static const struct sluice_stage *const stages[] = { &write_datatrove_stage, &write_memmap_stage,
-                                                     &write_mds_stage, NULL };
-
-static const struct sluice_plugin plugin = {
-    .size = sizeof plugin,
-    .abi_major = SLUICE_ABI_MAJOR,
-    .abi_minor_built = SLUICE_ABI_MINOR,
-    .name = "write_tokens",
-    .version = "1.0",
-    .license = "MIT",
-    .stages = stages,
-};
-
-const struct sluice_plugin *sluice_plugin_v1(void)
-{
-    return &plugin;
-}

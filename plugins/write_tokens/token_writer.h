@@ -1,5 +1,5 @@
-/* token_writer - the stage behind every format of token files: it walks sequences, decides where a file ends and keeps the account; a
- * format says what the files hold. Depends on token_rows.h. */
+/* token_writer - the stage behind every format of token files: it walks sequences, decides where a
+ * file ends and keeps the account; a format says what the files hold. Depends on token_rows.h. */
 #ifndef TOKEN_WRITER_H
 #define TOKEN_WRITER_H
 
@@ -15,7 +15,8 @@ struct token_config {
     struct sluice_list hashes;
 };
 
-/* Options every format has; each lists them in its own table, with further ones of token_config behind them. */
+/* Options every format has; each lists them in its own table, with further ones of token_config
+ * behind them. */
 #define TOKEN_WRITER_OPTIONS(size)                                                                \
     { .name = "path",                                                                             \
       .doc = "Dataset folder that is written.",                                                   \

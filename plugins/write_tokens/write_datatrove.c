@@ -1,9 +1,11 @@
-/* write_datatrove - tokens as datatrove's .ds files (src/datatrove/pipeline/tokens/tokenizer.py, class TokenizedFile):
+/* write_datatrove - tokens as datatrove's .ds files (src/datatrove/pipeline/tokens/tokenizer.py,
+ * class TokenizedFile):
  *
  *   X.ds            the tokens, uint16 or uint32, little-endian, no header
  *   X.ds.index      uint64 a sequence: where it ends, in tokens, no leading 0
  *   X.ds.loss       one byte a token, 1 = trained on; only where the rows have a loss mask
- *   X.ds.metadata   three lines: tokenizer|bytes of a token, number of tokens, the same for people */
+ *   X.ds.metadata   three lines: tokenizer|bytes of a token, number of tokens, the same for
+ * people */
 #include <stdio.h>
 
 #include "token_writer.h"
@@ -61,7 +63,8 @@ static sluice_status give(struct token_writer *writer, struct sluice_emit *emit,
     return status;
 }
 
-/* The number as humanize.intword writes it, which datatrove uses: "1.2 million", below a thousand the number itself. */
+/* The number as humanize.intword writes it, which datatrove uses: "1.2 million", below a thousand
+ * the number itself. */
 static void for_people(uint64_t n, char out[64])
 {
     static const char *const words[] = { "thousand", "million", "billion", "trillion",

@@ -1,13 +1,17 @@
-/* write_mds - tokens as MosaicML streaming's shards (streaming/base/format/mds/writer.py), version 2:
+/* write_mds - tokens as MosaicML streaming's shards (streaming/base/format/mds/writer.py), version
+ * 2:
  *
- *   X.mds        u32 samples n; u32 [n + 1] where each begins, from the start of the file; the shard's configuration as JSON; the samples
+ *   X.mds        u32 samples n; u32 [n + 1] where each begins, from the start of the file; the
+ *                shard's configuration as JSON; the samples
  *   X.mds.zstd   the same in one zstd frame, with `compression`
- *   index.json   {"shards": [...], "version": 2}, made when the dataset is published (a catalogue, see sluice.h)
+ *   index.json   {"shards": [...], "version": 2}, made when the dataset is published (a catalogue,
+ *                see sluice.h)
  *
- * With `fixed` every sequence has one length, which stands in the columns' encodings, and a sample is its values alone. Else a
- * sample has the columns loss_mask (where the rows have one) and tokens, in this order: a u32 size of each, then each as
- * [1 << 2 | code of the length's type] [length] [values], an array of one dimension. An array of no elements can't be said: such sequences
- * are left out and counted in the measure `empty`. */
+ * With `fixed` every sequence has one length, which stands in the columns' encodings, and a sample
+ * is its values alone. Else a sample has the columns loss_mask (where the rows have one) and
+ * tokens, in this order: a u32 size of each, then each as [1 << 2 | code of the length's type]
+ * [length] [values], an array of one dimension. An array of no elements can't be said: such
+ * sequences are left out and counted in the measure `empty`. */
 #include <stdio.h>
 
 #include "mds_file.h"
@@ -37,7 +41,8 @@ static const struct sluice_option options[] = {
       .offset = offsetof(struct token_config, hashes) },
 };
 
-/* What stands in a shard and, with more, in the index: keys sorted, as json.dumps(sort_keys=True) writes it. */
+/* What stands in a shard and, with more, in the index: keys sorted, as json.dumps(sort_keys=True)
+ * writes it. */
 static void configuration(const struct token_stage *stage, char *out, size_t room)
 {
     bool mask = stage->rows.mask >= 0;
@@ -178,7 +183,8 @@ static sluice_status add(void *user, const uint32_t *ids, const uint8_t *mask, s
     return status == SLUICE_OK ? token_rows_encode(rows, ids, n, &writer->data, err) : status;
 }
 
-/* Puts the shard's head in front of its samples, which are all of writer->data then. shared: its configuration. */
+/* Puts the shard's head in front of its samples, which are all of writer->data then. shared: its
+ * configuration. */
 static sluice_status make_shard(struct token_writer *writer, const char *shared,
                                 struct sluice_error *err)
 {

@@ -1,9 +1,11 @@
 /* write_memmap - tokens as flat files that trainers map into memory:
  *
- *   raw      X.npy: the tokens alone, uint16 or uint32, little-endian (OLMo's and older nanotron's "npy", which has no numpy header),
- *            and X.csv.gz, a line a sequence as Dolma writes them: start,end,id,src,loc (tokens from and to, the document's id; src
- *            and loc are empty)
- *   nanogpt  X.bin: a header of 256 int32 {20240520, 1, tokens} and uint16 tokens, as in modded-nanogpt; with uint32 tokens
+ *   raw      X.npy: the tokens alone, uint16 or uint32, little-endian (OLMo's and older nanotron's
+ *            "npy", which has no numpy header),
+ *            and X.csv.gz, a line a sequence as Dolma writes them: start,end,id,src,loc (tokens
+ *            from and to, the document's id; src and loc are empty)
+ *   nanogpt  X.bin: a header of 256 int32 {20240520, 1, tokens} and uint16 tokens, as in
+ *            modded-nanogpt; with uint32 tokens
  *            {278895051, 1, tokens, 4}, as in NeMo AutoModel's NanogptDataset */
 #include <stdio.h>
 

@@ -165,15 +165,27 @@ function M.dataset(reference)
   return node(id)
 end
 
+-- Rows of all streams, those of the first one first. They have the same columns; with { missing = "null" } a column that one of them lacks
+-- is null in its rows.
 function M.union(...)
   local inputs = { ... }
-  if #inputs == 1 and type(inputs[1]) == "table" and not is_node(inputs[1]) then inputs = inputs[1] end
+  local options = {}
+  if #inputs == 1 and type(inputs[1]) == "table" and not is_node(inputs[1]) then inputs = { table.unpack(inputs[1]) } end
+  local last = inputs[#inputs]
+  if type(last) == "table" and not is_node(last) and not is_template(last) then
+    options = table.remove(inputs)
+    for name, value in pairs(options) do
+      if name ~= "missing" then fail("s.union: unknown option '%s'; Valid: missing", tostring(name)) end
+      if value ~= "null" then fail("s.union: missing: found %s, expected \"null\"", describe(value)) end
+    end
+  end
   if #inputs < 2 then fail("s.union: found %d stream(s), expected two or more", #inputs) end
   local id = add("union", "union", core.where())
   for _, input in ipairs(inputs) do
     if not is_node(input) then fail("s.union: found %s, expected streams of rows", describe(input)) end
     core.connect(id, input.id)
   end
+  if options.missing then core.fill(id) end
   return node(id)
 end
 

@@ -1,6 +1,8 @@
-/* few_lines - a filter in C with sluice_simple.h: drops documents with too few lines that say something.
+/* few_lines - a filter in C with sluice_simple.h: drops documents with too few lines that say
+ * something.
  *
- * Build it with a Makefile of one line beside it: include $(shell pkg-config --variable=pluginmk sluice) */
+ * Build it with a Makefile of one line beside it: include $(shell pkg-config --variable=pluginmk
+ * sluice) */
 #include <sluice_simple.h>
 
 struct few_lines {

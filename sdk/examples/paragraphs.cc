@@ -1,6 +1,7 @@
 // paragraphs - a transform in C++ with sluice.hpp: a document becomes its paragraphs, a row each.
 //
-// Build it with a Makefile of one line beside it: include $(shell pkg-config --variable=pluginmk sluice)
+// Build it with a Makefile of one line beside it: include $(shell pkg-config --variable=pluginmk
+// sluice)
 #include <sluice.hpp>
 
 namespace

@@ -1,6 +1,8 @@
-/* shouting - an annotator in C with sluice_simple.h and the text primitives: adds the share of upper-case letters as a column.
+/* shouting - an annotator in C with sluice_simple.h and the text primitives: adds the share of
+ * upper-case letters as a column.
  *
- * Build it with a Makefile of one line beside it: include $(shell pkg-config --variable=pluginmk sluice) */
+ * Build it with a Makefile of one line beside it: include $(shell pkg-config --variable=pluginmk
+ * sluice) */
 #include <sluice_simple.h>
 
 #include "text/text.h"

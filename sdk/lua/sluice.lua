@@ -224,8 +224,9 @@ function Pieces:dup_ngram_chars(n) end
 ---@class sluice.PipelineDefinition
 ---@field [1] string Name.
 ---@field [integer] sluice.Rows Streams that end in writers.
----@field max_bad? string|number Quarantined records that the run bears: "0.1%", or a count.
+---@field max_bad? string|number Quarantined records that the run bears: "0.1%", or a count, judged at once.
 ---@field seed? integer Seed of everything random.
+---@field spill? "auto"|"rows"|"positions" What is kept of rows that a later phase takes up again: positions, with the input read a second time, or rows.
 ---@field policies? sluice.Policy[]
 
 ---@class sluice.FilesDefinition
@@ -411,9 +412,10 @@ function s.files(patterns) end
 ---@return sluice.Rows
 function s.dataset(reference) end
 
----Several streams as one.
+---Several streams as one: the rows of the first, then those of the next. All have the same columns, of the same types (a `?` more or less
+---aside); a column that one of them lacks is an error, never left out. Last may come `{ missing = "null" }`: then it is null in the rows of those.
 ---@param first sluice.Rows|sluice.Rows[]
----@param ... sluice.Rows
+---@param ... sluice.Rows|{missing: "null"}
 ---@return sluice.Rows
 function s.union(first, ...) end
 

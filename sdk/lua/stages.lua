@@ -594,7 +594,7 @@ function s.pii_peer(options) end
 ---@field text? string Member that holds the text; it becomes the column `text`. Default: text.
 ---@field id? string Member that names the document (a string or integer); absent ids are made of file and offset. Default: id.
 ---@field columns? table<string, string|number|boolean> Further members as typed columns: name to utf8, int64, float64, bool or json.
----@field missing? "null"|"quarantine" What a record without the text or a declared column is: a null there, or quarantined. Default: null.
+---@field missing? "null"|"quarantine"|"allow" What a record without the text or a declared column is: a null there, or quarantined. An input of which no record has the column is refused, but for `allow`, a null. Default: null.
 ---@field metadata? boolean Keep the other members, byte by byte, in the column `metadata`. Default: true.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
@@ -612,7 +612,7 @@ function s.read_json(options) end
 ---@field text? string Member that holds the text; it becomes the column `text`. Default: text.
 ---@field id? string Member that names the document (a string or integer); absent ids are made of file and offset. Default: id.
 ---@field columns? table<string, string|number|boolean> Further members as typed columns: name to utf8, int64, float64, bool or json.
----@field missing? "null"|"quarantine" What a record without the text or a declared column is: a null there, or quarantined. Default: null.
+---@field missing? "null"|"quarantine"|"allow" What a record without the text or a declared column is: a null there, or quarantined. An input of which no record has the column is refused, but for `allow`, a null. Default: null.
 ---@field metadata? boolean Keep the other members, byte by byte, in the column `metadata`. Default: true.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
@@ -971,7 +971,7 @@ function s.words(options) end
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field column? string JSON column of the attributes. Default: attributes.
 ---@field compression? "none"|"gzip"|"zstd" Codec of the files; Dolma reads gzip and zstd. Default: gzip.
----@field level? integer Level of the codec (gzip to 12, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
+---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field aligned? boolean A row of the input that is missing, dropped or set aside on the way, ends the run: the lines would no longer belong to those of the documents. Default: true.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
@@ -1024,14 +1024,14 @@ function s.write_datatrove(options) end
 ---@field [1] string? The same as path.
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field compression? "none"|"gzip"|"zstd" Codec of the files. Default: zstd.
----@field level? integer Level of the codec (gzip to 12, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
+---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field shard_size? integer|string Uncompressed bytes after which a file is ended, at the end of a record. Within [1, 1000TB]. Default: 256MiB.
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---JSON objects, one a line, into the files of a dataset.
 ---
----Members in the order `text`, `id`, then the columns in their order. The members of a json column called `metadata` stand in the object itself (a column of the same name wins). A null column is left out. Binary columns are base64; inf and nan are null; floats are the shortest text that reads back equal.
+---Members in the order `text`, `id`, then the columns in their order. The members of a json column called `metadata` stand in the object itself (a column of the same name wins). A null column is left out. Binary columns are base64; inf and nan are null (the measure not_finite_as_null counts them); floats are the shortest text that reads back equal.
 ---```lua
 ---docs | s.write_jsonl { "out/kept", compression = "zstd" }
 ---```

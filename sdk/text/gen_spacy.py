@@ -21,6 +21,7 @@ from spacy.pipeline.sentencizer import Sentencizer
 
 SLOTS = 8192      # of the string table
 FILTER = 1 << 16  # bits of the filter before it
+LETTERS = 1 << 15 # bits of the filter of strings of ASCII letters
 SHIFT = 6         # code points a block of the class table: 1 << SHIFT
 K1, K2 = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 MASK = (1 << 64) - 1
@@ -250,6 +251,16 @@ def main():
         words[bit // 64] |= 1 << bit % 64
     print("\nconst uint64_t text_spacy_filter[TEXT_SPACY_FILTER / 64] = {")
     rows([f"0x{word:x}" for word in words])
+    print("};")
+
+    letters = [0] * (LETTERS // 64)
+    for text in strings:
+        if re.fullmatch("[A-Za-z]+", text):
+            low = int.from_bytes(text.encode()[:8], "little")
+            bit = (low * K1 & MASK) >> 64 - LETTERS.bit_length() + 1
+            letters[bit // 64] |= 1 << bit % 64
+    print("\nconst uint64_t text_spacy_letters[TEXT_SPACY_LETTERS / 64] = {")
+    rows([f"0x{word:x}" for word in letters])
     print("};")
 
     begins, ends = [0] * 256, [0] * 256

@@ -57,6 +57,33 @@ static bool is_short(const char *line, size_t len, int64_t limit)
     return len <= most || (len / 4 <= most && text_utf8_count(line, len) <= most);
 }
 
+/* The test of newlines, which needs the number of words. Of the rules that never give fewer words
+ * than white space does, that number bounds the share, and nearly always settles it. */
+static int32_t judge_newlines(const struct text_doc *doc, size_t newlines,
+                              const struct text_fineweb_options *options,
+                              struct text_scratch *scratch, struct text_verdict *verdict,
+                              struct sluice_error *err)
+{
+    size_t words = doc->n_words;
+    if (options->count_words) {
+        words = options->word_rule == TEXT_WORDS_UAX29 ? 0 : text_word_count(doc->text, doc->len);
+        if (words > 0 && (double)newlines / (double)words <= options->new_line_ratio) {
+            return SLUICE_OK;
+        }
+        int32_t status = text_words_cached(options->word_rule, doc->text, doc->len, options->cache,
+                                           &scratch->more, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+        words = scratch->more.count;
+    }
+    double ratio = (double)newlines / (double)words;
+    if (ratio > options->new_line_ratio) {
+        drop(verdict, TEXT_FINEWEB_LIST, ratio, options->new_line_ratio);
+    }
+    return SLUICE_OK;
+}
+
 int32_t text_fineweb_quality(const struct text_doc *doc, const struct text_fineweb_options *options,
                              struct text_scratch *scratch, struct text_verdict *verdict,
                              struct sluice_error *err)
@@ -96,9 +123,5 @@ int32_t text_fineweb_quality(const struct text_doc *doc, const struct text_finew
         drop(verdict, TEXT_FINEWEB_CHAR_DUP, ratio, options->char_duplicates_ratio);
         return SLUICE_OK;
     }
-    ratio = (double)newlines / (double)doc->n_words;
-    if (ratio > options->new_line_ratio) {
-        drop(verdict, TEXT_FINEWEB_LIST, ratio, options->new_line_ratio);
-    }
-    return SLUICE_OK;
+    return judge_newlines(doc, newlines, options, scratch, verdict, err);
 }

@@ -8,6 +8,7 @@
 #define TEXT_FINEWEB_H
 
 #include "text/text_doc.h"
+#include "text/text_words.h"
 #include "text/text_gopher.h" /* struct text_string */
 
 #ifdef __cplusplus
@@ -17,13 +18,18 @@ extern "C" {
 struct text_fineweb_options {
     double line_punct_thr; /* 0.12: share of lines ending in a stop character below it fails */
     bool line_punct_exclude_zero; /* false: true lets a share of exactly 0 pass */
-    const struct text_string
-        *stop_chars; /* NULL: TERMINAL_PUNCTUATION; else line endings, borrowed */
+    /* NULL: TERMINAL_PUNCTUATION; else line endings, borrowed */
+    const struct text_string *stop_chars;
     size_t n_stop_chars;
     double short_line_thr;        /* 0.67 */
     int64_t short_line_length;    /* 30 code points, inclusive */
     double char_duplicates_ratio; /* 0.01 */
     double new_line_ratio;        /* 0.3: newlines / words */
+    /* false: the document has its words; true: they are counted here, by the rule and with the
+     * cache (NULL is fine), when white space can't settle the test */
+    bool count_words;
+    enum text_word_rule word_rule;
+    struct text_word_cache *cache;
 };
 
 enum text_fineweb_reason {
@@ -41,7 +47,7 @@ void text_fineweb_defaults(struct text_fineweb_options *options);
 /* The peer's string for a reason in 1..5; "" for 0; NULL otherwise. */
 const char *text_fineweb_reason(int32_t reason);
 
-/* Judges doc (only n_words of its words is read). SLUICE_E_NOMEM only. */
+/* Judges doc (only n_words of its words is read, if at all). SLUICE_E_NOMEM only. */
 TEXT_MUST_CHECK int32_t text_fineweb_quality(const struct text_doc *doc,
                                              const struct text_fineweb_options *options,
                                              struct text_scratch *scratch,

@@ -68,8 +68,9 @@ int32_t text_split_newline(const char *text, size_t len, struct text_spans *out,
     return status;
 }
 
-/* The pieces between runs of newlines, which are two of the places where the class of a byte differs
- * from its predecessor's each: what the bits say is appended to the list seen as plain offsets. */
+/* The pieces between runs of newlines, which are two of the places where the class of a byte
+ * differs from its predecessor's each: what the bits say is appended to the list seen as plain
+ * offsets. */
 static int32_t split_runs(const unsigned char *text, size_t len, struct text_spans *out,
                           struct sluice_error *err)
 {

@@ -28,6 +28,7 @@
 #define SHORT_KEY 8  /* of n-grams of fewer than KEY bytes, at the first look */
 #define NARROWER 12  /* bytes that a longer prefix has more, at least: shorter steps cost more */
 #define PADDING 64   /* readable bytes behind compact */
+#define AHEAD 32     /* places hashed in advance */
 #define MAX_COVER 64 /* longest n of a bound on repeats */
 
 enum { SEEN_BEFORE = 1, SEEN_AFTER = 2 };
@@ -157,8 +158,8 @@ static bool sums_fit(const struct text_ngrams *grams, const struct text_ngram_li
 }
 
 /* Whether bounds drawn from that of 2-grams settle all limits; then they are written. An n-gram's
- * characters are those of the 2-grams that cover it, and of the spaces between these; it is not more
- * frequent than any of them, and a 2-gram has at least 3 characters. */
+ * characters are those of the 2-grams that cover it, and of the spaces between these; it is not
+ * more frequent than any of them, and a 2-gram has at least 3 characters. */
 static bool settled_by_pairs(const struct text_ngrams *grams, const struct text_ngram_limit *limits,
                              size_t n_limits, uint64_t *bounds)
 {
@@ -294,18 +295,18 @@ struct repeats {
     struct text_seen seen;
 };
 
-/* Marks place i, and the place that had this hash first, as repeats. A hash that finds no room
+/* Marks place i, if its hash was seen, and the place that had it first. A hash that finds no room
  * counts as seen, at each place that has it. */
-static inline void note(struct repeats *state, uint64_t hash, size_t i)
+static inline void note(struct text_seen *seen, uint8_t *repeats, uint64_t hash, size_t i)
 {
-    uint32_t first = text_seen_add(&state->seen, hash, (uint32_t)i);
-    if (first == TEXT_SEEN_NONE || first == i) {
+    uint32_t first = text_seen_add(seen, hash, (uint32_t)i);
+    if (first == TEXT_SEEN_FULL) {
+        repeats[i] |= SEEN_BEFORE;
         return;
     }
-    if (first != TEXT_SEEN_FULL) {
-        state->grams->repeats[first] |= SEEN_AFTER;
-    }
-    state->grams->repeats[i] |= SEEN_BEFORE;
+    unsigned was_seen = first != i;
+    repeats[first] |= (uint8_t)(was_seen * SEEN_AFTER);
+    repeats[i] |= (uint8_t)(was_seen * SEEN_BEFORE);
 }
 
 /* Notes the n-grams from place i that are shorter than `key`, for each limit's n. */
@@ -318,7 +319,7 @@ static void note_short(struct repeats *state, size_t i, size_t key)
         if (len >= key) {
             break;
         }
-        note(state, ~text_short_hash(grams->compact + grams->at[i], len), i);
+        note(&state->seen, grams->repeats, ~text_short_hash(grams->compact + grams->at[i], len), i);
     }
 }
 
@@ -342,7 +343,7 @@ static void note_place(struct repeats *state, struct covering *covering, size_t 
     size_t shortest = state->limits[0].n, at = grams->at[i];
     grams->repeats[i] = 0;
     if (grams->at[grams->n] - at >= state->key) {
-        note(state, text_short_hash(grams->compact + at, state->key), i);
+        note(&state->seen, grams->repeats, text_short_hash(grams->compact + at, state->key), i);
     }
     if (i + shortest <= grams->n && grams->at[i + shortest] - at < state->key) {
         note_short(state, i, state->key);
@@ -363,63 +364,83 @@ static void find_marked(struct repeats *state, struct covering *covering)
     }
 }
 
-/* Marks place i and, unless the hash found no room, the place that had it first. */
-static inline void mark(uint8_t *repeats, uint32_t first, size_t i)
-{
-    repeats[i] |= SEEN_BEFORE;
-    if (first != TEXT_SEEN_FULL) {
-        repeats[first] |= SEEN_AFTER;
-    }
-}
-
-/* Notes the n-grams from place i of fewer than KEY bytes: their first SHORT_KEY bytes once for all of
- * them, and those that have not even so many one by one. `left` bytes of words follow. */
-static inline void note_below(struct repeats *state, struct text_seen *seen, size_t i, size_t left)
+/* Notes the prefixes of KEY bytes of all places that have so many. Their hashes are made some in
+ * advance, so that the memory they want is there when they are looked for. */
+static void put_prefixes(const struct repeats *state, size_t places)
 {
     const struct text_ngrams *grams = state->grams;
-    const unsigned char *p = grams->compact + grams->at[i];
-    if (left >= SHORT_KEY) {
-        uint64_t hash = text_hash_mix(text_load64(p) ^ TEXT_HASH_B, TEXT_HASH_A + SHORT_KEY);
-        uint32_t first = text_seen_add(seen, hash, (uint32_t)i);
-        if (first != TEXT_SEEN_NONE && first != i) {
-            mark(grams->repeats, first, i);
-        }
+    const uint32_t *at = grams->at;
+    const unsigned char *compact = grams->compact;
+    uint8_t *repeats = grams->repeats;
+    struct text_seen seen = state->seen; /* which nothing else points to */
+    while (places > 0 && at[grams->n] - at[places - 1] < KEY) {
+        places--;
     }
-    if (grams->at[i + state->limits[0].n] - grams->at[i] < SHORT_KEY) {
-        note_short(state, i, SHORT_KEY);
+    for (size_t i = 0; i < places; i += AHEAD) {
+        size_t count = places - i < AHEAD ? places - i : AHEAD;
+        uint64_t hashes[AHEAD];
+        for (size_t k = 0; k < count; k++) {
+            const unsigned char *p = compact + at[i + k];
+            hashes[k] = text_hash_mix(text_load64(p) ^ TEXT_HASH_A,
+                                      text_load64(p + 8) ^ (TEXT_HASH_B + KEY));
+            text_seen_prefetch(&seen, hashes[k]);
+        }
+        for (size_t k = 0; k < count; k++) {
+            note(&seen, repeats, hashes[k], i + k);
+        }
     }
 }
 
-/* As find_marked for all places, with prefixes of KEY bytes, or of SHORT_KEY for n-grams that have not
- * so many. Nearly all places are new and most have n-grams that are all longer than the key. */
+/* The places whose shortest n-gram has fewer than KEY bytes; returns how many. */
+static size_t find_below(const struct text_ngrams *grams, size_t shortest, size_t places,
+                         uint32_t *below)
+{
+    const uint32_t *at = grams->at;
+    size_t count = 0;
+    for (size_t i = 0; i < places; i++) {
+        below[count] = (uint32_t)i;
+        count += at[i + shortest] - at[i] < KEY;
+    }
+    return count;
+}
+
+/* Notes the n-grams of fewer than KEY bytes from these places: their first SHORT_KEY bytes once for
+ * all of them, and those that have not even so many one by one. PADDING bytes more may be read. */
+static void put_below(struct repeats *state, const uint32_t *below, size_t count)
+{
+    const struct text_ngrams *grams = state->grams;
+    const uint32_t *at = grams->at;
+    const unsigned char *compact = grams->compact;
+    uint8_t *repeats = grams->repeats;
+    size_t shortest = state->limits[0].n, last = at[grams->n];
+    struct text_seen seen = state->seen;
+    for (size_t k = 0; k < count; k++) {
+        size_t i = below[k];
+        if (last - at[i] >= SHORT_KEY) {
+            uint64_t first = text_load64(compact + at[i]);
+            note(&seen, repeats, text_hash_mix(first ^ TEXT_HASH_B, TEXT_HASH_A + SHORT_KEY), i);
+        }
+        if (at[i + shortest] - at[i] < SHORT_KEY) {
+            note_short(state, i, SHORT_KEY);
+        }
+    }
+}
+
+/* As find_marked for all places, with prefixes of KEY bytes, or of SHORT_KEY for n-grams that have
+ * not so many. Which places repeat, and which n-grams are short, nobody foretells: no branch
+ * asks. */
 static void find_all(struct repeats *state, struct covering *covering)
 {
     struct text_ngrams *grams = state->grams;
-    const uint32_t *at = grams->at;
-    const unsigned char *compact = grams->compact; /* PADDING bytes more may be read */
-    uint8_t *repeats = grams->repeats;
-    size_t shortest = state->limits[0].n, n = grams->n, i = 0;
-    size_t whole = n >= shortest ? n - shortest + 1 : 0; /* places with an n-gram */
-    struct text_seen seen = state->seen;
-    memset(repeats, 0, n);
-    for (; i < whole; i++) {
-        size_t left = at[n] - at[i];
-        if (left >= KEY) {
-            const unsigned char *p = compact + at[i];
-            uint64_t hash = text_hash_mix(text_load64(p) ^ TEXT_HASH_A,
-                                          text_load64(p + 8) ^ (TEXT_HASH_B + KEY));
-            uint32_t first = text_seen_add(&seen, hash, (uint32_t)i);
-            if (first != TEXT_SEEN_NONE) {
-                mark(repeats, first, i);
-            }
-        }
-        if (at[i + shortest] - at[i] < KEY) {
-            note_below(state, &seen, i, left);
-        }
-        covering->last = (repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
-        add_cover(covering, grams, i);
-    }
-    for (; i < n; i++) {
+    size_t shortest = state->limits[0].n, n = grams->n;
+    size_t places = n >= shortest ? n - shortest + 1 : 0; /* with an n-gram */
+    uint32_t *below =
+        grams->first; /* of the most frequent n-gram, which is found by now or not yet */
+    memset(grams->repeats, 0, n);
+    put_prefixes(state, places);
+    put_below(state, below, find_below(grams, shortest, places, below));
+    for (size_t i = 0; i < n; i++) {
+        covering->last = (grams->repeats[i] & SEEN_BEFORE) != 0 ? i : covering->last;
         add_cover(covering, grams, i);
     }
 }

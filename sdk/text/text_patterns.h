@@ -1,9 +1,9 @@
 /* text_patterns.h — many byte strings searched for at once: one automaton (Aho and Corasick 1975)
  * instead of a search a word.
  *
- * Depends on text_span.h. An automaton is read-only once built and used from many threads. Promises:
- * time linear in the text and the matches, memory known before it is used (text_patterns_memory),
- * the same matches whichever form (dense or sparse) the automaton took.
+ * Depends on text_span.h. An automaton is read-only once built and used from many threads.
+ * Promises: time linear in the text and the matches, memory known before it is used
+ * (text_patterns_memory), the same matches whichever form (dense or sparse) the automaton took.
  */
 #ifndef TEXT_PATTERNS_H
 #define TEXT_PATTERNS_H
@@ -61,8 +61,9 @@ void text_patterns_scan(struct text_patterns_scan *scan, const struct text_patte
                         const char *text, size_t len);
 bool text_patterns_next(struct text_patterns_scan *scan, struct text_pattern_match *match);
 
-/* The leftmost match at or behind `from`: of those with the smallest begin the one whose pattern was
- * given first (the longest with TEXT_PATTERNS_LONGEST), as a regular expression of alternatives. */
+/* The leftmost match at or behind `from`: of those with the smallest begin the one whose pattern
+ * was given first (the longest with TEXT_PATTERNS_LONGEST), as a regular expression of
+ * alternatives. */
 bool text_patterns_leftmost(const struct text_patterns *patterns, const char *text, size_t len,
                             size_t from, struct text_pattern_match *match);
 

@@ -52,8 +52,8 @@ size_t text_scan_find(const unsigned char *p, size_t n, const unsigned char *nee
 size_t text_scan_find_portable(const unsigned char *p, size_t n, const unsigned char *needle,
                                size_t m);
 
-/* Whether any of the parts, of three lower-case ASCII letters each, occurs in p[0 .. n) in letters of
- * either case. */
+/* Whether any of the parts, of three lower-case ASCII letters each, occurs in p[0 .. n) in letters
+ * of either case. */
 bool text_scan_folded(const unsigned char *p, size_t n, const unsigned char (*parts)[3],
                       size_t count);
 bool text_scan_folded_portable(const unsigned char *p, size_t n, const unsigned char (*parts)[3],

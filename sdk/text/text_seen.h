@@ -17,8 +17,7 @@
 #endif
 
 #define TEXT_SEEN_LANES 8
-#define TEXT_SEEN_NONE UINT32_MAX       /* not seen: added */
-#define TEXT_SEEN_FULL (UINT32_MAX - 1) /* the bucket is full: perhaps seen */
+#define TEXT_SEEN_FULL UINT32_MAX /* the bucket is full: perhaps seen */
 
 struct text_seen_bucket {
     uint16_t marks[TEXT_SEEN_LANES]; /* 0: free; taken from the first on */
@@ -79,26 +78,34 @@ static inline void text_seen_compare(const struct text_seen_bucket *bucket, uint
 #endif
 }
 
-/* Adds a hash with its place. Gives TEXT_SEEN_NONE when it is new, TEXT_SEEN_FULL when it could not
- * be added, else the place it (or one that looks the same) was added with. place < TEXT_SEEN_FULL. */
+/* Asks for the memory that the hash will want. */
+static inline void text_seen_prefetch(const struct text_seen *seen, uint64_t hash)
+{
+    size_t at = hash & seen->mask;
+    __builtin_prefetch(&seen->buckets[at]);
+    __builtin_prefetch(&seen->places[at * TEXT_SEEN_LANES]);
+}
+
+/* Adds a hash with its place. Gives the place that it (or one that looks the same) was added with
+ * first, which is the one given when the hash is new, or TEXT_SEEN_FULL when it could not be added.
+ * Whether it is new nobody foretells: only a full bucket is a branch. place < TEXT_SEEN_FULL. */
 static inline uint32_t text_seen_add(struct text_seen *seen, uint64_t hash, uint32_t place)
 {
     size_t at = hash & seen->mask;
     struct text_seen_bucket *bucket = &seen->buckets[at];
     uint16_t mark = (uint16_t)(hash >> 48);
     unsigned same, taken;
-    mark = mark == 0 ? 1 : mark;
+    mark = (uint16_t)(mark + (mark == 0));
     text_seen_compare(bucket, mark, &same, &taken);
-    if (same != 0) {
-        return seen->places[at * TEXT_SEEN_LANES + (unsigned)__builtin_ctz(same)];
-    }
-    if (taken == 0xFF) {
+    unsigned choice = same | ((~taken & 0xFF) & (0u - (same == 0)));
+    if (choice == 0) {
         return TEXT_SEEN_FULL;
     }
-    unsigned lane = (unsigned)__builtin_ctz(~taken);
+    unsigned lane = (unsigned)__builtin_ctz(choice);
+    uint32_t *first = &seen->places[at * TEXT_SEEN_LANES + lane];
+    uint32_t old = 0u - (same != 0); /* all bits: the place there stays */
     bucket->marks[lane] = mark;
-    seen->places[at * TEXT_SEEN_LANES + lane] = place;
-    return TEXT_SEEN_NONE;
+    return *first = (*first & old) | (place & ~old);
 }
 
 #endif

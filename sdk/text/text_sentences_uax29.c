@@ -1,7 +1,9 @@
-/* text_sentences_uax29.c — sentence boundaries of UAX #29 (Unicode 15.0, section 5.1) in one pass; see text_sentence_break.h.
+/* text_sentences_uax29.c — sentence boundaries of UAX #29 (Unicode 15.0, section 5.1) in one pass;
+ * see text_sentence_break.h.
  *
- * The rules are about what stands before a boundary: a mark (ATerm, STerm), what closes it (Close*), spaces (Sp*). That is the state here;
- * only SB8, "a lower-case letter comes first", looks ahead, and it stops at the next mark, so that nothing is looked at more than twice. */
+ * The rules are about what stands before a boundary: a mark (ATerm, STerm), what closes it
+ * (Close*), spaces (Sp*). That is the state here; only SB8, "a lower-case letter comes first",
+ * looks ahead, and it stops at the next mark, so that nothing is looked at more than twice. */
 #include "text/text_sentence_break.h"
 
 #include "text/text_decode.h"
@@ -26,8 +28,8 @@ enum text_sentence_break text_sentence_break(uint32_t cp)
 /* What stands before the place that is looked at. */
 struct state {
     enum text_sentence_break last; /* the last character that counts (SB5) */
-    enum text_sentence_break
-        term; /* TEXT_SB_ATERM or TEXT_SB_STERM while its Close* Sp* goes on, else TEXT_SB_OTHER */
+    /* TEXT_SB_ATERM or TEXT_SB_STERM while its Close* Sp* goes on, else TEXT_SB_OTHER */
+    enum text_sentence_break term;
     bool cased;          /* a letter with case stands right before the ATerm */
     bool closed, spaced; /* Close or Sp stand behind the mark */
 };
@@ -42,7 +44,8 @@ static bool is_term(enum text_sentence_break c)
     return c == TEXT_SB_ATERM || c == TEXT_SB_STERM;
 }
 
-/* SB8: of the characters from p on, a lower-case letter comes before any other letter, mark or end of a paragraph. */
+/* SB8: of the characters from p on, a lower-case letter comes before any other letter, mark or end
+ * of a paragraph. */
 static bool lower_first(const unsigned char *p, const unsigned char *end)
 {
     while (p < end) {
@@ -60,7 +63,8 @@ static bool lower_first(const unsigned char *p, const unsigned char *end)
     return false;
 }
 
-/* Whether a boundary stands before the character c at p, when a mark with what closes it stands before. */
+/* Whether a boundary stands before the character c at p, when a mark with what closes it stands
+ * before. */
 static bool ends_here(const struct state *s, enum text_sentence_break c, const unsigned char *p,
                       const unsigned char *end)
 {

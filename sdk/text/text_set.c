@@ -29,7 +29,8 @@ static bool add_range(struct text_set *set, uint32_t first, uint32_t last)
     return true;
 }
 
-/* Ranges that touch or overlap become one: then the last that begins at or before a character tells. */
+/* Ranges that touch or overlap become one: then the last that begins at or before a character
+ * tells. */
 static void join_ranges(struct text_set *set)
 {
     size_t n = 0;

@@ -2,8 +2,8 @@
  *
  * A set is characters and ranges, "a-zA-Z0-9_«»": a - at either end stands for itself, nothing is
  * escaped. Depends on text_span.h. A set is a value of the caller's, about 8 KiB, filled once by
- * text_set_parse and read from any number of threads. Any bytes are memory-safe to look in; ill-formed
- * ones count as TEXT_REPLACEMENT each.
+ * text_set_parse and read from any number of threads. Any bytes are memory-safe to look in;
+ * ill-formed ones count as TEXT_REPLACEMENT each.
  */
 #ifndef TEXT_SET_H
 #define TEXT_SET_H

@@ -3,15 +3,18 @@
  * The steps are chained: each code point goes through lower-casing, then numbers, punctuation and
  * white space, then decomposition, into the output. State between code points: whether a number is
  * open, and a decimal separator that only counts if a digit follows; whether white space is owed;
- * a run of combining marks that is not yet in canonical order. Bytes of ASCII take a short way.
+ * a run of combining marks that is not yet in canonical order. With every step on, ASCII takes a
+ * short way, with vectors where there are some, and so does what no step changes.
  */
 #include "text/text_simplify.h"
 
 #include "text/text_decode.h"
 #include "text/text_error.h"
+#include "text/text_simplify_ascii.h"
 
 #include <utf8proc.h>
 
+#define HIGH_BITS 0x8080808080808080u
 #define MAX_DECOMPOSITION 32 /* the longest canonical decomposition of one code point is 4 */
 #define DOTTED_I 0x130u
 #define SIGMA 0x3A3u
@@ -273,6 +276,15 @@ static void feed(struct simplifier *s, uint32_t cp)
     pass(s, cp);
 }
 
+static bool has_vectors(void)
+{
+#if TEXT_SIMPLIFY_AVX2
+    return __builtin_cpu_supports("avx2") != 0;
+#else
+    return false;
+#endif
+}
+
 /* The short way: bytes of ASCII other than digits, while no number is open and every step is on.
  * Returns where it stopped. */
 static const unsigned char *simplify_ascii(struct simplifier *s, const unsigned char *p,
@@ -304,6 +316,50 @@ static const unsigned char *simplify_ascii(struct simplifier *s, const unsigned 
     s->has_ink = has_ink;
     s->out->len = (size_t)(to - s->out->data);
     return p;
+}
+
+/* The short way with vectors: takes digits too. Returns where it stopped, which may be where it
+ * began. */
+static const unsigned char *simplify_vectors(struct simplifier *s, const unsigned char *p,
+                                             const unsigned char *end)
+{
+#if TEXT_SIMPLIFY_AVX2
+    struct text_simplify_ascii at = { p, s->out->data + s->out->len, s->has_ink, s->has_ink };
+    close_run(s);
+    if (s->has_ink && s->owes_space) {
+        *at.to++ = ' ';
+        at.after_ink = false;
+    }
+    text_simplify_ascii_avx2(&at, end);
+    s->has_ink = at.has_ink;
+    s->owes_space = at.has_ink && !at.after_ink;
+    s->out->len = (size_t)(at.to - s->out->data) - s->owes_space; /* which is owed again */
+    return at.from;
+#else
+    (void)s;
+    (void)end;
+    return p;
+#endif
+}
+
+/* Copies the code point of n bytes at p, when no step changes it and it is no mark; false when one
+ * may. Most of the text in scripts without case. */
+static inline bool copy_plain(struct simplifier *s, const unsigned char *p, size_t n, uint32_t cp)
+{
+    const uint32_t changed = TEXT_SPACE | TEXT_DIGIT | TEXT_PUNCTUATION | TEXT_LOWERS |
+                             TEXT_DECOMPOSES | TEXT_NON_STARTER | TEXT_NONSPACING;
+    if (n < 2 || (text_table_classes(cp) & changed) != 0) {
+        return false;
+    }
+    close_run(s);
+    char *to = s->out->data + s->out->len;
+    *to = ' ';
+    to += s->owes_space & s->has_ink;
+    memcpy(to, p, n);
+    s->out->len = (size_t)(to + n - s->out->data);
+    s->owes_space = false;
+    s->has_ink = true;
+    return true;
 }
 
 /* Python's str.strip() on the output. */
@@ -340,14 +396,27 @@ int32_t text_simplify(const char *text, size_t len, uint32_t flags, struct text_
     }
     struct simplifier s = { .out = out, .flags = flags, .err = err };
     bool every_step = (flags & TEXT_SIMPLIFY_ALL) == TEXT_SIMPLIFY_ALL;
+    bool vectors = has_vectors();
     const unsigned char *begin = text_bytes(text), *end = begin + len, *p = begin;
     while (p < end) {
-        if (every_step && s.number == NO_NUMBER && text_table_simplify[*p] != 0) {
+        bool fast = every_step && s.number == NO_NUMBER;
+        if (fast && vectors && end - p >= 8 && (text_load64(p) & HIGH_BITS) == 0) {
+            const unsigned char *from = p;
+            p = simplify_vectors(&s, p, end);
+            if (p != from) {
+                continue;
+            }
+        }
+        if (fast && text_table_simplify[*p] != 0) {
             p = simplify_ascii(&s, p, end);
             continue;
         }
         uint32_t cp, more = 0;
         size_t n = text_decode(p, end, &cp);
+        if (fast && copy_plain(&s, p, n, cp)) {
+            p += n;
+            continue;
+        }
         if ((flags & TEXT_SIMPLIFY_LOWER) != 0) {
             if (cp < 0x80) {
                 cp |= (uint32_t)(cp - 'A' < 26) << 5;

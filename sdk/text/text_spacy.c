@@ -4,31 +4,27 @@
  * from the cache; then special cases are looked for among the tokens of the whole text, as spaCy
  * does with a phrase matcher: the longest match first, of equal ones the first; whatever overlaps a
  * match seen before is refused, even when that one was refused itself. A match replaces its tokens
- * only when no white space stands between them, yet blocks others in any case. Tokens can be part of
- * a match only when each is, in some pattern, followed by the next: such pairs are looked for while
- * the tokens are collected, and the maximal runs of them are solved one by one.
+ * only when no white space stands between them, yet blocks others in any case. Tokens can be part
+ * of a match only when each is, in some pattern, followed by the next: such pairs are looked for
+ * while the tokens are collected, and the maximal runs of them are solved one by one.
  */
 #include "text/text_spacy.h"
 
 #include "text/text_decode.h"
 #include "text/text_error.h"
 #include "text/text_spacy_chunk.h"
-#include "text/text_spacy_tables.h"
+#include "text/text_spacy_plain.h"
 #include "text/text_words.h"
 
 #include <stdlib.h>
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#endif
-
 #define CACHE_SLOTS 8192
 #define KEY_MOST 16   /* bytes of a chunk that is remembered */
 #define TOKENS_MOST 4 /* its tokens */
-#define PROBES 32     /* chunks looked at in advance */
+#define ROOM 4        /* spans copied at once */
 
-/* A chunk of up to KEY_MOST bytes as numbers: its first 8 bytes (fewer: zeros follow) and the last 8
- * of more than 8. They and its length tell it from all others. */
+/* A chunk of up to KEY_MOST bytes as numbers: its first 8 bytes (fewer: zeros follow) and the last
+ * 8 of more than 8. They and its length tell it from all others. */
 struct key {
     uint64_t low, high;
 };
@@ -42,16 +38,15 @@ struct remembered {
     bool matches; /* a pair of its tokens may be part of a special case */
 };
 
-/* What is known of a chunk before it is cut. */
+/* What is known of a chunk that is not plain before it is cut. */
 struct probe {
     struct key key;
-    struct remembered *slot; /* the last one for plain ones */
-    bool known;              /* perhaps in the table */
-    bool plain;              /* one token, in no pattern */
+    struct remembered *slot;
+    bool known; /* perhaps in the table */
 };
 
 struct text_spacy {
-    struct remembered *cache; /* [mask + 2]; the last one is of plain words: one token, no note */
+    struct remembered *cache; /* [mask + 1] */
     size_t mask;
     struct text_spacy_tokens tokens;
     struct text_spans chunks; /* runs of ink */
@@ -65,7 +60,7 @@ struct text_spacy {
 struct text_spacy *text_spacy_create(bool cached, struct sluice_error *err)
 {
     struct text_spacy *spacy = calloc(1, sizeof *spacy);
-    size_t slots = cached ? CACHE_SLOTS : 2, size = (slots + 2) * sizeof *spacy->cache;
+    size_t slots = cached ? CACHE_SLOTS : 2, size = slots * sizeof *spacy->cache;
     if (spacy != NULL) {
         spacy->cache = aligned_alloc(64, size);
     }
@@ -76,7 +71,6 @@ struct text_spacy *text_spacy_create(bool cached, struct sluice_error *err)
     }
     memset(spacy->cache, 0, size);
     spacy->mask = slots - 1;
-    spacy->cache[slots].count = 1;
     for (unsigned char c = 0; c < 128; c++) {
         spacy->tokens.ascii[c] = text_spacy_note(&c, 1);
     }
@@ -106,26 +100,14 @@ static inline bool is_pair(uint32_t a, uint32_t b)
     return ((uint32_t)text_spacy_pairs[bit / 8] >> (bit % 8) & joined) != 0;
 }
 
-#if !defined(__SSE2__)
-/* Whether all bytes of `word` with a bit in `valid` (0xFF a byte) are ASCII letters. */
-static inline int is_letters(uint64_t word, uint64_t valid)
-{
-    const uint64_t ones = 0x0101010101010101u, high = 0x8080808080808080u;
-    uint64_t small = (word | 0x20 * ones) & ~high;    /* letters in lower case */
-    uint64_t at_least = small + (0x80 - 'a') * ones;  /* high bit: >= a */
-    uint64_t above = small + (0x80 - 'z' - 1) * ones; /* high bit: > z */
-    return ((~at_least | above | word) & high & valid) == 0;
-}
-#endif
-
 /* The low n bytes, 0 < n <= 8. */
 static inline uint64_t low_bytes(size_t n)
 {
     return ~(uint64_t)0 >> (64 - 8 * n);
 }
 
-/* The key of p[0 .. n), 0 < n <= KEY_MOST; `left` >= n bytes may be read. Without a branch on n, which
- * nobody foretells. */
+/* The key of p[0 .. n), 0 < n <= KEY_MOST; `left` >= n bytes may be read. Without a branch on n,
+ * which nobody foretells. */
 static inline struct key key_of(const unsigned char *p, size_t n, size_t left)
 {
     struct key key = { 0, 0 };
@@ -137,22 +119,6 @@ static inline struct key key_of(const unsigned char *p, size_t n, size_t left)
         key.low = text_spacy_load(p, n);
     }
     return key;
-}
-
-/* Whether the chunk is ASCII letters alone. */
-static inline bool is_word(const struct key *key, size_t n)
-{
-#if defined(__SSE2__)
-    const __m128i bytes = _mm_set_epi64x((int64_t)key->high, (int64_t)key->low);
-    const __m128i small = _mm_or_si128(bytes, _mm_set1_epi8(0x20));
-    const __m128i place = _mm_sub_epi8(small, _mm_set1_epi8('a'));
-    const __m128i letter = _mm_cmpeq_epi8(place, _mm_min_epu8(place, _mm_set1_epi8('z' - 'a')));
-    unsigned all = n > 8 ? 0xFFFF : (1u << n) - 1;
-    return (unsigned)_mm_movemask_epi8(letter) == all;
-#else
-    return is_letters(key->low, low_bytes(n < 8 ? n : 8)) &
-           is_letters(key->high, (uint64_t)0 - (uint64_t)(n > 8));
-#endif
 }
 
 /* Remembers how a chunk was cut, unless slot is NULL. */
@@ -193,31 +159,27 @@ static int32_t cut_chunk(struct text_spacy *spacy, const unsigned char *text, si
     return SLUICE_OK;
 }
 
-/* Whether p[0 .. n), which the table may know or not, is ASCII letters alone and not in it. */
-static inline bool is_plain(const unsigned char *p, size_t n, size_t left)
-{
-    struct key key = key_of(p, n, left);
-    return is_word(&key, n) && !text_spacy_maybe(text_spacy_mix(key.low, key.high, n));
-}
-
-/* Cuts a chunk of a plain word with one mark before or behind it; false for others. The chunk itself
- * is not in the table, and has 2 to 16 bytes. */
+/* Cuts a chunk of a plain word with one mark before or behind it; false for others. The chunk
+ * itself is not in the table, and has 2 to KEY_MOST bytes; `left` bytes may be read. */
 static inline bool cut_marked(const struct text_spacy *spacy, const unsigned char *p, size_t left,
                               struct text_span chunk, struct text_span *spans, uint16_t *notes)
 {
     size_t n = chunk.end - chunk.begin;
     unsigned char first = p[0], last = p[n - 1], before = p[n - 2];
     uint32_t cut;
+    if (left <= TEXT_SHORT) {
+        return false;
+    }
     if ((last < 128 && (text_spacy_ascii[last] & TEXT_SPACY_SUFFIX) != 0) ||
         (last == '.' && before >= 'a' && before <= 'z')) {
-        if (!is_plain(p, n - 1, left)) {
+        if (!text_spacy_is_plain(p, n - 1)) {
             return false;
         }
         cut = chunk.end - 1;
         notes[0] = 0;
         notes[1] = spacy->tokens.ascii[last];
     } else if (first < 128 && (text_spacy_ascii[first] & TEXT_SPACY_PREFIX) != 0 && n > 2) {
-        if (!is_plain(p + 1, n - 1, left - 1)) {
+        if (!text_spacy_is_plain(p + 1, n - 1)) {
             return false;
         }
         cut = chunk.begin + 1;
@@ -231,45 +193,53 @@ static inline bool cut_marked(const struct text_spacy *spacy, const unsigned cha
     return true;
 }
 
-/* Looks at chunks without cutting them, and asks for the memory that cutting them will want. No
- * branch depends on what the chunks are, so that many are looked at at once. */
+/* Looks at the chunks with a bit in `others` without cutting them, and asks for the memory that
+ * cutting them will want. No branch depends on what the chunks are, so that many are looked at at
+ * once. */
 static void probe_chunks(struct text_spacy *spacy, const unsigned char *text, size_t len,
-                         const struct text_span *chunks, size_t count, struct probe *probes)
+                         const struct text_span *chunks, uint64_t others, struct probe *probe)
 {
-    for (size_t i = 0; i < count; i++) {
-        struct probe *probe = &probes[i];
-        size_t n = chunks[i].end - chunks[i].begin, most = n < KEY_MOST ? n : KEY_MOST;
-        struct key key = key_of(text + chunks[i].begin, most, len - chunks[i].begin);
+    for (; others != 0; others &= others - 1, probe++) {
+        const struct text_span *chunk = chunks + text_low_bit(others);
+        size_t n = chunk->end - chunk->begin, most = n < KEY_MOST ? n : KEY_MOST;
+        struct key key = key_of(text + chunk->begin, most, len - chunk->begin);
         uint64_t hash = text_spacy_mix(key.low, key.high, n);
-        bool known = text_spacy_maybe(hash) != 0;
         probe->key = key;
-        bool plain = is_word(&key, most) & !known & (n <= KEY_MOST);
-        size_t slot = (hash ^ hash >> 16) & spacy->mask, none = spacy->mask + 1;
-        slot ^= (slot ^ none) & ((size_t)0 - plain); /* not a branch */
-        probe->slot = &spacy->cache[slot];
-        probe->known = known;
-        probe->plain = plain;
+        probe->slot = &spacy->cache[(hash ^ hash >> 16) & spacy->mask];
+        probe->known = text_spacy_maybe(hash) != 0;
         __builtin_prefetch(probe->slot);
     }
 }
 
-/* Appends the tokens of a chunk that is a plain word or remembered: all that the slot can hold are
- * written, which there is room for, and those that count are counted, so that nothing depends on how
- * many they are. False when it is neither. */
+/* Appends n plain chunks, a few at once: up to ROOM more are read and written, which there is room
+ * for. */
+static inline void add_plain(struct text_spacy_tokens *tokens, const struct text_span *chunks,
+                             size_t n)
+{
+    struct text_span *spans = tokens->spans->data + tokens->spans->count;
+    uint16_t *notes = tokens->notes + tokens->spans->count;
+    for (size_t i = 0; i < n; i += ROOM) {
+        memcpy(spans + i, chunks + i, ROOM * sizeof *spans);
+        memset(notes + i, 0, ROOM * sizeof *notes);
+    }
+    tokens->spans->count += n;
+}
+
+/* Appends the tokens of a chunk that is remembered: all that the slot can hold are written, which
+ * there is room for, and those that count are counted, so that nothing depends on how many they
+ * are. False when it is not. */
 static inline bool add_known(struct text_spacy_tokens *tokens, struct text_span chunk,
                              const struct probe *probe)
 {
     const struct remembered *slot = probe->slot;
     const struct key *key = &probe->key;
     size_t n = chunk.end - chunk.begin, at = tokens->spans->count;
-    bool same = ((slot->key.low ^ key->low) | (slot->key.high ^ key->high) | (slot->len ^ n)) == 0;
-    if (!(probe->plain | same)) {
+    if (((slot->key.low ^ key->low) | (slot->key.high ^ key->high) | (slot->len ^ n)) != 0) {
         return false;
     }
     struct text_span *spans = tokens->spans->data + at;
-    uint32_t end = chunk.begin + slot->ends[0] + ((uint32_t)n & (0u - probe->plain));
-    spans[0] = (struct text_span){ chunk.begin, end };
-    for (size_t i = 1; i < TOKENS_MOST; i++) {
+    uint32_t end = chunk.begin;
+    for (size_t i = 0; i < TOKENS_MOST; i++) {
         uint32_t next = chunk.begin + slot->ends[i];
         spans[i] = (struct text_span){ end, next };
         end = next;
@@ -317,53 +287,81 @@ static int32_t add_pairs(struct text_spacy *spacy, size_t first, bool matches,
     return status;
 }
 
+/* Appends the tokens of chunk i, which is not plain; *id is that of the token before, and becomes
+ * that of the last one. */
+static int32_t add_other(struct text_spacy *spacy, const unsigned char *text, size_t len, size_t i,
+                         const struct probe *probe, uint32_t *id, struct sluice_error *err)
+{
+    struct text_spacy_tokens *tokens = &spacy->tokens;
+    struct text_span chunk = spacy->chunks.data[i];
+    uint32_t end = i > 0 ? spacy->chunks.data[i - 1].end : 0;
+    size_t first = tokens->spans->count;
+    bool matches = probe->slot->matches;
+    if (!add_known(tokens, chunk, probe)) {
+        int32_t status = add_new(spacy, text, len, chunk, probe, &matches, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    /* White space is a token, except for one space between others. */
+    bool space = (chunk.begin - end > 1) | (text[end] != ' ');
+    uint32_t note = tokens->notes[first];
+    space = i > 0 ? space : chunk.begin > 0;
+    tokens->notes[first] = (uint16_t)(note | (space ? TEXT_SPACY_NOTE_BREAK : 0));
+    bool pair = is_pair(*id, tokens->notes[first]);
+    *id = tokens->notes[tokens->spans->count - 1] & TEXT_SPACY_ID;
+    return (matches | pair) ? add_pairs(spacy, first, matches, err) : SLUICE_OK;
+}
+
+/* Makes room for the tokens of n plain chunks and of one that is remembered. */
+static inline int32_t reserve_tokens(struct text_spacy_tokens *tokens, size_t n, size_t left,
+                                     struct sluice_error *err)
+{
+    return text_spacy_has_room(tokens, n + ROOM + TOKENS_MOST)
+               ? SLUICE_OK
+               : text_spacy_reserve(tokens, left + ROOM + TOKENS_MOST, err);
+}
+
 /* The tokens of a text as its chunks give them, into spacy->tokens. */
 static int32_t collect(struct text_spacy *spacy, const unsigned char *text, size_t len,
                        struct sluice_error *err)
 {
     struct text_spacy_tokens *tokens = &spacy->tokens;
+    struct probe probes[TEXT_SPACY_PLAIN_BLOCK];
     int32_t status =
         text_words(TEXT_WORDS_WHITESPACE, (const char *)text, len, &spacy->chunks, err);
-    const struct text_span *chunks = spacy->chunks.data;
-    size_t n = status == SLUICE_OK ? spacy->chunks.count : 0;
-    uint32_t end = n > 0 ? chunks[0].begin : 0; /* of the chunk before */
-    uint32_t id = 0;                            /* of the token before */
+    if (status == SLUICE_OK) {
+        status = text_spans_reserve(&spacy->chunks, ROOM, err);
+    }
+    size_t n = spacy->chunks.count;
+    uint32_t id = 0; /* of the token before */
     tokens->spans->count = 0;
     spacy->pairs.count = 0;
-    struct probe probes[PROBES];
-    for (size_t i = 0; i < n; i++) {
-        struct text_span chunk = chunks[i];
-        const struct probe *probe = &probes[i % PROBES];
-        size_t first = tokens->spans->count;
-        if (i % PROBES == 0) {
-            probe_chunks(spacy, text, len, chunks + i, n - i < PROBES ? n - i : PROBES, probes);
+    for (size_t at = 0; at < n && status == SLUICE_OK; at += TEXT_SPACY_PLAIN_BLOCK) {
+        const struct text_span *chunks = spacy->chunks.data + at;
+        const struct probe *probe = probes;
+        size_t done = 0, count = n - at;
+        count = count < TEXT_SPACY_PLAIN_BLOCK ? count : TEXT_SPACY_PLAIN_BLOCK;
+        uint64_t all = count < 64 ? ((uint64_t)1 << count) - 1 : ~(uint64_t)0;
+        uint64_t others = all & ~text_spacy_find_plain(text, len, chunks, count);
+        probe_chunks(spacy, text, len, chunks, others, probes);
+        for (; others != 0 && status == SLUICE_OK; others &= others - 1) {
+            size_t i = text_low_bit(others);
+            status = reserve_tokens(tokens, i - done, n - at - done, err);
+            if (status == SLUICE_OK) {
+                add_plain(tokens, chunks + done, i - done);
+                id = i > done ? 0 : id;
+                status = add_other(spacy, text, len, at + i, probe++, &id, err);
+            }
+            done = i + 1;
         }
-        if (!text_spacy_has_room(tokens, TOKENS_MOST)) {
-            status = text_spacy_reserve(tokens, n - i + TOKENS_MOST, err);
-        }
-        bool matches = probe->slot->matches;
-        if (status == SLUICE_OK && !add_known(tokens, chunk, probe)) {
-            status = add_new(spacy, text, len, chunk, probe, &matches, err);
-        }
-        if (status != SLUICE_OK) {
-            return status;
-        }
-        /* White space is a token, except for one space between others. */
-        bool space = (chunk.begin - end > 1) | (text[end] != ' ');
-        uint32_t note = tokens->notes[first];
-        end = chunk.end;
-        tokens->notes[first] = (uint16_t)(note | (space ? TEXT_SPACY_NOTE_BREAK : 0));
-        if (matches | is_pair(id, tokens->notes[first])) {
-            status = add_pairs(spacy, first, matches, err);
-            if (status != SLUICE_OK) {
-                return status;
+        if (status == SLUICE_OK && done < count) {
+            status = reserve_tokens(tokens, count - done, n - at - done, err);
+            if (status == SLUICE_OK) {
+                add_plain(tokens, chunks + done, count - done);
+                id = 0;
             }
         }
-        id = tokens->notes[tokens->spans->count - 1] & TEXT_SPACY_ID;
-    }
-    if (n > 0) { /* none stands before the first one, unless there is space */
-        uint32_t note = tokens->notes[0] & ~TEXT_SPACY_NOTE_BREAK;
-        tokens->notes[0] = (uint16_t)(note | (chunks[0].begin > 0 ? TEXT_SPACY_NOTE_BREAK : 0));
     }
     return status;
 }
@@ -544,7 +542,8 @@ int32_t text_spacy_sentences(struct text_spacy *spacy, const char *text, size_t 
     for (size_t i = 0; i < spacy->words.count && status == SLUICE_OK; i++) {
         struct text_span word = spacy->words.data[i];
         uint16_t note = spacy->tokens.notes[i];
-        bool space = (note & TEXT_SPACY_NOTE_BREAK) != 0;
+        /* A white space token stands before it: plain words have no notes. */
+        bool space = (word.begin - end > 1) | (word.begin > end && p[end] != ' ');
         if (seen && (space || (note & (TEXT_SPACY_NOTE_MARK | TEXT_SPACY_NOTE_PUNCT)) == 0)) {
             status = text_spans_push(out, begin, end, err);
             /* The first one of several spaces is not of their token. */

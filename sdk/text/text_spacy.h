@@ -20,8 +20,8 @@ void text_spacy_destroy(struct text_spacy *spacy); /* NULL is fine */
 TEXT_MUST_CHECK int32_t text_spacy_words(struct text_spacy *spacy, const char *text, size_t len,
                                          struct text_spans *out, struct sluice_error *err);
 
-/* The sentences of the text: spans of spaCy's rule sentencizer, which begin and end at tokens, white
- * space tokens included, as datatrove's span_tokenize gives them. */
+/* The sentences of the text: spans of spaCy's rule sentencizer, which begin and end at tokens,
+ * white space tokens included, as datatrove's span_tokenize gives them. */
 TEXT_MUST_CHECK int32_t text_spacy_sentences(struct text_spacy *spacy, const char *text, size_t len,
                                              struct text_spans *out, struct sluice_error *err);
 

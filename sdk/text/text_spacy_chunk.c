@@ -2,8 +2,8 @@
  *
  * The order of the steps is that of spaCy 3.8's tokenizer (tokenizer.pyx): prefixes and suffixes
  * are taken off in turn until what is left is a special case or has none; that is a special case, a
- * URL, or is cut at infixes. A prefix is searched first, then a suffix in what is behind it, and the
- * longest suffix wins (the leftmost match), but the first prefix in the order of the rules.
+ * URL, or is cut at infixes. A prefix is searched first, then a suffix in what is behind it, and
+ * the longest suffix wins (the leftmost match), but the first prefix in the order of the rules.
  */
 #include "text/text_spacy_chunk.h"
 

@@ -40,6 +40,8 @@ struct text_spacy_string {
 #define TEXT_SPACY_TOP 272 /* 0x110000 >> 12 */
 #define TEXT_SPACY_SLOTS 8192
 #define TEXT_SPACY_FILTER 65536
+#define TEXT_SPACY_LETTERS_BITS 15
+#define TEXT_SPACY_LETTERS (1 << TEXT_SPACY_LETTERS_BITS)
 
 extern const uint8_t text_spacy_top[TEXT_SPACY_TOP];
 extern const uint16_t text_spacy_middle[];
@@ -53,6 +55,9 @@ extern const struct text_spacy_string text_spacy_strings[]; /* from 1 */
 extern const uint16_t text_spacy_slots[TEXT_SPACY_SLOTS];   /* index of a string, or 0 */
 /* Bit hash >> 13 % TEXT_SPACY_FILTER is set for the hash of each string, and for few others. */
 extern const uint64_t text_spacy_filter[TEXT_SPACY_FILTER / 64];
+/* Of the strings of ASCII letters alone: bit text_spacy_letters_bit() of their first 8 bytes is
+ * set, and few others. */
+extern const uint64_t text_spacy_letters[TEXT_SPACY_LETTERS / 64];
 /* Bit n is set when a string of n bytes begins, ends with that byte: cheaper than a hash. */
 extern const uint32_t text_spacy_begins[256], text_spacy_ends[256];
 extern const uint32_t text_spacy_longest, text_spacy_longest_unit; /* bytes, less than 32 */
@@ -110,6 +115,13 @@ static inline uint64_t text_spacy_mix(uint64_t low, uint64_t high, size_t n)
 static inline uint64_t text_spacy_hash(const unsigned char *p, size_t n)
 {
     return text_spacy_mix(text_spacy_load(p, n), n > 8 ? text_spacy_load(p + n - 8, 8) : 0, n);
+}
+
+/* Of the first bytes of a string, up to 8, as text_spacy_load gives them. gen_spacy.py computes the
+ * same. */
+static inline uint32_t text_spacy_letters_bit(uint64_t low)
+{
+    return (uint32_t)(low * 0x9E3779B97F4A7C15u >> (64 - TEXT_SPACY_LETTERS_BITS));
 }
 
 /* Whether a string of that hash may be in the table. */

@@ -188,7 +188,8 @@ static bool address_at(const unsigned char *p, const unsigned char *end)
     return host_at(p, end) || (p < end && *p >= '1' && *p <= '9' && ip_at(p, end));
 }
 
-/* The place behind "scheme://" with a scheme of at least two of [\w+.-]; NULL when there is none. */
+/* The place behind "scheme://" with a scheme of at least two of [\w+.-]; NULL when there is
+ * none. */
 static const unsigned char *after_scheme(const unsigned char *p, const unsigned char *end)
 {
     size_t chars = 0;

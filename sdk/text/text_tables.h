@@ -15,6 +15,8 @@ extern const uint8_t text_table_last[];
 extern const uint32_t text_table_sets[];
 extern const uint32_t text_table_ascii[128];
 extern const uint8_t text_table_simplify[256];
+/* Byte k of entry m is the place of the k-th bit of m; the rest are 0. */
+extern const uint64_t text_table_compress[256];
 
 /* text_classes(cp), inlined. */
 static inline uint32_t text_table_classes(uint32_t cp)

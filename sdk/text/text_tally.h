@@ -1,8 +1,9 @@
 /* text_tally.h — how often pieces of a text, or n-grams of a sequence, occur: exact counts.
  *
  * Depends on text_span.h. A tally is a table in memory of the caller's, who reuses it between
- * documents. Promises: what is equal is counted together and nothing else is (hashes find candidates
- * only); entries stand in the order of their first occurrence, so no result depends on a hash.
+ * documents. Promises: what is equal is counted together and nothing else is (hashes find
+ * candidates only); entries stand in the order of their first occurrence, so no result depends on a
+ * hash.
  */
 #ifndef TEXT_TALLY_H
 #define TEXT_TALLY_H
@@ -45,18 +46,19 @@ const struct text_tally_entry *text_tally_find(const struct text_tally *tally, c
                                                const struct text_span *pieces, const char *bytes,
                                                size_t len);
 
-/* Counts the runs of n >= 1 neighbours among count items, into an empty tally for at least count - n + 1.
- * again (may be NULL, else count - n + 1 values) receives 1 where the run occurred before, else 0.
- * Fewer than n items have no run. */
+/* Counts the runs of n >= 1 neighbours among count items, into an empty tally for at least count -
+ * n + 1. again (may be NULL, else count - n + 1 values) receives 1 where the run occurred before,
+ * else 0. Fewer than n items have no run. */
 void text_tally_runs(struct text_tally *tally, const uint32_t *items, size_t count, size_t n,
                      uint8_t *again);
 
-/* How many entries occur k times, at [k] for 1 <= k <= *most (the most that one occurs; 0 for an empty
- * tally). It stands where the table was: entries stay, text_tally_find and further counting don't. */
+/* How many entries occur k times, at [k] for 1 <= k <= *most (the most that one occurs; 0 for an
+ * empty tally). It stands where the table was: entries stay, text_tally_find and further counting
+ * don't. */
 const uint32_t *text_tally_times(struct text_tally *tally, uint32_t *most);
 
-/* The code points of a text as items, ill-formed bytes as TEXT_REPLACEMENT each; returns how many. NULL
- * counts them only. */
+/* The code points of a text as items, ill-formed bytes as TEXT_REPLACEMENT each; returns how many.
+ * NULL counts them only. */
 size_t text_tally_characters(const char *text, size_t len, uint32_t *items);
 
 #ifdef __cplusplus

@@ -107,6 +107,29 @@ static int32_t words_whitespace(const unsigned char *text, size_t len, struct te
     return SLUICE_OK;
 }
 
+size_t text_word_count(const char *text, size_t len)
+{
+    const unsigned char *p = text_bytes(text);
+    struct text_scan_bits bits;
+    uint64_t inside = 0;
+    size_t count = 0;
+    for (size_t at = 0, n; at < len; at += n) {
+        n = chunk_len(p + at, len - at);
+        text_scan_space(p + at, n, &bits);
+        if (bits.any_lead) {
+            mark_wide_spaces(p + at, n, &bits);
+        }
+        for (size_t word = 0; word * 64 < n; word++) {
+            size_t here = n - word * 64;
+            uint64_t valid = here < 64 ? ((uint64_t)1 << here) - 1 : ~(uint64_t)0;
+            uint64_t ink = ~bits.space[word] & valid;
+            count += (size_t)__builtin_popcountll(ink & ~(ink << 1 | inside));
+            inside = here < 64 ? ink >> (here - 1) & 1 : ink >> 63;
+        }
+    }
+    return count;
+}
+
 void text_word_cache_init(struct text_word_cache *cache)
 {
     cache->state = NULL;

@@ -17,9 +17,10 @@ enum text_word_rule {
                             * least one code point of category L* or N*. As ICU's word status > 0,
                             * but without its dictionaries: scripts written without spaces give
                             * one word a character (Katakana runs stay whole). */
-    TEXT_WORDS_SPACY_EN, /* "spacy-en": the tokens of spaCy 3.8's blank English pipeline that are not
-                          * white space, which are the words of datatrove's English tokenizer: a
-                          * word is never more than a part of a run of non-TEXT_SPACE. */
+    /* "spacy-en": the tokens of spaCy 3.8's blank English pipeline that are not white space, which
+     * are the words of datatrove's English tokenizer: a word is never more than a part of a run of
+     * non-TEXT_SPACE. */
+    TEXT_WORDS_SPACY_EN,
 };
 
 /* What the rule spacy-en remembers between texts: how it cut the chunks it met. One user (a worker)
@@ -33,7 +34,8 @@ struct text_word_cache {
 void text_word_cache_init(struct text_word_cache *cache);
 void text_word_cache_deinit(struct text_word_cache *cache);
 
-/* Finds a rule by name ("whitespace", "uax29", "spacy-en") into *rule; SLUICE_E_CONFIG names the choices. */
+/* Finds a rule by name ("whitespace", "uax29", "spacy-en") into *rule; SLUICE_E_CONFIG names the
+ * choices. */
 TEXT_MUST_CHECK int32_t text_word_rule_parse(const char *name, enum text_word_rule *rule,
                                              struct sluice_error *err);
 
@@ -46,6 +48,9 @@ TEXT_MUST_CHECK int32_t text_words(enum text_word_rule rule, const char *text, s
 TEXT_MUST_CHECK int32_t text_words_cached(enum text_word_rule rule, const char *text, size_t len,
                                           struct text_word_cache *cache, struct text_spans *out,
                                           struct sluice_error *err);
+
+/* How many words the rule whitespace gives: no rule but uax29 gives fewer. */
+size_t text_word_count(const char *text, size_t len);
 
 /* Every UAX #29 segment (spaces and punctuation too): they tile the text. */
 TEXT_MUST_CHECK int32_t text_segments(const char *text, size_t len, struct text_spans *out,

@@ -123,8 +123,9 @@ begin 'invalid UTF-8'
 printf '{"text":"a\377b"}\n{"text":"ok"}\n{"text":"\300\200"}\n{"text":"\355\240\200"}\n' >in/a.jsonl
 read_in 0
 account 4 3
-read_in 4 '3 of 4 records are quarantined' invalid_utf8 a.jsonl -- max_bad=0
+read_in 4 '3 of 4 records (75 %) are quarantined' invalid_utf8 a.jsonl -- max_bad=0%
 account 4 3
+read_in 4 '1 record is quarantined, max_bad = 0' invalid_utf8 a.jsonl -- max_bad=0
 
 begin 'NUL bytes'
 printf '{"text":"a\000b"}\n{"text":"a\\u0000b"}\n\000\n' >in/a.jsonl

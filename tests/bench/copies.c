@@ -3,8 +3,8 @@
  *   copies FIRST COUNT      documents FIRST to FIRST + COUNT - 1
  *
  * Each has 50 words of 20,000, evenly drawn; a copy has two of its words exchanged. A document is a
- * function of its number alone, so that parts can be written in any order. Depends on libc only; the
- * same arguments give the same bytes on every machine. */
+ * function of its number alone, so that parts can be written in any order. Depends on libc only;
+ * the same arguments give the same bytes on every machine. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

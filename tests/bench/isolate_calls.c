@@ -57,17 +57,28 @@ static sluice_status resolve(void *ctx, const struct isolate_target *target,
 
 /* ---- the scene ---- */
 
-static struct stage *open_stage(const struct registry_entry *entry,
+#define RULE "whitespace" /* words that cost little beside the way to a child and back */
+
+/* option: the one of the stage that says how words are cut. */
+static struct stage *open_stage(const struct registry_entry *entry, const char *option,
                                 const struct stage_services *services, struct schema *schema,
                                 struct stage_prepared *prepared)
 {
     struct option_table table = option_table_of(&entry->stage);
     struct stage_inputs inputs = { .n_ports = 1, .schemas = { schema } };
+    struct value named = { .kind = VALUE_MAP };
+    struct value rule;
+    struct option_args args = { .named = &named };
     struct sluice_error err = ERROR_INIT;
     struct options *options;
     struct stage *stage;
 
-    check(options_parse(&table, NULL, NULL, &options, &err), &err);
+    value_map_init(&named);
+    if (!value_string(&rule, RULE, strlen(RULE)) || !value_map_set(&named, option, rule)) {
+        exit(1);
+    }
+    check(options_parse(&table, &args, NULL, &options, &err), &err);
+    value_deinit(&named);
     check(stage_open(entry, options, "quality", services, &stage, &err), &err);
     check(stage_prepare(stage, &inputs, prepared, &err), &err);
     return stage;
@@ -118,12 +129,12 @@ struct side {
     struct stage_result result;
 };
 
-static void side_open(struct side *side, const struct registry_entry *entry,
+static void side_open(struct side *side, const struct registry_entry *entry, const char *option,
                       const struct stage_services *services, struct schema *schema)
 {
     struct sluice_error err = ERROR_INIT;
 
-    side->stage = open_stage(entry, services, schema, &side->prepared);
+    side->stage = open_stage(entry, option, services, schema, &side->prepared);
     check(stage_worker_open(side->stage, &side->worker, &err), &err);
     stage_result_init(&side->result);
 }
@@ -218,11 +229,11 @@ int main(int argc, char **argv)
      * filter. */
     schema_init(&schema);
     check(schema_add_text(&schema, "text", "utf8", NULL, &err), &err);
-    side_open(&sides[0], words, &services, &schema);
+    side_open(&sides[0], words, "rule", &services, &schema);
     struct isolate_target target = { .plugin = argv[1], .stage = "words", .hash = words->hash };
     check(isolate_wrap(isolate, words, &target, &limits, &twin, &err), &err);
     start = now_ns();
-    side_open(&sides[1], twin, &services, &schema);
+    side_open(&sides[1], twin, "rule", &services, &schema);
     printf("start_ms %.1f\n", (double)(now_ns() - start) / 1e6);
     measure("words", &sides[0], &sides[1], &batch, rounds);
     call(&sides[0], &batch);
@@ -234,14 +245,14 @@ int main(int argc, char **argv)
     root.n_children = 2;
     check(schema_add_text(&schema, "words", "spans", NULL, &err), &err);
     schema.fields[1].derived_provider = str_copy("words", 5);
-    schema.fields[1].derived_options = str_copy("rule=whitespace", 15);
+    schema.fields[1].derived_options = str_copy("rule=" RULE, strlen("rule=" RULE));
     schema.fields[1].derived_source = str_copy("text", 4);
-    side_open(&sides[0], quality, &services, &schema);
+    side_open(&sides[0], quality, "words", &services, &schema);
     target = (struct isolate_target){ .plugin = argv[1],
                                       .stage = "gopher_quality",
                                       .hash = quality->hash };
     check(isolate_wrap(isolate, quality, &target, &limits, &twin, &err), &err);
-    side_open(&sides[1], twin, &services, &schema);
+    side_open(&sides[1], twin, "words", &services, &schema);
     measure("gopher_quality", &sides[0], &sides[1], &batch, rounds);
     side_close(&sides[0]);
     side_close(&sides[1]);

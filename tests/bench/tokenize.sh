@@ -3,6 +3,9 @@ set -eu
 # shellcheck source=tests/bench/kit
 . "$SRC/tests/bench/kit"
 MEGABYTES=${TOKENIZE_MEGABYTES:-200} # of a stream
+LEAST=1000000                        # bytes of text that are worth measuring
+WORST=5                              # runs over each of the worst texts
+[ -z "$SMOKE" ] || LEAST=10000 WORST=1
 bench=$BUILD/tests/bench/tokenize_bench
 first=$SLUICE_ASSETS/cl100k_base.tiktoken
 [ -s "$first" ] || {
@@ -30,6 +33,14 @@ PYTHON
 # ours VOCABULARY TEXT MODE... and theirs PEER VOCABULARY TEXT MODE [MEGABYTES]: "MB/s ids" a run
 ours() { taskset -c "$CPU" "$bench" "$@"; }
 theirs() { taskset -c "$CPU" "$PYTHON" "$SRC/tests/bench/peer_tokenize.py" "$@" 2>"$TMP/log"; }
+
+# speed NAME ARGUMENT...: the MB/s of ours in the variable NAME
+speed() {
+    _name=$1
+    shift
+    _line=$(ours "$@")
+    eval "$_name=\${_line%% *}"
+}
 
 # against PEER VOCABULARY TEXT KIND RUNS MEGABYTES GOAL: one row
 against() {
@@ -62,7 +73,7 @@ for vocabulary in "$first" "$SLUICE_ASSETS/o200k_base.tiktoken" \
     esac
     for text in english code multilingual; do
         file=$TMP/$text.txt
-        [ "$(stat -c %s "$file")" -gt 1000000 ] || continue
+        [ "$(stat -c %s "$file")" -gt "$LEAST" ] || continue
         heading "$name, $text, $(megabytes "$file") MB of distinct text" peer
         for kind in stream warm cold; do
             goal=ahead
@@ -78,11 +89,22 @@ for vocabulary in "$first" "$SLUICE_ASSETS/o200k_base.tiktoken" \
         head -c $half "$file" >"$TMP/sample"
         tail -c $half "$file" >"$TMP/rest"
         ours "$vocabulary" "$TMP/sample" train "$TMP/head"
-        echo "a head trained on the text's first half, for the second: cold $(ours --head "$TMP/head" "$vocabulary" "$TMP/rest" cold 1 | cut -d' ' -f1) MB/s, without it $(ours "$vocabulary" "$TMP/rest" cold 1 | cut -d' ' -f1); stream $(ours --head "$TMP/head" "$vocabulary" "$TMP/rest" stream "$MEGABYTES" 1 | cut -d' ' -f1), without $(ours "$vocabulary" "$TMP/rest" stream "$MEGABYTES" 1 | cut -d' ' -f1)"
-        echo "fresh: $(ours "$vocabulary" "$file" fresh 1 | cut -d' ' -f1) MB/s; profile: $(ours "$vocabulary" "$file" profile)"
+        speed trained_cold --head "$TMP/head" "$vocabulary" "$TMP/rest" cold 1
+        speed plain_cold "$vocabulary" "$TMP/rest" cold 1
+        speed trained --head "$TMP/head" "$vocabulary" "$TMP/rest" stream "$MEGABYTES" 1
+        speed plain "$vocabulary" "$TMP/rest" stream "$MEGABYTES" 1
+        speed fresh "$vocabulary" "$file" fresh 1
+        profile=$(ours "$vocabulary" "$file" profile)
+        # shellcheck disable=SC2154
+        echo "a head trained on the text's first half, for the second: cold $trained_cold MB/s, without it $plain_cold; stream $trained, without $plain"
+        # shellcheck disable=SC2154
+        echo "fresh: $fresh MB/s; profile: $profile"
     done
-    echo "worst texts, 1 MiB each (goal: <= 10): $(ours "$vocabulary" "$first" worst 5)"
+    worst=$(ours "$vocabulary" "$first" worst "$WORST")
+    echo "worst texts, 1 MiB each (goal: <= 10): $worst"
 done
 if [ "$(nproc)" -ge 2 ] && [ -s "$TMP/english.txt" ]; then
-    echo "two processors over one (goal: >= 1.9, wall time, on a machine with nothing else to do): $("$bench" "$first" "$TMP/english.txt" two "$MEGABYTES" "$RUNS" | tr '\n' ' ')"
+    two=$("$bench" "$first" "$TMP/english.txt" two "$MEGABYTES" "$RUNS")
+    # shellcheck disable=SC2086
+    echo "two processors over one (goal: >= 1.9, wall time, on a machine with nothing else to do): "$two
 fi

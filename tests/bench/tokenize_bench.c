@@ -1,21 +1,27 @@
 /* tokenize_bench - the speed of the BPE engine alone, for tests/bench/tokenize.sh.
  *
- *     tokenize_bench VOCABULARY FILE stream MEGABYTES RUNS    documents of the file's whole, again and again
- *     tokenize_bench VOCABULARY FILE cold RUNS                4 KiB a call, a new worker for each pass
+ *     tokenize_bench VOCABULARY FILE stream MEGABYTES RUNS    documents of the file's whole, again
+ *                                                             and again
+ *     tokenize_bench VOCABULARY FILE cold RUNS                4 KiB a call, a new worker for each
+ *                                                             pass
  *     tokenize_bench VOCABULARY FILE warm MEGABYTES RUNS      4 KiB a call, again and again
- *     tokenize_bench VOCABULARY FILE fresh RUNS               4 KiB a call, a new worker for each call
- *     tokenize_bench VOCABULARY FILE two MEGABYTES RUNS       one process, then two at once on processors 0 and 1
+ *     tokenize_bench VOCABULARY FILE fresh RUNS               4 KiB a call, a new worker for each
+ *                                                             call
+ *     tokenize_bench VOCABULARY FILE two MEGABYTES RUNS       one process, then two at once on
+ *                                                             processors 0 and 1
  *                                                             that share the vocabulary; wall time
  *     tokenize_bench VOCABULARY FILE worst RUNS               texts that make tokenizers slow
  *     tokenize_bench VOCABULARY FILE profile                  share of the engine's steps
  *     tokenize_bench VOCABULARY FILE train HEAD               a trained head of the file
  *     tokenize_bench --head HEAD VOCABULARY FILE ...          the same with a trained head
  *
- * The profile: pre-tokenization alone, then with ids of constant length written (emit), then with pieces looked up that
- * are all in the caches, then everything, with what is not in them merged (miss); shares are the differences.
+ * The profile: pre-tokenization alone, then with ids of constant length written (emit), then with
+ * pieces looked up that are all in the caches, then everything, with what is not in them merged
+ * (miss); shares are the differences.
  *
- * Prints one line a run: MB/s of input, ids. Time is processor time of this thread. `two`: the quotient of both
- * throughputs, and the cache of one worker. `worst`: nanoseconds a byte of each text, and the worst over the median. */
+ * Prints one line a run: MB/s of input, ids. Time is processor time of this thread. `two`: the
+ * quotient of both throughputs, and the cache of one worker. `worst`: nanoseconds a byte of each
+ * text, and the worst over the median. */
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -168,7 +174,8 @@ static double wall(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds that `n` processes take, each for the whole of it. The vocabulary is shared: nobody writes to it. */
+/* Seconds that `n` processes take, each for the whole of it. The vocabulary is shared: nobody
+ * writes to it. */
 static double processes(struct bench *b, const char *text, size_t len, size_t megabytes, int n)
 {
     double start = wall();

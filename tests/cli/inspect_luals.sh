@@ -64,7 +64,7 @@ perl -e '
         $there eq $annotated or print "$role: known: $there\nannotated: $annotated\n";
         $n++;
     }
-    print "members of $n roles\n"' "$SRC/core/lua/luastage_define.c" "$ANNOTATIONS/sluice.lua"
+    print "members of $n roles\n"' "$SRC/core/lua/stage/luastage_define.c" "$ANNOTATIONS/sluice.lua"
 
 # They are Lua.
 for file in sluice stages ffi; do

@@ -12,7 +12,7 @@ unset MAKEFLAGS MAKELEVEL MFLAGS
 mkdir somewhere
 mv staged/usr somewhere/moved
 root=$TMP/somewhere/moved
-for file in bin/sluice lib/sluice/libsluice-core.so lib/sluice/libsluice-text.a lib/sluice/libsluice-sdk.so lib/sluice/plugins/words.so \
+for file in bin/sluice lib/sluice/libsluice-core.so lib/sluice/libsluice-text.a lib/sluice/libsluice-sdk.so lib/sluice/libsluice-testkit.so lib/sluice/plugins/words.so \
     include/sluice/sluice.h include/sluice/sluice_arrays.h include/sluice/sluice_simple.h include/sluice/sluice.hpp include/sluice/text/text.h \
     share/sluice/plugin.mk share/sluice/plugin.map share/sluice/scripts/lib/sluice.lua share/sluice/examples/few_lines.c \
     lib/pkgconfig/sluice.pc share/man/man1/sluice.1 share/doc/sluice/LICENSE; do
@@ -22,7 +22,7 @@ done
 (cd "$SRC/sdk" && ls ./*.h ./*.hpp text/*.h) | while read -r header; do
     cmp "$SRC/sdk/$header" "$root/include/sluice/$header" || fail "$header is not installed"
 done || exit 1
-for folder in template testkit lua rust; do
+for folder in template lua rust; do
     [ -d "$SRC/sdk/$folder" ] || continue
     [ -d "$root/share/sluice/$folder" ] || fail "sdk/$folder is not installed"
 done

@@ -94,7 +94,7 @@ sub normal {
     $line =~ s/\b\d[\d.]* (?:[kMG]?B|Mtok)\/s//g;
     $line =~ s/\b\d[\d.:]* (?:s|min|ms)\b/TIME/g;
     $line =~ s/^\d+ passed, 0 failed, \d+ skipped$/PASSED/; # checks may be added
-    $line =~ s/ <?\d[\d.]* %$//;
+    $line =~ s/(?: +<?\d[\d.]* %)+$//;
     $line =~ s/\s+/ /g;
     $line =~ s/^ | $//g;
     return $line;

@@ -30,10 +30,10 @@ END
 done
 test "$(uniq sums | wc -l)" = 1 && grep -o '"tokens":.[0-9]' out/data/* | cut -c 1-10
 echo '-- errors'
-neutral() { sed 's/[0-9a-f]\{32\}/HASH/g'; }
+neutral() { sed 's/[0-9a-f]\{32\}/HASH/g; s/expected [0-9][0-9]*/expected N/'; }
 "$SLUICE" tokenize --tokenizer "$O" --head a.head sample.txt 2>&1 | neutral
 head -c 5000 a.head >cut.head
-"$SLUICE" tokenize --tokenizer "$T" --head cut.head sample.txt 2>&1
+"$SLUICE" tokenize --tokenizer "$T" --head cut.head sample.txt 2>&1 | neutral
 { head -c 9000 a.head; printf X; tail -c +9002 a.head; } >changed.head
 "$SLUICE" tokenize --tokenizer "$T" --head changed.head sample.txt 2>&1
 "$SLUICE" tokenize --tokenizer "$T" --head sample.txt sample.txt 2>&1
@@ -42,4 +42,4 @@ head -c 5000 a.head >cut.head
 printf '' | "$SLUICE" tokenize --tokenizer "$T" --train-head d.head 2>&1
 "$SLUICE" tokenize --tokenizer "$T" --train-head nowhere/d.head sample.txt 2>&1
 sed 's/a.head/cut.head/' p.lua >q.lua
-"$SLUICE" run q.lua 2>&1 | grep -o 'the trained head has 5000 bytes, expected [0-9]*'
+"$SLUICE" run q.lua 2>&1 | grep -o 'the trained head has 5000 bytes, expected [0-9]*' | neutral

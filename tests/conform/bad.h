@@ -1,7 +1,10 @@
-/* What the bad plugins of this folder share: a filter over `text` that drops rows of under 20 bytes, around which each stage misbehaves in one way of its own.
+/* What the bad plugins of this folder share: a filter over `text` that drops rows of under 20
+ * bytes, around which each stage misbehaves in one way of its own.
  *
- * Without options a stage misbehaves always, which the conformance kit must name. With on = "CRASH-ME" it misbehaves only on rows whose text holds that, so that
- * a pipeline can tell what happens to such a row from what happens to all others. Calls that see no rows (open, close ...) misbehave in either case. */
+ * Without options a stage misbehaves always, which the conformance kit must name. With on =
+ * "CRASH-ME" it misbehaves only on rows whose text holds that, so that a pipeline can tell what
+ * happens to such a row from what happens to all others. Calls that see no rows (open, close ...)
+ * misbehave in either case. */
 #ifndef TESTS_CONFORM_BAD_H
 #define TESTS_CONFORM_BAD_H
 

@@ -1,6 +1,7 @@
-/* A plugin with two faces: the process that only asks what it holds sees an honest filter, the child that is to run it something else. What that is, the file's
- * name says: faces_crash.so, faces_hang.so, faces_exit.so, faces_null.so, faces_options.so, faces_name.so, faces_role.so, faces_size.so. With open_ before the name
- * it shows that face to everybody. */
+/* A plugin with two faces: the process that only asks what it holds sees an honest filter, the
+ * child that is to run it something else. What that is, the file's name says: faces_crash.so,
+ * faces_hang.so, faces_exit.so, faces_null.so, faces_options.so, faces_name.so, faces_role.so,
+ * faces_size.so. With open_ before the name it shows that face to everybody. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <unistd.h>

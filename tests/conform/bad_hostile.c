@@ -1,4 +1,5 @@
-/* Stages that reach for what is not theirs: the host's memory, channels, processes and files, more memory than there is, and rows and columns that make no sense. */
+/* Stages that reach for what is not theirs: the host's memory, channels, processes and files, more
+ * memory than there is, and rows and columns that make no sense. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <math.h>

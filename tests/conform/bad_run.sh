@@ -52,7 +52,7 @@ bad_lies | no_verdicts | halts 1 | | verdicts
 bad_lies | unknown_reason | halts 1 | | reason
 bad_lies | too_few_rows | halts 1 | | rows
 bad_lies | bad_text_column | halts 1 | | UTF-8
-bad_lies | ignores_selection | right
+bad_lies | ignores_selection | lives
 bad_symbols | honest | right
 bad_throws | throws | loses crash | | SIGABRT
 bad_throws | throws_early | halts 1 | | SIGABRT+prepare
@@ -113,7 +113,7 @@ lua | fails | loses lua_error | | bad_lua.lua:24: bad luck
 lua+ | fails | loses lua_error | | bad_lua.lua:24: bad luck
 lua | returns_text | loses lua_error | | expected a number
 lua | returns_nan | loses lua_error | | returned nan
-lua+ | recurses | loses lua_error | | stack overflow
+lua+ | recurses | loses lua_memory | | MiB of memory
 lua | pattern | loses lua_error | | pattern too expensive
 lua+ | pattern | loses lua_error | | pattern too expensive
 lua | writes_global | loses lua_error | | the global 'leaked'

@@ -1,4 +1,5 @@
-/* An honest stage in a file that brings a zstd and an xxHash of its own, of other versions, for all to see: it must get its own, everybody else theirs. */
+/* An honest stage in a file that brings a zstd and an xxHash of its own, of other versions, for all
+ * to see: it must get its own, everybody else theirs. */
 #include "tests/conform/bad.h"
 
 SLUICE_EXPORT unsigned ZSTD_versionNumber(void);

@@ -131,7 +131,7 @@ expect 2 "$SLUICE" test-plugin "$BUILD/tests/conform/bad_symbols.so" --only row_
 says "did you mean 'row_local'?"
 expect 2 "$SLUICE" test-plugin "$TMP/absent.so"
 says 'absent.so'
-expect 1 "$SLUICE" test-plugin "$TMP/junit.xml"
-says "FAILED  (the file): load"
+expect 2 "$SLUICE" test-plugin "$TMP/junit.xml"
+says "is no plugin: expected a shared object"
 expect 0 "$SLUICE" test-plugin --list
 says 'input_read_only'

@@ -1,4 +1,5 @@
-/* A library of plain C functions, which knows nothing of Sluice: what scripts call through s.native and ffi.def. */
+/* A library of plain C functions, which knows nothing of Sluice: what scripts call through s.native
+ * and ffi.def. */
 #include <math.h>
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,5 +1,6 @@
-/* One measure in two forms: a plain C function for s.native and ffi.def, and the filter of a plugin around it. tests/bench/native.sh
- * compares what the ways to it cost; tests/pipeline/native_ways.sh that they agree. */
+/* One measure in two forms: a plain C function for s.native and ffi.def, and the filter of a plugin
+ * around it. tests/bench/native.sh compares what the ways to it cost; tests/pipeline/native_ways.sh
+ * that they agree. */
 #include <sluice_simple.h>
 
 #include "text/text.h"

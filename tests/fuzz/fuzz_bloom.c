@@ -1,7 +1,8 @@
-/* fuzz_bloom.c — libFuzzer target over the files of Bloom filters, and over the hashes of paragraphs.
+/* fuzz_bloom.c — libFuzzer target over the files of Bloom filters, and over the hashes of
+ * paragraphs.
  *
- * The first byte chooses: even: the rest is a filter's file; what is read must lie inside of it. Odd: the rest is a text; its hashes must be
- * as long as they say. */
+ * The first byte chooses: even: the rest is a filter's file; what is read must lie inside of it.
+ * Odd: the rest is a text; its hashes must be as long as they say. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,13 @@
-/* Fuzzes edge_directory_decode (run/edge.h) and rowcodec_decode (run/rowcodec.h). A directory
- * that decodes is consistent, and its bytes are the only ones for it; a row that decodes comes
- * back as the same bytes or, when its items were not stored the usual way, as the same row. */
+/* Fuzzes edge_directory_decode (run/edge/edge.h) and rowcodec_decode (run/edge/rowcodec.h). A
+ * directory that decodes is consistent, and its bytes are the only ones for it; a row that decodes
+ * comes back as the same bytes or, when its items were not stored the usual way, as the same
+ * row. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "run/edge.h"
-#include "run/rowcodec.h"
+#include "run/edge/edge.h"
+#include "run/edge/rowcodec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,4 +1,5 @@
-/* Fuzzes the check of fastText models: whatever passes it must load, predict and free without a fault in libfasttext. */
+/* Fuzzes the check of fastText models: whatever passes it must load, predict and free without a
+ * fault in libfasttext. */
 #include <stdlib.h>
 #include <string.h>
 

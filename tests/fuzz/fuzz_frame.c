@@ -1,7 +1,7 @@
-/* Fuzzes frame_decode (core/data/frame.h). The first byte chooses the types and whether the rest
- * is a whole frame or the raw bytes of one, which are then given a header and a right checksum, and
- * perhaps numbers that are stored apart: hostile bytes that get past it must still do no harm. What decodes is validated, walked, and
- * must come back equal from another round. */
+/* Fuzzes frame_decode (core/data/frame.h). The first byte chooses the types and whether the rest is
+ * a whole frame or the raw bytes of one, which are then given a header and a right checksum, and
+ * perhaps numbers that are stored apart: hostile bytes that get past it must still do no harm. What
+ * decodes is validated, walked, and must come back equal from another round. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -94,8 +94,8 @@ static void check(struct frame_codec *codec, struct batch *batch, uint32_t colum
     buf_deinit(&second);
 }
 
-/* Stored bytes with numbers apart: up to three pieces of the input's making, of which the sizes fit most
- * of the time. */
+/* Stored bytes with numbers apart: up to three pieces of the input's making, of which the sizes fit
+ * most of the time. */
 static void put_words(struct buf *frame, struct frame_header *header, uint64_t hash,
                       const uint8_t *data, size_t n)
 {

@@ -1,8 +1,9 @@
 /* fuzz_head.c — libFuzzer target over the file of a trained head.
  *
- * The first byte chooses: even: the rest is a whole file. Odd: the rest is put over a good head of the built-in
- * vocabulary from the place on that its first two bytes say, and the header's sum is made right again, so
- * that the entries themselves are reached. Whatever is taken must not change an id. */
+ * The first byte chooses: even: the rest is a whole file. Odd: the rest is put over a good head of
+ * the built-in vocabulary from the place on that its first two bytes say, and the header's sum is
+ * made right again, so that the entries themselves are reached. Whatever is taken must not change
+ * an id. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

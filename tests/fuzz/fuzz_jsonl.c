@@ -1,6 +1,7 @@
-/* Fuzzes what write_jsonl does to outside bytes: splicing the members of a JSON object, verbatim values, strings. Beside what the
- * sanitizers find: nothing holds a line break; whatever jansson takes as an object comes out as the same object but for the members left
- * out; a string reads back equal. */
+/* Fuzzes what write_jsonl does to outside bytes: splicing the members of a JSON object, verbatim
+ * values, strings. Beside what the sanitizers find: nothing holds a line break; whatever jansson
+ * takes as an object comes out as the same object but for the members left out; a string reads back
+ * equal. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,8 @@
-/* fuzz_jsonpath.c — libFuzzer target over the JSONPath of dolma_mix: compiled and evaluated on a document that has what the paths of the
- * corpus look for.
+/* fuzz_jsonpath.c — libFuzzer target over the JSONPath of dolma_mix: compiled and evaluated on a
+ * document that has what the paths of the corpus look for.
  *
- * The first byte chooses the syntax. What doesn't compile has a message; what does names no name that isn't in its text. */
+ * The first byte chooses the syntax. What doesn't compile has a message; what does names no name
+ * that isn't in its text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-/* Fuzzes what reads lists and URLs: the first byte chooses a suffix list, a set of lines, word lists, a frequency table or patterns; the
- * first half of the rest is the file, the second half what is looked up. Beside what the sanitizers find: every entry of a set is in it, dense and
+/* Fuzzes what reads lists and URLs: the first byte chooses a suffix list, a set of lines, word
+ * lists, a frequency table or patterns; the first half of the rest is the file, the second half
+ * what is looked up. Beside what the sanitizers find: every entry of a set is in it, dense and
  * sparse automata agree, addresses stand where the finder says. */
 #include <stdlib.h>
 #include <string.h>

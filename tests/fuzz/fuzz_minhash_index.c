@@ -1,5 +1,5 @@
-/* Files of a MinHash index as hostile bytes: parsing, the search for keys, and the look-up of documents stay inside them. The first byte
- * says what is looked for. */
+/* Files of a MinHash index as hostile bytes: parsing, the search for keys, and the look-up of
+ * documents stay inside them. The first byte says what is looked for. */
 #include "minhash_format.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,6 +1,8 @@
-/* Fuzzes the charsmap of SentencePiece and tokenizers, and what tokenizer.json asks of normalizers and pre-tokenizers. The first byte
- * chooses, two bytes give the length of the charsmap or JSON, the rest is a text, of which what is UTF-8 is kept. Beside what the
- * sanitizers find: what comes out is UTF-8 within the bound, pieces lie in the text in order, and a second run gives the same. */
+/* Fuzzes the charsmap of SentencePiece and tokenizers, and what tokenizer.json asks of normalizers
+ * and pre-tokenizers. The first byte chooses, two bytes give the length of the charsmap or JSON,
+ * the rest is a text, of which what is UTF-8 is kept. Beside what the sanitizers find: what comes
+ * out is UTF-8 within the bound, pieces lie in the text in order, and a second run gives the
+ * same. */
 #include <stdlib.h>
 #include <string.h>
 

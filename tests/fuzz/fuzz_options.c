@@ -1,5 +1,6 @@
-/* Fuzzes what the option engine reads: JSON values, "name=value" texts, values of every type, and hostile option tables. The first byte
- * says which. What is accepted must print to text that reads back to the same value. */
+/* Fuzzes what the option engine reads: JSON values, "name=value" texts, values of every type, and
+ * hostile option tables. The first byte says which. What is accepted must print to text that reads
+ * back to the same value. */
 #include <stdlib.h>
 #include <string.h>
 

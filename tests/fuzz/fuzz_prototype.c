@@ -1,10 +1,11 @@
-/* Fuzzes prototypes of C functions (core/lua/ffi_prototype.h, ffi_foreign.h). What parses must print to a text that parses to the same and
- * prints to itself; each parameter of what can be called belongs to exactly one value. */
+/* Fuzzes prototypes of C functions (core/lua/native/ffi_prototype.h, ffi_foreign.h). What parses
+ * must print to a text that parses to the same and prints to itself; each parameter of what can be
+ * called belongs to exactly one value. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
-#include "lua/ffi_foreign.h"
+#include "lua/native/ffi_foreign.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

@@ -1,6 +1,8 @@
-/* fuzz_reference.c — libFuzzer target over references of benchmark items and the texts that are judged by them.
+/* fuzz_reference.c — libFuzzer target over references of benchmark items and the texts that are
+ * judged by them.
  *
- * The first byte chooses the rule, the rest up to a NUL is a reference (JSON lines), what follows a text. */
+ * The first byte chooses the rule, the rest up to a NUL is a reference (JSON lines), what follows a
+ * text. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

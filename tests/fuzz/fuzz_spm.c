@@ -1,6 +1,6 @@
 /* fuzz_spm.c — libFuzzer target over SentencePiece model files: the walk over protocol buffers, the
- * conversion to merges, and encoding. Whatever loads must encode any bytes within the bound, into ids
- * that decode; errors have a message. */
+ * conversion to merges, and encoding. Whatever loads must encode any bytes within the bound, into
+ * ids that decode; errors have a message. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
-/* Fuzzes the cutting of a text into words and sentences: bytes of any kind, which need not be UTF-8. Beside what the sanitizers find:
- * spans lie in the text, in order, without white space for words and never empty; with a cache and without one they are equal; words of
- * spacy-en cover all ink. */
+/* Fuzzes the cutting of a text into words and sentences: bytes of any kind, which need not be
+ * UTF-8. Beside what the sanitizers find: spans lie in the text, in order, without white space for
+ * words and never empty; with a cache and without one they are equal; words of spacy-en cover all
+ * ink. */
 #include "text/text.h"
 
 #include <stdlib.h>

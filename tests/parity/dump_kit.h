@@ -1,4 +1,5 @@
-/* dump_kit.h — what the programs of the parity tests share: their input, and the processor's time. */
+/* dump_kit.h — what the programs of the parity tests share: their input, and the processor's
+ * time. */
 #ifndef TESTS_PARITY_DUMP_KIT_H
 #define TESTS_PARITY_DUMP_KIT_H
 

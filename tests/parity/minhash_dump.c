@@ -1,8 +1,9 @@
 /* minhash_dump.c — the MinHash signatures of texts, for parity_minhash.py.
  *
- * Usage: minhash_dump NGRAM BANDS ROWS SEED xxhash|sha1 64|32 < texts > signatures
- * In: for each text a little-endian u32 length and its bytes. Out: for each text a u32, 1 and the BANDS * ROWS u64 of its signature, or
- * 0 when it has none. Texts are normalised and cut by spacy-en, as the stage minhash_sign does. Exit: 0; 1 with a message on stderr. */
+ * Usage: minhash_dump NGRAM BANDS ROWS SEED xxhash|sha1 64|32 < texts > signatures In: for each
+ * text a little-endian u32 length and its bytes. Out: for each text a u32, 1 and the BANDS * ROWS
+ * u64 of its signature, or 0 when it has none. Texts are normalised and cut by spacy-en, as the
+ * stage minhash_sign does. Exit: 0; 1 with a message on stderr. */
 #include "minhash_words.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * aside); for `spm` {"normalizer": {charsmap: base64, prefix, extra, escape, suffix, symbols: []},
  * "model": {unk, bytes, pieces: [[text, score, kind]]}}.
  * In: for each text a little-endian u32 length and its bytes. Out: for each text, `normalizer`: u32
- * length and bytes; `splitter`: u32 count, and of each piece length and bytes; the others: u32 count
- * and the ids. Exit: 0; 1 with a message on stderr. */
+ * length and bytes; `splitter`: u32 count, and of each piece length and bytes; the others: u32
+ * count and the ids. Exit: 0; 1 with a message on stderr. */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>

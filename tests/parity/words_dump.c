@@ -1,10 +1,10 @@
 /* words_dump.c — cuts texts into words and sentences by a rule, for parity_words.py.
  *
- * Usage: words_dump words|sentences RULE [--no-cache] [--bench N] < texts > spans
- * In: for each text a little-endian u32 length and its bytes. Out: for each text a u32 count and that
- * many pairs of u32, begin and end in bytes.
- * --bench N writes no spans: it cuts all texts N times and prints bytes, spans and processor seconds
- * of the fastest round. Exit: 0; 1 with a message on stderr. */
+ * Usage: words_dump words|sentences RULE [--no-cache] [--bench N] < texts > spans In: for each text
+ * a little-endian u32 length and its bytes. Out: for each text a u32 count and that many pairs of
+ * u32, begin and end in bytes.
+ * --bench N writes no spans: it cuts all texts N times and prints bytes, spans and processor
+ * seconds of the fastest round. Exit: 0; 1 with a message on stderr. */
 #include "text/text_sentences.h"
 #include "text/text_words.h"
 

@@ -1,10 +1,13 @@
 /* Stages that break on rows with a marker, for the tests of isolation:
  *
- *   fragile          filter. CRASH-ME writes where nothing is, ABORT-ME aborts, EXIT-ME ends the process, HANG-ME never returns, DATA-ME is a data
- *                    error, BAD-ME can't be judged, DROP-ME is dropped. Rows with PAIR-A and PAIR-B in one batch crash it together.
- *                    `at` crashes it in a call of its life; `nap` makes every batch take that long.
+ *   fragile          filter. CRASH-ME writes where nothing is, ABORT-ME aborts, EXIT-ME ends the
+ *                    process, HANG-ME never returns, DATA-ME is a data
+ *                    error, BAD-ME can't be judged, DROP-ME is dropped. Rows with PAIR-A and PAIR-B
+ *                    in one batch crash it together. `at` crashes it in a call of its life; `nap`
+ *                    makes every batch take that long.
  *   fragile_reader   a document a line, whose text is the line; CRASH-ME and HANG-ME as above.
- *   fragile_ordered  annotator with a running number from row to row; CRASH-ME and HANG-ME as above. */
+ *   fragile_ordered  annotator with a running number from row to row; CRASH-ME and HANG-ME as
+ *                    above. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -54,7 +54,7 @@ faulty() {
 }
 sed 's/row 5 /PAIR-A/;s/row 200 /PAIR-B/' healthy.jsonl >pair.jsonl
 faulty pair.jsonl 'fragile {}' 1
-says "stage 'fragile'" SIGILL 'pair.jsonl@0' 'rows 0 to 233' 'no row does alone' test-plugin
+says "stage 'fragile'" SIGILL 'pair.jsonl@0' 'rows 1 to 233' 'no row does alone' test-plugin
 [ ! -e q_out/latest ] || fail 'a run that ended so published'
 sed -n '/ABORT/d;/EXIT/d;1,40p' docs.jsonl >crash.jsonl
 faulty crash.jsonl 'fragile_ordered {}' 1
@@ -85,7 +85,7 @@ done
 # ---- time ----
 sed 's/row 5 /HANG-ME/' crash.jsonl | grep -v CRASH >hang.jsonl
 faulty hang.jsonl 'fragile { isolate = { timeout = "300ms" } }' 1
-says "stage 'fragile'" '0.3 s' 'hang.jsonl@0' 'rows 0 to' on_timeout
+says "stage 'fragile'" '0.3 s' 'hang.jsonl@0' 'rows 1 to' on_timeout
 faulty hang.jsonl 'fragile_ordered { isolate = { timeout = "300ms", on_timeout = "quarantine" } }' 1
 says "stage 'fragile_ordered'" '0.3 s'
 faulty hang.jsonl 'fragile { isolate = { timeout = "300ms", on_timeout = "quarantine" } }' 0

@@ -62,6 +62,13 @@ for broken in 'minhash_sign, rows:emitted' 'exact_keys, by key:written' 'minhash
     done
     cases=$((cases + 1))
 done
+# The program that people run has no such hooks.
+SLUICE_TEST_LEDGER=$broken
+export SLUICE_TEST_LEDGER
+SLUICE=$BUILD/sluice
+expect 0 go released run --quiet
+unset SLUICE_TEST_LEDGER
+! grep -q 'SLUICE_TEST_[LKF]' "$BUILD/libsluice-core.so" || fail 'there are test hooks in the core library'
 # What was kept of the last broken run is sound.
 expect 0 go bad run --quiet
 same good bad 'datasets after a broken ledger'

@@ -128,7 +128,7 @@ says "stage 'short_share' changed"
 # A row that leaves something for the next.
 echo 'count=COUNT' >in/7.kv
 expect 2 "$SLUICE" run roles.lua --quiet --run-dir "$TMP/count.run" "out=$TMP/count.out"
-says "changes its upvalue 'counted'" "roles.lua:$(at 'row = function(doc, o, emit)')"
+says "changes its upvalue 'counted.n'" "roles.lua:$(at 'counted.n = counted.n + 1')"
 rm in/7.kv
 
 # Mistakes end the check, with the place.

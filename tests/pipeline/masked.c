@@ -1,5 +1,5 @@
-/* masked - an annotator for token_files.sh: a loss mask of 0 for every third token and 1 for the others. With id >= 0 every token becomes that
- * id. */
+/* masked - an annotator for token_files.sh: a loss mask of 0 for every third token and 1 for the
+ * others. With id >= 0 every token becomes that id. */
 #include "sluice_arrays.h"
 
 struct config {

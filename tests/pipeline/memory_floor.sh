@@ -21,6 +21,14 @@ says 'or --workers 1 ('
 one=$(mebibytes 1)
 [ "$one" -gt 16 ] && [ "$four" -gt "$one" ] || fail "1 worker needs $one MiB, 4 need $four"
 [ "$(commits "$TMP/run")" = 0 ] || fail 'a refused run has done something'
+# A plan that would be refused is refused, in the same words; with the number it is shown.
+for memory in 1 "$((four - 1))MiB"; do
+    expect 5 go --workers 4 --memory "$memory"
+    cp "$TMP/stderr" "$TMP/refusal"
+    expect 5 "$SLUICE" plan "$SRC/tests/pipeline/web.lua" --run-dir "$TMP/run" "input=$TMP/corpus/*" "out=$TMP/out" --workers 4 --memory "$memory"
+    cmp "$TMP/stderr" "$TMP/refusal" || fail "plan --memory $memory says something else than run"
+done
+expect 0 "$SLUICE" plan "$SRC/tests/pipeline/web.lua" --run-dir "$TMP/run" "input=$TMP/corpus/*" "out=$TMP/out" --workers 4 --memory "$four"MiB
 [ ! -e "$TMP/out" ] || fail 'a refused run has made output'
 
 expect 5 go --workers 4 --memory $((four - 1))MiB

@@ -10,7 +10,7 @@ tar -C "$SRC" -cf - core plugins sdk/text sdk/guides tests/unit | tar -C src -xf
 cat >p.lua <<'L'
 local s = require "sluice"
 local a = s.args { src = { "string" }, out = { "string" }, tokenizer = { "path" } }
-local docs = s.files { a.src .. "/*/*/*.[chm]*", split = "1MiB" } | s.read_text { separator = "\n}\n\n" }
+local docs = s.files { a.src .. "/**/*.[chm]*", split = "1MiB" } | s.read_text { separator = "\n}\n\n" }
 local tokens = docs | s.shuffle { seed = 3, partitions = 4 } | s.tokenize { a.tokenizer, eos = "default" }
 local rows = tokens | s.pack { 2048, carry = true } | s.shuffle { seed = 4, partitions = 4 }
 return s.pipeline { "p",

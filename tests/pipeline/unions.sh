@@ -47,3 +47,50 @@ for workers in 1 4; do
     same out out$workers "datasets of $workers workers"
     same run/tasks run$workers/tasks "task records of $workers workers"
 done
+
+# A column that one source lacks is never left out in silence: it is refused by name, or null when asked for, whichever source comes first
+# and through forks, shuffles and exchanges.
+mkdir apart
+printf '{"id":"a1","text":"the first text","lang":"en"}\n{"id":"a2","text":"another text","lang":null}\n' >apart/with.jsonl
+printf '{"id":"b1","text":"a text without","score":0.5}\n' >apart/without.jsonl
+for order in 'with, without' 'without, with'; do
+    for union in "s.union($order)" "s.union { $order }" "s.union($order) | s.exact {}"; do
+        cat >apart.lua <<L
+local s = require "sluice"
+local with = s.files "apart/with.jsonl" | s.read_jsonl { columns = { lang = "utf8" } }
+local without = s.files "apart/without.jsonl" | s.read_jsonl {}
+return s.pipeline { "apart", $union | s.write_jsonl { "apart.out", compression = "none" } }
+L
+        expect 2 "$SLUICE" check apart.lua
+        says 'apart.lua:4' "without 'lang'" 'missing = "null"'
+    done
+    cat >apart.lua <<L
+local s = require "sluice"
+local with = s.files "apart/with.jsonl" | s.read_jsonl { columns = { lang = "utf8" } }
+local without = s.files "apart/without.jsonl" | s.read_jsonl { columns = { score = "float64" } }
+local all = s.union($order, { missing = "null" }) | s.exact {}
+  | s.filter { "asks", function(doc) if doc.lang == nil and doc.score == nil and doc.id ~= "a2" then return "neither" end end }
+return s.pipeline { "apart", all | s.write_jsonl { "apart.out", compression = "none" } }
+L
+    rm -rf apart.out apart.run
+    expect 0 "$SLUICE" run apart.lua --quiet --run-dir apart.run
+    is "$(lines apart.out | wc -l)" 3 'rows of both sources'
+    lines apart.out | grep -q '"id":"a1".*"lang":"en"\|"lang":"en".*"id":"a1"' || fail "the column lang is gone: $(lines apart.out)"
+    lines apart.out | grep -q '"score":0.5' || fail 'the column score is gone'
+done
+# Types that differ are refused, also where nulls are asked for; a misspelt option, too.
+cat >apart.lua <<'L'
+local s = require "sluice"
+local a = s.args { missing = { "string", "null" }, type = { "string", "utf8" } }
+local with = s.files "apart/with.jsonl" | s.read_jsonl { columns = { lang = "utf8" } }
+local other = s.files "apart/without.jsonl" | s.read_jsonl { columns = { lang = a.type } }
+return s.pipeline { "apart", s.union(with, other, { missing = a.missing }) | s.write_jsonl { "apart.out" } }
+L
+expect 0 "$SLUICE" check apart.lua
+expect 2 "$SLUICE" check apart.lua type=int64
+says "in the column 'lang'" 'as one type in both'
+expect 2 "$SLUICE" check apart.lua missing=drop
+says 's.union: missing' 'expected "null"'
+sed -i 's/missing = a/mising = a/' apart.lua
+expect 2 "$SLUICE" check apart.lua
+says "s.union: unknown option 'mising'"

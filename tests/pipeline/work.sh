@@ -58,7 +58,9 @@ expect 0 "$SLUICE" gc "$TMP/killed.run"
 same alone killed 'datasets after a worker was killed'
 same alone.run/tasks killed.run/tasks 'task records after a worker was killed'
 
-# Beside a coordinator.
+# Beside a coordinator, which takes up what others did.
+SLUICE_TEST_OPLOG=$TMP/log2
+export SLUICE_TEST_OPLOG
 go both --workers 1 >both.out 2>&1 &
 coordinator=$!
 waited=0
@@ -69,5 +71,8 @@ while [ ! -f both.run/plan.json ] || [ "$(commits both.run)" -lt 1 ]; do
 done
 expect 0 "$SLUICE" work "$TMP/both.run" --workers 2 --quiet
 wait "$coordinator" || { cat both.out >&2; fail 'the coordinator'; }
+unset SLUICE_TEST_OPLOG
 same alone both 'datasets of a coordinator and a worker'
+same alone.run/tasks both.run/tasks 'task records of a coordinator and a worker'
+is "$(operations log2 '^1 .*/both.run/tasks/.*/[.]tmp-')" "$(commits both.run)" 'task records that a coordinator and a worker began'
 [ "$total" -gt 30 ] || fail "only $total tasks"

@@ -1,5 +1,6 @@
-/* For tests of plugins through their vtable: a host that records what a stage asks for, declares and gives back, and makers of input
- * batches. Include after cmocka.h. One test program tests one plugin; it includes the plugin's main .c file. */
+/* For tests of plugins through their vtable: a host that records what a stage asks for, declares
+ * and gives back, and makers of input batches. Include after cmocka.h. One test program tests one
+ * plugin; it includes the plugin's main .c file. */
 #ifndef TESTS_UNIT_ADAPTER_KIT_H
 #define TESTS_UNIT_ADAPTER_KIT_H
 

@@ -35,7 +35,8 @@
     pretoken_gpt2, pretoken_r50k, pretoken_cl100k, pretoken_o200k, BPE_KIT_LLAMA3, BPE_KIT_QWEN, \
         BPE_KIT_QWEN35, BPE_KIT_MISTRAL, pretoken_kimi
 
-/* The bytes of a file below the repository's root, and a zero behind them; to be freed. NULL: there is none. */
+/* The bytes of a file below the repository's root, and a zero behind them; to be freed. NULL: there
+ * is none. */
 static inline char *bpe_kit_read(const char *name, size_t *size)
 {
     char path[512], *data;

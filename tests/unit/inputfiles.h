@@ -84,7 +84,8 @@ static inline char *file_write(const char *folder, const char *name, const void 
         mkdir(path, 0700);
         *slash = '/';
     }
-    /* A new file, not one emptied: ext4 flushes a file that replaces its own bytes at each close. */
+    /* A new file, not one emptied: ext4 flushes a file that replaces its own bytes at each
+     * close. */
     unlink(path);
     file = fopen(path, "wb");
     assert_non_null(file);

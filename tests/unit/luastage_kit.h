@@ -1,5 +1,5 @@
-/* For tests of stages in Lua: a script is loaded, one of its stages opened, and rows go through the stage driver as any plugin's do.
- * Include after cmocka.h. */
+/* For tests of stages in Lua: a script is loaded, one of its stages opened, and rows go through the
+ * stage driver as any plugin's do. Include after cmocka.h. */
 #ifndef TESTS_UNIT_LUASTAGE_KIT_H
 #define TESTS_UNIT_LUASTAGE_KIT_H
 
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "data/builder.h"
-#include "lua/luastage.h"
-#include "lua/script.h"
+#include "lua/stage/luastage.h"
+#include "lua/script/script.h"
 #include "plugin/stage.h"
 #include "sluice_arrays.h"
 

@@ -55,7 +55,8 @@ static inline void spec_refuse(const struct spec_refusal *cases, size_t n, spec_
     }
 }
 
-/* Each allocation fails alone (behind the twelfth, each ninth): the attempt says so or does without.
+/* Each allocation fails alone (behind the twelfth, each ninth): the attempt says so or does
+ * without.
  */
 static inline void spec_without_memory(const json_t *spec, spec_attempt *attempt)
 {

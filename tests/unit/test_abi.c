@@ -1,6 +1,7 @@
-/* A host at work with a plugin of another header: every role and service of kinds.h, through the stage driver. As a unit test it is today's
- * host with the plugin that was built from the frozen header of ABI 1.0; tests/abi/grown.sh builds it against a header whose structs have
- * grown, and gives either of them a newer plugin in KINDS_PLUGIN. */
+/* A host at work with a plugin of another header: every role and service of kinds.h, through the
+ * stage driver. As a unit test it is today's host with the plugin that was built from the frozen
+ * header of ABI 1.0; tests/abi/grown.sh builds it against a header whose structs have grown, and
+ * gives either of them a newer plugin in KINDS_PLUGIN. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Views and makers of sluice_arrays.h, rows of sluice_rows.h: what makers make passes the host's deep validation, each allocation in them may fail, and everything
- * is freed once. */
+/* Views and makers of sluice_arrays.h, rows of sluice_rows.h: what makers make passes the host's
+ * deep validation, each allocation in them may fail, and everything is freed once. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -150,7 +150,8 @@ static void test_rows(void **state)
     assert_int_equal(sluice_row(&batch, 1), 1);
 }
 
-/* A struct of a nullable text, a list and a number, of two rows. Leaves nothing behind when it fails. */
+/* A struct of a nullable text, a list and a number, of two rows. Leaves nothing behind when it
+ * fails. */
 static sluice_status make_all(struct ArrowArray *out)
 {
     struct sluice_bytes b[6] = { { 0 } };
@@ -286,7 +287,8 @@ static void test_rows_made(void **state)
     host.last.release(&host.last);
 }
 
-/* Refused memory is kept until the rows are emitted, whichever allocation it was; then there are none, and the next ones are whole. */
+/* Refused memory is kept until the rows are emitted, whichever allocation it was; then there are
+ * none, and the next ones are whole. */
 static void test_rows_without_memory(void **state)
 {
     struct host host = { .emit = { .batch = host_batch } };

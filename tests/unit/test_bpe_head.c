@@ -1,5 +1,5 @@
-/* test_bpe_head.c — the trained head: the ids are the same with and without it; its file is a function of
- * tokenizer and sample, and is refused by name when it is damaged or another's. */
+/* test_bpe_head.c — the trained head: the ids are the same with and without it; its file is a
+ * function of tokenizer and sample, and is refused by name when it is damaged or another's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* test_bpe_lacking.c — vocabularies without tokens for some bytes (GPT-NeoX's lacks those that no UTF-8
- * holds): ids are those of a twin that has all 256, a text that holds such a byte is refused with its
- * place, and no id comes out that the file does not have. */
+/* test_bpe_lacking.c — vocabularies without tokens for some bytes (GPT-NeoX's lacks those that no
+ * UTF-8 holds): ids are those of a twin that has all 256, a text that holds such a byte is refused
+ * with its place, and no id comes out that the file does not have. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,8 @@
 
 #define MOST 4096
 
-/* The alphabet: a b c, é in parts and whole, the space. `X` has no byte of its own, and tokens with it. */
+/* The alphabet: a b c, é in parts and whole, the space. `X` has no byte of its own, and tokens with
+ * it. */
 #define TOKENS                                                                                   \
     "\"a\":0,\"b\":1,\"c\":2,\"\\u00c3\":3,\"\\u00a9\":4,\"\\u0120\":5,\"ab\":6,\"\\u0120a\":7," \
     "\"abc\":8,\"\\u00c3\\u00a9\":9,\"\\u0120ab\":10,\"bc\":11,\"ca\":12,\"cab\":13,\"aX\":14,"  \

@@ -1,9 +1,9 @@
-/* test_bpe_memory.c — one document of millions of characters without a place to cut: the memory that
- * encoding it takes beside the text and its ids is bounded. FULL=1: 64 million characters, and the
- * vocabularies that build/assets holds.
+/* test_bpe_memory.c — one document of millions of characters without a place to cut: the memory
+ * that encoding it takes beside the text and its ids is bounded. FULL=1: 64 million characters, and
+ * the vocabularies that build/assets holds.
  *
- * The bound, for a text of n bytes: BOUND bytes and n / 4. That holds the worker's cache (CACHE), windows
- * of long pieces, and the bit or two that merge_backtrack keeps for each byte. */
+ * The bound, for a text of n bytes: BOUND bytes and n / 4. That holds the worker's cache (CACHE),
+ * windows of long pieces, and the bit or two that merge_backtrack keeps for each byte. */
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -104,7 +104,8 @@ static void features_of_tokenizer_json(void **state)
     free(data);
 }
 
-/* Their number is judged before any of them is looked at: what follows compares each with the others. */
+/* Their number is judged before any of them is looked at: what follows compares each with the
+ * others. */
 static void too_many_added_tokens(void **state)
 {
     static char data[40000] = "{\"added_tokens\":[0";

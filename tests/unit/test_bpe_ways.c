@@ -137,8 +137,8 @@ static void batches(void **state)
 #endif
 }
 
-/* Every kind of instructions, with a cache of any size, met or not met before, and the ids at the end of a text's
- * memory. */
+/* Every kind of instructions, with a cache of any size, met or not met before, and the ids at the
+ * end of a text's memory. */
 static void kinds(void **state)
 {
     static const size_t caches[] = { 1, 20000, 1 << 20 };
@@ -208,8 +208,8 @@ static void parts(void **state)
     bpe_destroy(bpe);
 }
 
-/* Texts of long words in Chinese, which a worker comes to take in parts, give what their words do one by one; also
- * where the output has no place more than they need. */
+/* Texts of long words in Chinese, which a worker comes to take in parts, give what their words do
+ * one by one; also where the output has no place more than they need. */
 static void words_in_parts(void **state)
 {
     enum { TEXT = 60000 };

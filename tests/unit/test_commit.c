@@ -266,17 +266,17 @@ static void test_write_and_read(void **state)
     (void)state;
     KIT_OK(commit_read(dir, a->key, &b, &damaged, err));
     assert_true(b == NULL && !damaged);
-    KIT_OK(commit_write(a, dir, &existed, err));
+    KIT_OK(commit_write(a, dir, true, &existed, err));
     assert_false(existed);
-    KIT_OK(commit_write(a, dir, &existed, err));
+    KIT_OK(commit_write(a, dir, true, &existed, err));
     assert_true(existed);
-    KIT_OK(commit_write(a, dir, NULL, err));
+    KIT_OK(commit_write(a, dir, true, NULL, err));
     KIT_OK(commit_read(dir, a->key, &b, NULL, err));
     assert_non_null(b);
     check_partitions(&a->outputs[0], &b->outputs[0]);
     commit_destroy(b);
     b = commit_create(number_hash(4), "p", "t");
-    KIT_OK(commit_write(b, dir, &existed, err));
+    KIT_OK(commit_write(b, dir, true, &existed, err));
     commit_destroy(b);
     kit_write(kit_path(dir, "0123.json"), "x", 1);
     kit_write(kit_path(dir, "G0000000000000000000000000000001.json"), "x", 1);
@@ -320,7 +320,7 @@ static void test_damaged_record_is_replaced(void **state)
         assert_int_equal(commit_read(dir, a->key, &b, &damaged, &e), SLUICE_OK);
         assert_true(b == NULL && damaged);
         assert_non_null(strstr(e.message, name));
-        KIT_OK(commit_write(a, dir, &existed, err));
+        KIT_OK(commit_write(a, dir, true, &existed, err));
         assert_false(existed);
         KIT_OK(commit_read(dir, a->key, &b, &damaged, err));
         assert_true(b != NULL && !damaged);
@@ -346,12 +346,12 @@ static void test_not_deterministic(void **state)
     struct commit *a = record(10, 0);
 
     (void)state;
-    KIT_OK(commit_write(a, dir, NULL, err));
+    KIT_OK(commit_write(a, dir, true, NULL, err));
     for (int variant = 1; variant <= 8; variant++) {
         struct commit *b = record(10, variant);
         struct sluice_error e = ERROR_INIT;
         bool existed;
-        assert_int_equal(commit_write(b, dir, &existed, &e), SLUICE_E_INTERNAL);
+        assert_int_equal(commit_write(b, dir, true, &existed, &e), SLUICE_E_INTERNAL);
         assert_non_null(strstr(e.message, differences[variant]));
         assert_non_null(strstr(e.message, "not deterministic"));
         assert_false(existed);
@@ -360,7 +360,7 @@ static void test_not_deterministic(void **state)
     {
         struct commit *b = record(11, 0);
         struct sluice_error e = ERROR_INIT;
-        assert_int_equal(commit_write(b, dir, NULL, &e), SLUICE_E_INTERNAL);
+        assert_int_equal(commit_write(b, dir, true, NULL, &e), SLUICE_E_INTERNAL);
         assert_non_null(strstr(e.message, "number of partitions"));
         commit_destroy(b);
     }
@@ -383,37 +383,40 @@ static void test_outputs_valid(void **state)
     struct commit_output none = { .port = (char *)"none", .file = (char *)"" };
     struct commit_output elsewhere = { .port = (char *)"elsewhere", .file = (char *)"g" };
     struct sluice_error e = ERROR_INIT;
+    struct vouch *vouch;
     bool valid;
 
     (void)state;
-    KIT_OK(pending_put(dir, "f", "0123456789", 10, true, &published, err));
+    KIT_OK(vouch_open(kit_path(dir, "known"), &vouch, err));
+    KIT_OK(pending_put(dir, "f", "0123456789", 10, PENDING_VOUCHED, &published, err));
     output.bytes = published.bytes;
     output.hash = published.hash;
     KIT_OK(commit_add_output(c, &output, err));
     KIT_OK(commit_add_output(c, &none, err));
-    KIT_OK(commit_outputs_valid(c, folder_of, dir, false, &valid, err));
+    KIT_OK(commit_outputs_valid(c, folder_of, dir, NULL, &valid, err));
     assert_true(valid);
-    KIT_OK(commit_outputs_valid(c, folder_of, dir, true, &valid, err));
+    KIT_OK(commit_outputs_valid(c, folder_of, dir, vouch, &valid, err));
     assert_true(valid);
     kit_write(kit_path(dir, "f"), "0123456780", 10);
-    KIT_OK(commit_outputs_valid(c, folder_of, dir, false, &valid, err));
+    KIT_OK(commit_outputs_valid(c, folder_of, dir, NULL, &valid, err));
     assert_true(valid);
-    assert_int_equal(commit_outputs_valid(c, folder_of, dir, true, &valid, &e), SLUICE_OK);
+    assert_int_equal(commit_outputs_valid(c, folder_of, dir, vouch, &valid, &e), SLUICE_OK);
     assert_false(valid);
     assert_non_null(strstr(e.message, "hash"));
     kit_write(kit_path(dir, "f"), "012345678", 9);
-    assert_int_equal(commit_outputs_valid(c, folder_of, dir, false, &valid, &e), SLUICE_OK);
+    assert_int_equal(commit_outputs_valid(c, folder_of, dir, NULL, &valid, &e), SLUICE_OK);
     assert_false(valid);
     assert_non_null(strstr(e.message, "9 bytes"));
     assert_int_equal(unlink(kit_path(dir, "f")), 0);
-    assert_int_equal(commit_outputs_valid(c, folder_of, dir, true, &valid, &e), SLUICE_OK);
+    assert_int_equal(commit_outputs_valid(c, folder_of, dir, vouch, &valid, &e), SLUICE_OK);
     assert_false(valid);
     assert_non_null(strstr(e.message, "missing"));
-    KIT_OK(pending_put(dir, "f", "0123456789", 10, true, &published, err));
+    KIT_OK(pending_put(dir, "f", "0123456789", 10, PENDING_VOUCHED, &published, err));
     KIT_OK(commit_add_output(c, &elsewhere, err));
-    assert_int_equal(commit_outputs_valid(c, folder_of, dir, false, &valid, &e), SLUICE_OK);
+    assert_int_equal(commit_outputs_valid(c, folder_of, dir, NULL, &valid, &e), SLUICE_OK);
     assert_false(valid);
     assert_non_null(strstr(e.message, "no place"));
+    vouch_close(vouch);
     commit_destroy(c);
     kit_remove(dir);
 }

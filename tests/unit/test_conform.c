@@ -1,5 +1,6 @@
-/* The conformance kit's parts that need no stage: rows that depend on their id alone, batches in guarded memory, comparing outcomes, reports. What the kit finds
- * in stages is tested by tests/conform. */
+/* The conformance kit's parts that need no stage: rows that depend on their id alone, batches in
+ * guarded memory, comparing outcomes, reports. What the kit finds in stages is tested by
+ * tests/conform. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -13,7 +14,7 @@
 #include <cmocka.h>
 
 #include "base/utf8.h"
-#include "conform/kitInt.h"
+#include "testkit/kitInt.h"
 #include "data/builder.h"
 
 /* ---- texts ---- */
@@ -77,7 +78,8 @@ static void on_fault(int number, siginfo_t *info, void *context)
     _exit(meaning == NULL ? 9 : strstr(meaning, "writes") != NULL ? 1 : 2);
 }
 
-/* What a child that touches memory dies of: 0 nothing, 1 a write to its input, 2 a read past its end, 9 something else. */
+/* What a child that touches memory dies of: 0 nothing, 1 a write to its input, 2 a read past its
+ * end, 9 something else. */
 static int touch(const char *place, bool write)
 {
     pid_t child = fork();

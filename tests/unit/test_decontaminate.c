@@ -1,4 +1,5 @@
-/* Unit tests of plugins/decontaminate: references are read or refused, n-grams are a set, the janitor's cut is the peer's. */
+/* Unit tests of plugins/decontaminate: references are read or refused, n-grams are a set, the
+ * janitor's cut is the peer's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -82,7 +83,8 @@ static void ngrams_are_a_set(void **state)
     grams_deinit(&grams);
 }
 
-/* The text without what stands around a hit of "two three"; expectations are those of the Python janitor with these settings. */
+/* The text without what stands around a hit of "two three"; expectations are those of the Python
+ * janitor with these settings. */
 static void janitor_cuts(void **state)
 {
     static const char *const cases[][2] = {

@@ -1,4 +1,5 @@
-/* Unit tests of plugins/dedup: ranks and digits of exact keys, the Bloom filter and its file, the hashes of paragraphs. */
+/* Unit tests of plugins/dedup: ranks and digits of exact keys, the Bloom filter and its file, the
+ * hashes of paragraphs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +56,8 @@ static uint64_t hash_of(uint64_t i)
     return (i ^ i >> 31) * UINT64_C(0xBF58476D1CE4E5B9);
 }
 
-/* Every hash that was added is there, and the rate of others is about the one that was asked for. */
+/* Every hash that was added is there, and the rate of others is about the one that was asked
+ * for. */
 static void filter_keeps_its_rate(void **state)
 {
     struct bloom bloom = { .size = bloom_size_for(20000, 0.01) };

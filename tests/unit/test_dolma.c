@@ -1,5 +1,5 @@
-/* plugins/dolma: repetitions against a backtracking engine written plainly, numbers, edits of spans, JSONPath. The taggers' vectors are in
- * tests/pipeline/dolma.sh. */
+/* plugins/dolma: repetitions against a backtracking engine written plainly, numbers, edits of
+ * spans, JSONPath. The taggers' vectors are in tests/pipeline/dolma.sh. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -163,7 +163,8 @@ static void repeats_of_any_length(void **unused)
     dolma_repeat_deinit(&repeat);
 }
 
-/* A megabyte in one line, where an engine of backtracking never ends: also a word without fourth powers but with many cubes. */
+/* A megabyte in one line, where an engine of backtracking never ends: also a word without fourth
+ * powers but with many cubes. */
 static void repeats_in_long_lines(void **unused)
 {
     struct dolma_repeat repeat = { 0 };

@@ -17,8 +17,8 @@
 
 #include "base/buf.h"
 #include "data/frame.h"
-#include "run/edge.h"
-#include "run/rowcodec.h"
+#include "run/edge/edge.h"
+#include "run/edge/rowcodec.h"
 #include "store/disk.h"
 
 /* Rounds are left out where a sanitizer makes each one slow. */

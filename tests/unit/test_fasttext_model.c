@@ -1,5 +1,5 @@
-/* plugins/fasttext/model: a model written byte by byte predicts what its weights say; damaged and hostile ones are refused with a
- * reason, cut ones at every length. */
+/* plugins/fasttext/model: a model written byte by byte predicts what its weights say; damaged and
+ * hostile ones are refused with a reason, cut ones at every length. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -115,7 +115,8 @@ static void refuses_what_is_cut(void **state)
     free(data);
 }
 
-/* Texts of words, marks, odd bytes and white space, with some of each often: what the cache of words must get right. */
+/* Texts of words, marks, odd bytes and white space, with some of each often: what the cache of
+ * words must get right. */
 static size_t write_text(char *text, size_t most, unsigned *seed)
 {
     static const char *const words[] = {

@@ -1,5 +1,6 @@
-/* The module ffi of scripts over tests/conform/native_lib.c: calls from rows, arguments and results of each type, what is refused, where a
- * function may be called, and what it does to a stage's hash. */
+/* The module ffi of scripts over tests/conform/native_lib.c: calls from rows, arguments and results
+ * of each type, what is refused, where a function may be called, and what it does to a stage's
+ * hash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,8 +12,8 @@
 #include <cmocka.h>
 
 #include "data/builder.h"
-#include "lua/luastage.h"
-#include "lua/script.h"
+#include "lua/stage/luastage.h"
+#include "lua/script/script.h"
 #include "plugin/stage.h"
 
 struct scene {

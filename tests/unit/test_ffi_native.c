@@ -1,5 +1,6 @@
-/* The stage "native" over tests/conform/native_lib.c: every type in and out, nulls, bad rows, selections, whole columns, constants, what is
- * refused before any data, and what a library does wrong. It runs in this process here, as it does in an isolated child. */
+/* The stage "native" over tests/conform/native_lib.c: every type in and out, nulls, bad rows,
+ * selections, whole columns, constants, what is refused before any data, and what a library does
+ * wrong. It runs in this process here, as it does in an isolated child. */
 #include <inttypes.h>
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +15,7 @@
 #include <cmocka.h>
 
 #include "data/builder.h"
-#include "lua/native.h"
+#include "lua/native/native.h"
 #include "plugin/stage.h"
 #include "sluice_arrays.h"
 
@@ -34,7 +35,8 @@ struct scene {
     char lib[4096], log[1000];
 };
 
-/* Column, type, and the values of five rows as text: "-" is null, items of lists are set apart by blanks. */
+/* Column, type, and the values of five rows as text: "-" is null, items of lists are set apart by
+ * blanks. */
 static const char *const columns[][2 + ROWS] = {
     { "text", "utf8", "eel", "", "some more letters", "tree", "e" },
     { "maybe", "utf8?", "eel", "-", "more", "-", "?" },

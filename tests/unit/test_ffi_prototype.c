@@ -1,4 +1,5 @@
-/* Prototypes: what parses and to what, what is refused and where, printing and parsing again, how parameters are grouped into values. */
+/* Prototypes: what parses and to what, what is refused and where, printing and parsing again, how
+ * parameters are grouped into values. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "lua/ffi_foreign.h"
-#include "lua/ffi_prototype.h"
+#include "lua/native/ffi_foreign.h"
+#include "lua/native/ffi_prototype.h"
 
 static void parses(const char *text, const char *printed)
 {

@@ -92,7 +92,8 @@ static void test_widths(void **state)
     frame_codec_destroy(codec);
 }
 
-/* Of a selection and of what it decodes to the bytes are equal, between other columns and with nulls. */
+/* Of a selection and of what it decodes to the bytes are equal, between other columns and with
+ * nulls. */
 static void test_bytes_depend_on_rows_alone(void **state)
 {
     struct kit_random r = { 32 };

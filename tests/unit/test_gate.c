@@ -1,4 +1,5 @@
-/* Tests of the stage gate_check: counts add up over saved states, every threshold on both sides, schema, baseline, required columns. */
+/* Tests of the stage gate_check: counts add up over saved states, every threshold on both sides,
+ * schema, baseline, required columns. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -310,7 +310,7 @@ static void test_lists(void **state)
     file_put(f, "list", "a.txt\nmissing\n");
     expect_error(f, "@list", SLUICE_E_IO, "list:2: ");
     file_put(f, "list", "en\n");
-    expect_error(f, "@list", SLUICE_E_IO, "folder");
+    expect_error(f, "@list", SLUICE_E_DATA, "folder");
     file_put(f, "list", "\n\n");
     expect_error(f, "@list", SLUICE_E_CONFIG, "empty");
     expect_error(f, "@nolist", SLUICE_E_CONFIG, "nolist");
@@ -353,8 +353,8 @@ static void test_links(void **state)
     free(to);
     to = str_printf("%s/pipe.jsonl", f);
     assert_int_equal(mkfifo(to, 0600), 0);
-    expect_error(f, "*.jsonl", SLUICE_E_IO, "pipe.jsonl is a pipe, expected a file");
-    expect_error(f, "pipe.jsonl", SLUICE_E_IO, "is a pipe");
+    expect_error(f, "*.jsonl", SLUICE_E_DATA, "pipe.jsonl is a pipe, expected a file");
+    expect_error(f, "pipe.jsonl", SLUICE_E_DATA, "is a pipe");
     free(to);
     free(from);
     folder_remove(f);

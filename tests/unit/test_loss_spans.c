@@ -1,5 +1,6 @@
-/* Tests of trained spans and the tokens in them: every form, both units, every rule, and what is refused. A second, byte-by-byte way of
- * saying which bytes are trained is compared with it on made-up texts. */
+/* Tests of trained spans and the tokens in them: every form, both units, every rule, and what is
+ * refused. A second, byte-by-byte way of saying which bytes are trained is compared with it on
+ * made-up texts. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

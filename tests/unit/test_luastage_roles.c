@@ -1,5 +1,5 @@
-/* Transforms, readers, gates and writers in Lua: what they give, what a bad row or line costs, what their functions may return, and that
- * batches, chunks and the order of merging leave no trace. */
+/* Transforms, readers, gates and writers in Lua: what they give, what a bad row or line costs, what
+ * their functions may return, and that batches, chunks and the order of merging leave no trace. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -145,7 +145,8 @@ static void test_transform(void **state)
     scene_close(&scene);
 }
 
-/* What is handed on together depends on its size; rows that give too much are refused, whatever else is in the batch. */
+/* What is handed on together depends on its size; rows that give too much are refused, whatever
+ * else is in the batch. */
 static void test_transform_sizes(void **state)
 {
     static const char *const texts[] = { "1", "3", "2", "700", "1" };
@@ -606,7 +607,8 @@ static struct hash128 hash_of(const char *code)
     return hash;
 }
 
-/* A stage is what makes its rows: another judge is the same stage, another header is another one. */
+/* A stage is what makes its rows: another judge is the same stage, another header is another
+ * one. */
 static void test_identity(void **state)
 {
     struct hash128 first = hash_of("s.gate { 'x', measure = function(doc) return 1 end,\njudge = "

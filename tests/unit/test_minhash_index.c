@@ -1,5 +1,5 @@
-/* Tests of what MinHash clusters and indexes are made of: ranks and dates, true similarities, the peer's
- * union-find, and the files of an index, whole, damaged and cut off. */
+/* Tests of what MinHash clusters and indexes are made of: ranks and dates, true similarities, the
+ * peer's union-find, and the files of an index, whole, damaged and cut off. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -298,6 +298,48 @@ static void test_update_levels_agree(void **state)
     free(block);
 }
 
+/* Hashes whose values differ by next to nothing: what AVX2 knows of them first, their upper 32
+ * bits, is equal or one apart. */
+static void test_values_close_to_each_other(void **state)
+{
+    (void)state;
+    enum { FUNCTIONS = 24, HASHES = 9 };
+    uint64_t seed = 21;
+    uint64_t *a = aligned_alloc(64, 3 * 64 * sizeof(uint64_t)), *b, *minima;
+    assert_non_null(a);
+    b = a + 64;
+    minima = a + 128;
+    for (int round = 0; round < 20000; round++) {
+        uint64_t hashes[HASHES], want[FUNCTIONS];
+        bool bounds = round % 2 == 0; /* around those of the upper 32 bits */
+        uint64_t first = bounds ? (mix(&seed) << 29) - 12 : mix(&seed);
+        uint64_t step = (uint64_t)1 << (bounds ? 1 : mix(&seed) % 40);
+        size_t n = bounds ? 2 : HASHES;
+        for (size_t i = 0; i < n; i++) {
+            /* Equal ones, neighbours, and the same low bits below other upper ones. */
+            hashes[i] = first + mix(&seed) % 12 * step + (mix(&seed) % 8 << 61);
+        }
+        for (size_t i = 0; i < FUNCTIONS; i++) {
+            a[i] = bounds ? 1 : 1 + mix(&seed) % 3;
+            b[i] = bounds ? i % 3 : delicate(&seed) % MINHASH_PRIME;
+            want[i] = UINT64_MAX;
+            for (size_t k = 0; k < n; k++) {
+                uint64_t value = (hashes[k] * a[i] + b[i]) % MINHASH_PRIME;
+                want[i] = value < want[i] ? value : want[i];
+            }
+        }
+        for (enum minhash_level level = MINHASH_LEVEL_SCALAR; level <= MINHASH_LEVEL_AVX512;
+             level++) {
+            if (level_exists(level)) {
+                memset(minima, 0xff, FUNCTIONS * sizeof *minima);
+                kernel_of(level)->update(a, b, FUNCTIONS, UINT64_MAX, hashes, n, minima);
+                assert_memory_equal(minima, want, sizeof want);
+            }
+        }
+    }
+    free(a);
+}
+
 /* All lengths, with the text ending where unreadable memory begins and beginning where unreadable
  * memory ends. */
 static void test_hash_levels_agree_and_stay_inside(void **state)
@@ -645,6 +687,7 @@ int main(void)
         cmocka_unit_test(test_golden_signature),
         cmocka_unit_test(test_numpy_vectors),
         cmocka_unit_test(test_update_levels_agree),
+        cmocka_unit_test(test_values_close_to_each_other),
         cmocka_unit_test(test_hash_levels_agree_and_stay_inside),
         cmocka_unit_test(test_documents_against_definition),
         cmocka_unit_test(test_words_not_spaced),

@@ -1,5 +1,5 @@
-/* test_normalizer.c — normalizers of tokenizer.json and of SentencePiece: what tokenizers 0.23.3 and
- * SentencePiece 0.2.1 answered, refusals by name, damaged charsmaps, failing allocations. */
+/* test_normalizer.c — normalizers of tokenizer.json and of SentencePiece: what tokenizers 0.23.3
+ * and SentencePiece 0.2.1 answered, refusals by name, damaged charsmaps, failing allocations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -16,7 +16,8 @@
 
 /* Compiled by SentencePiece from 18 rules: a to xyz, b to nothing, ab to Q, e with acute, CR, CR LF
  * and d to a space, U+FB01 to fi, U+00BD to 1/2, U+0301, U+001E and the tab to nothing, c to "c c",
- * U+4E2D to itself between spaces, U+00A9 to (c), U+0915 to k, U+0600 to N, U+3000 to two spaces. */
+ * U+4E2D to itself between spaces, U+00A9 to (c), U+0915 to k, U+0600 to N, U+3000 to two
+ * spaces. */
 static const char rules[] =
     "AAQAAAAgAAAJDQAAAAAAgAEAAIABAACADRkAACEAAIAWAACAzAgCAAo1AAAYAACAgR0AACUAAICpDQAADAAAgBAA"
     "AICBSQAAFAAAgIANAACkSAIAlQUAAB8AAIAeUQAAgDwCAIAJAAC9WQAAAwAAgLioAgCtBQAABgAAgKwAAgCB/QAA"

@@ -290,7 +290,11 @@ static void test_size(void **state)
     assert_text("memory", string("64MiB"), false, "64MiB");
     assert_text("memory", string("1e6"), false, "1MB");
     assert_text("memory", string("2GB"), false, "2GB");
-    assert_text("memory", string("512k"), false, "512kB");
+    assert_text("memory", string("512k"), false, "512KiB");
+    assert_text("memory", string("512kB"), false, "512kB");
+    assert_text("memory", string("2G"), false, "2GiB");
+    assert_text("memory", string("2GB"), false, "2GB");
+    assert_text("memory", string("2GiB"), false, "2GiB");
     assert_text("memory", string("512 Ki"), false, "512KiB");
     assert_text("memory", string("1.5GiB"), false, "1536MiB");
     assert_text("memory", string("12b"), false, "12");
@@ -716,6 +720,9 @@ static void test_json(void **state)
     assert_json("9223372036854775807", "9223372036854775807");
     assert_json("-9223372036854775808", "-9223372036854775808");
     assert_json("9223372036854775808", "9.223372036854776e+18");
+    /* Beside a number that no integer holds, integers stay exact. */
+    assert_json("[9223372036854775808,9007199254740993]",
+                "[9.223372036854776e+18,9007199254740993]");
     assert_json("[]", "[]");
     assert_json("", NULL);
     assert_json("[1,]", NULL);

@@ -31,7 +31,7 @@ static struct buf compress_pieces(struct outcodec *codec, const char *dir, const
     }
     KIT_OK(outcodec_finish(codec, err));
     assert_int_equal(outcodec_bytes(codec), n);
-    KIT_OK(pending_publish(p, "out", false, &published, err));
+    KIT_OK(pending_publish(p, "out", 0, &published, err));
     stored = kit_read(kit_path(dir, "out"));
     assert_int_equal(stored.size, published.bytes);
     assert_int_equal(unlink(kit_path(dir, "out")), 0);

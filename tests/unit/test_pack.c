@@ -1,4 +1,5 @@
-/* Tests of the stage pack: no token is lost, rows don't depend on batches, padding and metadata. The plans are test_packer's. */
+/* Tests of the stage pack: no token is lost, rows don't depend on batches, padding and metadata.
+ * The plans are test_packer's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -164,7 +165,8 @@ static void test_no_token_lost(void **state)
     corpus.input.release(&corpus.input);
 }
 
-/* What pack leaves incomplete with `carry`, as pack_parts hands it on: of each piece which row it is of, and from which token on. */
+/* What pack leaves incomplete with `carry`, as pack_parts hands it on: of each piece which row it
+ * is of, and from which token on. */
 static struct ArrowArray gather(const struct kit_emit *emit, uint64_t split, uint64_t *tokens_out)
 {
     struct sluice_bytes tokens = { 0 };
@@ -297,7 +299,8 @@ static void test_carry(void **state)
                         for (size_t k = 0; k < n; k++) {
                             sum = sum * 31 + ids[k];
                         }
-                        /* Each piece is of the document that its tokens name, of split 3, from the token on that it begins with. */
+                        /* Each piece is of the document that its tokens name, of split 3, from the
+                         * token on that it begins with. */
                         for (size_t k = 0; k < n_origins; k++) {
                             assert_int_equal(from[k] >> 40, 3 | 1 << 23);
                             assert_int_equal(((from[k] & 0xffffffff) - 5000) / 3, ids[at] / 1000);
@@ -323,7 +326,8 @@ static void test_carry(void **state)
     corpus.input.release(&corpus.input);
 }
 
-/* A window of a split's own: each token once all the same, whatever the batches, and more padding at most in what was too much to hold. */
+/* A window of a split's own: each token once all the same, whatever the batches, and more padding
+ * at most in what was too much to hold. */
 static void test_window(void **state)
 {
     struct corpus corpus;
@@ -372,7 +376,8 @@ static void test_columns(void **state)
     corpus.input.release(&corpus.input);
 }
 
-/* Documents that say what they come from: their numbers are handed on, with the place in the document where that is known. */
+/* Documents that say what they come from: their numbers are handed on, with the place in the
+ * document where that is known. */
 static void test_origins(void **state)
 {
     static const struct {
@@ -449,7 +454,8 @@ static void test_origins(void **state)
     }
 }
 
-/* A mask of another name is loss_mask in the rows, and so for pack_carry, which is given the same options. */
+/* A mask of another name is loss_mask in the rows, and so for pack_carry, which is given the same
+ * options. */
 static void test_mask_name(void **state)
 {
     static const struct kit_column carried[] = { { "tokens", "list<uint32>", NULL },

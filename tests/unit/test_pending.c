@@ -33,7 +33,7 @@ static void test_sizes(void **state)
             KIT_OK(pending_open(dir, &p, err));
             write_pieces(p, text, sizes[i], pieces[k]);
             assert_int_equal(pending_bytes(p), sizes[i]);
-            KIT_OK(pending_publish(p, "out", true, &published, err));
+            KIT_OK(pending_publish(p, "out", PENDING_VOUCHED, &published, err));
             assert_int_equal(published.bytes, sizes[i]);
             assert_true(hash_equal(published.hash, hash_bytes(text, sizes[i])));
             assert_false(published.existed || published.replaced);
@@ -57,31 +57,36 @@ static void test_name_taken(void **state)
     struct buf stored;
 
     (void)state;
-    KIT_OK(pending_put(dir, "f", "equal", 5, true, &published, err));
+    KIT_OK(pending_put(dir, "f", "equal", 5, PENDING_VOUCHED, &published, err));
     assert_false(published.existed);
-    KIT_OK(pending_put(dir, "f", "equal", 5, true, &published, err));
+    KIT_OK(pending_put(dir, "f", "equal", 5, PENDING_VOUCHED, &published, err));
     assert_true(published.existed);
-    KIT_OK(pending_put(dir, "f", "equal", 5, false, &published, err));
+    KIT_OK(pending_put(dir, "f", "equal", 5, 0, &published, err));
     assert_true(published.existed && !published.replaced);
-    assert_int_equal(pending_put(dir, "f", "other", 5, true, &published, &e), SLUICE_E_INTERNAL);
+    assert_int_equal(pending_put(dir, "f", "other", 5, PENDING_VOUCHED, &published, &e),
+                     SLUICE_E_INTERNAL);
     assert_non_null(strstr(e.message, "not deterministic"));
-    assert_int_equal(pending_put(dir, "f", "longer", 6, true, &published, &e), SLUICE_E_INTERNAL);
+    assert_int_equal(pending_put(dir, "f", "longer", 6, PENDING_VOUCHED, &published, &e),
+                     SLUICE_E_INTERNAL);
     stored = kit_read(kit_path(dir, "f"));
     assert_string_equal(buf_str(&stored), "equal");
     buf_deinit(&stored);
     /* Damaged in size or in bytes, and nobody relies on it. */
-    KIT_OK(pending_put(dir, "f", "other", 5, false, &published, err));
+    KIT_OK(pending_put(dir, "f", "other", 5, 0, &published, err));
     assert_true(published.replaced && !published.existed);
-    KIT_OK(pending_put(dir, "f", "longer", 6, false, &published, err));
+    KIT_OK(pending_put(dir, "f", "longer", 6, 0, &published, err));
     assert_true(published.replaced);
     stored = kit_read(kit_path(dir, "f"));
     assert_string_equal(buf_str(&stored), "longer");
     buf_deinit(&stored);
     assert_int_equal(mkdir(kit_path(dir, "d"), 0700), 0);
-    assert_int_equal(pending_put(dir, "d", "x", 1, true, &published, &e), SLUICE_E_IO);
-    assert_int_equal(pending_put(dir, "../x", "x", 1, true, &published, &e), SLUICE_E_INTERNAL);
-    assert_int_equal(pending_put(kit_path(dir, "absent"), "x", "x", 1, true, &published, &e),
-                     SLUICE_E_IO);
+    assert_int_equal(pending_put(dir, "d", "x", 1, PENDING_VOUCHED, &published, &e),
+                     SLUICE_E_CONFIG);
+    assert_int_equal(pending_put(dir, "../x", "x", 1, PENDING_VOUCHED, &published, &e),
+                     SLUICE_E_INTERNAL);
+    assert_int_equal(
+        pending_put(kit_path(dir, "absent"), "x", "x", 1, PENDING_VOUCHED, &published, &e),
+        SLUICE_E_IO);
     assert_int_equal(kit_temps(dir), 0);
     kit_remove(dir);
 }
@@ -110,7 +115,7 @@ static int put_work(void *ctx)
 {
     struct published published;
     struct sluice_error e = ERROR_INIT;
-    sluice_status status = pending_put(ctx, "f", "0123456789", 10, true, &published, &e);
+    sluice_status status = pending_put(ctx, "f", "0123456789", 10, PENDING_VOUCHED, &published, &e);
 
     if (status == SLUICE_OK) {
         return published.existed ? 51 : 50;
@@ -264,7 +269,7 @@ static void test_full_disk(void **state)
     assert_non_null(strstr(e.message, "free some space"));
     pending_abort(p);
     assert_int_equal(kit_count(dir), 0);
-    KIT_OK(pending_put(dir, "f", text, 1000, true, &published, err));
+    KIT_OK(pending_put(dir, "f", text, 1000, PENDING_VOUCHED, &published, err));
     free(text);
     assert_int_equal(umount(dir), 0);
     kit_remove(dir);
@@ -285,7 +290,8 @@ static void *race_work(void *ctx)
         struct published published;
         char name[16];
         snprintf(name, sizeof name, "f%d", i);
-        if (pending_put(race->dir, name, race->text, 3000, true, &published, NULL) == SLUICE_OK) {
+        if (pending_put(race->dir, name, race->text, 3000, PENDING_VOUCHED, &published, NULL) ==
+            SLUICE_OK) {
             race->made += !published.existed;
             race->existed += published.existed;
         }
@@ -344,7 +350,7 @@ static void test_out_of_memory(void **state)
     struct sluice_error e = ERROR_INIT;
 
     (void)state;
-    ALLOC_EACH(status = pending_put(dir, "f", "text", 4, true, &published, &e),
+    ALLOC_EACH(status = pending_put(dir, "f", "text", 4, PENDING_VOUCHED, &published, &e),
                assert_int_equal(kit_temps(dir), 0));
     kit_remove(dir);
 }

@@ -1,5 +1,5 @@
-/* plugins/clean/pii_scan: what counts as an e-mail address and as a public IPv4 address. The expectations are what Python's re and
- * ipaddress say to datatrove's two expressions. */
+/* plugins/clean/pii_scan: what counts as an e-mail address and as a public IPv4 address. The
+ * expectations are what Python's re and ipaddress say to datatrove's two expressions. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -13,7 +13,8 @@
 
 typedef int (*next_fn)(const char *, size_t, size_t, struct pii_match *);
 
-/* The matches, with | between. The text is copied to its exact length, so that a sanitizer sees reads outside. */
+/* The matches, with | between. The text is copied to its exact length, so that a sanitizer sees
+ * reads outside. */
 static void check(next_fn next, const char *text, const char *expected)
 {
     char found[512] = "";

@@ -11,7 +11,7 @@
 
 #include "data/builder.h"
 #include "plugin/registry.h"
-#include "run/quarantine.h"
+#include "run/chain/quarantine.h"
 
 static sluice_status take_all(void *worker, const struct sluice_batch *batch,
                               struct sluice_emit *emit, struct sluice_error *err)
@@ -31,7 +31,8 @@ static const struct sluice_stage kind = { .size = sizeof kind,
                                           .reasons = "x",
                                           .process = take_all };
 
-/* A phase of a loaded edge and a stage that asks for two of its three columns and one that is absent. */
+/* A phase of a loaded edge and a stage that asks for two of its three columns and one that is
+ * absent. */
 struct world {
     char folder[64];
     struct registry *registry;
@@ -200,7 +201,8 @@ static void test_round_trip(void **state)
     world_close(&world);
 }
 
-/* A task keeps a bounded number of rows, and none of stages with a side input: they can't be run on a row alone. */
+/* A task keeps a bounded number of rows, and none of stages with a side input: they can't be run on
+ * a row alone. */
 static void test_limits(void **state)
 {
     struct sluice_stage sided = kind;

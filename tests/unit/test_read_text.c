@@ -1,4 +1,5 @@
-/* Tests of read_text: the same documents whatever the chunks, bad bytes, byte order marks, empty pieces. */
+/* Tests of read_text: the same documents whatever the chunks, bad bytes, byte order marks, empty
+ * pieces. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,8 @@
 #include "read_text/read_text.c"
 #include "adapter_kit.h"
 
-/* Feeds a file as the host does: a chunk that is not consumed at all is presented again with twice as much. */
+/* Feeds a file as the host does: a chunk that is not consumed at all is presented again with twice
+ * as much. */
 static struct kit_emit *read_file(const char *data, size_t n, const char *separator, bool strip,
                                   size_t window)
 {

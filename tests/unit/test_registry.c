@@ -1,5 +1,5 @@
-/* Discovery, probing, loading and lookup of plugins, with the plugins of tests/abi. This program is also the probe's child: the registry
- * starts /proc/self/exe as `... __probe FILE`. */
+/* Discovery, probing, loading and lookup of plugins, with the plugins of tests/abi. This program is
+ * also the probe's child: the registry starts /proc/self/exe as `... __probe FILE`. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -315,7 +315,8 @@ static void assert_same_stage(const struct sluice_stage *a, const struct sluice_
     assert_false(option_at(&table_b, n, &y));
 }
 
-/* Without --trust a plugin is known in full and never loaded: each one's stages as a child tells them, then the same file loaded. */
+/* Without --trust a plugin is known in full and never loaded: each one's stages as a child tells
+ * them, then the same file loaded. */
 static void test_isolated(void **state)
 {
     static const char *const names[] = { "good",

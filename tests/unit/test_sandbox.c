@@ -1,5 +1,5 @@
-/* The sandbox: what is there and what is not, order, limits, memory, sealing; pattern matching against stock Lua; portable mathematics
- * against long double. */
+/* The sandbox: what is there and what is not, order, limits, memory, sealing; pattern matching
+ * against stock Lua; portable mathematics against long double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 #include <lauxlib.h>
 #include <lualib.h>
 
-#include "lua/portmath.h"
-#include "lua/sandbox.h"
+#include "lua/sandbox/portmath.h"
+#include "lua/sandbox/sandbox.h"
 
 #define MIB (UINT64_C(1) << 20)
 
@@ -290,8 +290,9 @@ static void test_memory_bomb(void **state)
            "ababab\tab, ab\t\t\t\n");
 }
 
-/* Many small strings: when Lua's table of them can't grow, each new one would collect all garbage, for hours. And a call that lives close
- * below the cap collects again and again: what is counted, counts that. */
+/* Many small strings: when Lua's table of them can't grow, each new one would collect all garbage,
+ * for hours. And a call that lives close below the cap collects again and again: what is counted,
+ * counts that. */
 static void test_memory_of_small_strings(void **state)
 {
     struct scene scene;
@@ -324,7 +325,7 @@ static void test_endless_loop(void **state)
     struct scene *scene = *state;
 
     sandbox_limit(scene->L, 100000);
-    fails(scene, "while true do end", SLUICE_E_DATA, "endless loop: more than 100000 instructions");
+    fails(scene, "while true do end", SLUICE_E_DATA, "endless loop: more than 100000 steps");
     sandbox_limit(scene->L, 100000);
     fails(scene, "while true do pcall(function() while true do end end) end", SLUICE_E_DATA,
           "endless loop");
@@ -606,7 +607,8 @@ static size_t describe(lua_State *L, int first, char *out, size_t used, size_t r
     return used;
 }
 
-/* Calls string.NAME in L and writes the results, or the message, into out. gmatch is driven to its end. */
+/* Calls string.NAME in L and writes the results, or the message, into out. gmatch is driven to its
+ * end. */
 static void call(lua_State *L, const char *name, const char *s, size_t ls, const char *p, size_t lp,
                  const char *extra, lua_Integer init, char *out, size_t room)
 {

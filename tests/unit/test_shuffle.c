@@ -1,5 +1,5 @@
-/* Tests of what the plugin shuffle is made of: columns of any type copied and written out, keyed random numbers, and the statistics of the
- * order that they give. */
+/* Tests of what the plugin shuffle is made of: columns of any type copied and written out, keyed
+ * random numbers, and the statistics of the order that they give. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -259,7 +259,8 @@ static void test_order(void **state)
                 tenths(place[1], place[2]) < 141);
 }
 
-/* The partitions of an exchange are ranges of the first 32 bits: rows are spread evenly over them. */
+/* The partitions of an exchange are ranges of the first 32 bits: rows are spread evenly over
+ * them. */
 static void test_spread(void **state)
 {
     int counts[32] = { 0 };

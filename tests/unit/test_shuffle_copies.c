@@ -1,5 +1,5 @@
-/* Tests of the stage mix_copies: every copy is there, in order, with an id of its own and the row that it is of; large rows go out in batches
- * of their own. */
+/* Tests of the stage mix_copies: every copy is there, in order, with an id of its own and the row
+ * that it is of; large rows go out in batches of their own. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Tests of a mixture's arithmetic: targets by weights, epochs and numbers, what is refused, and the cut in the order of hashes. */
+/* Tests of a mixture's arithmetic: targets by weights, epochs and numbers, what is refused, and the
+ * cut in the order of hashes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

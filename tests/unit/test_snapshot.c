@@ -18,7 +18,7 @@ static void add_shard(struct snapshot *s, const char *dir, const char *name, con
     char *data = disk_join(dir, "data");
 
     KIT_OK(disk_mkdirs(data, err));
-    KIT_OK(pending_put(data, file, text, strlen(text), true, &published, err));
+    KIT_OK(pending_put(data, file, text, strlen(text), PENDING_VOUCHED, &published, err));
     KIT_OK(snapshot_add_shard(s, name, file, strlen(text) / 2, published.bytes, published.hash,
                               json_pack("{s:I}", "tokens", (json_int_t)strlen(text)), err));
     free(data);
@@ -28,6 +28,7 @@ static void add_shard(struct snapshot *s, const char *dir, const char *name, con
 static uint32_t publish(const char *dir, const char *letters, bool *is_new)
 {
     struct snapshot *s = snapshot_create("gold");
+    struct snapshot_outcome outcome;
     uint32_t number;
 
     for (size_t i = 0; letters[i] != '\0'; i++) {
@@ -42,8 +43,9 @@ static uint32_t publish(const char *dir, const char *letters, bool *is_new)
     s->ledger = json_pack("{s:i}", "kept", 5);
     s->lineage = json_pack("[s]", "input");
     s->notes = json_pack("{s:s}", "tokenizer", "o200k");
-    KIT_OK(snapshot_publish(dir, s, is_new, err));
+    KIT_OK(snapshot_publish(dir, s, NULL, &outcome, err));
     number = s->number;
+    *is_new = outcome.is_new;
     snapshot_destroy(s);
     return number;
 }
@@ -219,6 +221,42 @@ static void test_verify(void **state)
     kit_remove(dir);
 }
 
+/* A shard that no run makes again: put right from a snapshot that has a good copy, else named with
+ * both hashes. */
+static void test_mend(void **state)
+{
+    char *dir = kit_folder();
+    struct sluice_error e = ERROR_INIT;
+    struct snapshot_outcome outcome;
+    struct snapshot *s;
+    struct vouch *vouch;
+    bool is_new;
+
+    (void)state;
+    KIT_OK(vouch_open(kit_path(dir, "known"), &vouch, err));
+    publish(dir, "ab", &is_new);
+    publish(dir, "abc", &is_new);
+    KIT_OK(snapshot_open(dir, 2, &s, err));
+    assert_int_equal(unlink(kit_path(dir, "v000002/part-00000-a.jsonl")), 0);
+    kit_write(kit_path(dir, "v000002/part-00000-a.jsonl"), "text of a", 9);
+    kit_write(kit_path(dir, "data/keya.jsonl"), "text of X", 9); /* and in v000001 */
+    assert_int_equal(faults(dir, 1, true), 1);
+    assert_int_equal(faults(dir, 2, true), 1);
+    KIT_OK(snapshot_publish(dir, s, vouch, &outcome, err));
+    assert_false(outcome.is_new);
+    assert_int_equal(outcome.mended, 1);
+    assert_int_equal(faults(dir, 2, true), 0);
+    kit_write(kit_path(dir, "data/keyb.jsonl"), "text of Y", 9);
+    assert_int_equal(snapshot_publish(dir, s, vouch, &outcome, &e), SLUICE_E_IO);
+    assert_non_null(strstr(e.message, "data/keyb.jsonl has hash"));
+    assert_non_null(strstr(e.message, "its record says"));
+    assert_non_null(strstr(e.message, "put a copy back"));
+    assert_int_equal(kit_temps(dir), 0);
+    vouch_close(vouch);
+    snapshot_destroy(s);
+    kit_remove(dir);
+}
+
 /* Shards whose names lie in folders: published, looked at, repaired. */
 static void test_folders(void **state)
 {
@@ -232,7 +270,7 @@ static void test_folders(void **state)
     add_shard(s, dir, "web/2024/a.json", "k2.json", "two");
     add_shard(s, dir, "web/2024/b.json", "k3.json", "three");
     add_shard(s, dir, "web/a.json", "k4.json", "four");
-    KIT_OK(snapshot_publish(dir, s, NULL, err));
+    KIT_OK(snapshot_publish(dir, s, NULL, NULL, err));
     assert_int_equal(faults(dir, 1, true), 0);
     assert_int_equal(stat(kit_path(dir, "v000001/web/2024/a.json"), &st), 0);
     kit_write(kit_path(dir, "v000001/web/2024/own"), "x", 1);
@@ -244,13 +282,13 @@ static void test_folders(void **state)
     assert_int_equal(rmdir(kit_path(dir, "v000001/web/2024")), 0);
     assert_int_equal(faults(dir, 1, false), 3);
     assert_int_equal(rmdir(kit_path(dir, "v000001/web/empty")), 0);
-    KIT_OK(snapshot_publish(dir, s, NULL, err)); /* the same content: repairs */
+    KIT_OK(snapshot_publish(dir, s, NULL, NULL, err)); /* the same content: repairs */
     assert_int_equal(faults(dir, 1, true), 0);
     assert_int_equal(kit_temps(kit_path(dir, "v000001")), 0);
 
     /* A file and a folder of one name. */
     add_shard(s, dir, "web/2024", "k5.json", "five");
-    assert_int_equal(snapshot_publish(dir, s, NULL, &error), SLUICE_E_CONFIG);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &error), SLUICE_E_CONFIG);
     assert_non_null(strstr(error.message, "a file 'web/2024' and, in a folder of that name"));
     assert_int_equal(snapshot_add_shard(s, "a//b", "k6.json", 0, 0, s->content, NULL, &error),
                      SLUICE_E_CONFIG);
@@ -266,7 +304,6 @@ static void test_refused(void **state)
     struct snapshot *s = snapshot_create("gold");
     struct hash128 hash = { 1, 1 };
     struct sluice_error e = ERROR_INIT;
-    bool is_new;
 
     (void)state;
     assert_int_equal(snapshot_add_shard(s, "../x", "x", 0, 0, hash, NULL, &e), SLUICE_E_CONFIG);
@@ -280,10 +317,10 @@ static void test_refused(void **state)
     assert_int_equal(snapshot_add_shard(s, "x", "x", UINT64_MAX, 0, hash, NULL, &e),
                      SLUICE_E_INTERNAL);
     KIT_OK(snapshot_add_shard(s, "x", "absent", 0, 0, hash, NULL, err));
-    assert_int_equal(snapshot_publish(dir, s, &is_new, &e), SLUICE_E_IO);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_IO);
     assert_non_null(strstr(e.message, "is missing"));
     KIT_OK(snapshot_add_shard(s, "x", "other", 0, 0, hash, NULL, err));
-    assert_int_equal(snapshot_publish(dir, s, &is_new, &e), SLUICE_E_INTERNAL);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_INTERNAL);
     assert_non_null(strstr(e.message, "two shards"));
     snapshot_destroy(s);
     assert_int_equal(kit_count(dir), 0);
@@ -293,24 +330,24 @@ static void test_refused(void **state)
     add_shard(s, dir, "a", "a", "text");
     add_shard(s, dir, "b", "b", "text");
     s->shards[0].rows = INT64_MAX;
-    assert_int_equal(snapshot_publish(dir, s, &is_new, &e), SLUICE_E_DATA);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_DATA);
     s->shards[0].rows = 1;
     json_object_set_new(s->shards[0].measures, "tokens", json_integer(INT64_MAX));
-    assert_int_equal(snapshot_publish(dir, s, &is_new, &e), SLUICE_E_DATA);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_DATA);
     assert_non_null(strstr(e.message, "'tokens'"));
     json_object_set_new(s->shards[0].measures, "tokens", json_integer(1));
     /* Somebody's own `latest`. */
     assert_int_equal(mkdir(kit_path(dir, "latest"), 0777), 0);
-    assert_int_equal(snapshot_publish(dir, s, &is_new, &e), SLUICE_E_IO);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_IO);
     assert_non_null(strstr(e.message, "no symlink"));
     assert_false(kit_there(kit_path(dir, "snapshots")));
     assert_int_equal(rmdir(kit_path(dir, "latest")), 0);
-    KIT_OK(snapshot_publish(dir, s, &is_new, err));
+    KIT_OK(snapshot_publish(dir, s, NULL, NULL, err));
     /* A damaged newest manifest is nothing to build on. */
     snapshot_destroy(s);
     kit_write(kit_path(dir, "snapshots/000001.json"), "{}", 2);
     s = snapshot_create("gold");
-    assert_int_equal(snapshot_publish(dir, s, &is_new, &e), SLUICE_E_DATA);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_DATA);
     assert_non_null(strstr(e.message, "000001.json can't be believed"));
     snapshot_destroy(s);
     assert_int_equal(snapshot_open(dir, 7, &s, &e), SLUICE_E_DATA);
@@ -509,11 +546,12 @@ static int publish_status(void *ctx)
     struct sluice_error e = ERROR_INIT;
     struct published published;
 
-    if (pending_put(kit_path(ctx, "data"), "a", "text", 4, true, &published, &e) != SLUICE_OK ||
+    if (pending_put(kit_path(ctx, "data"), "a", "text", 4, PENDING_VOUCHED, &published, &e) !=
+            SLUICE_OK ||
         snapshot_add_shard(s, "p", "a", 1, 4, hash_bytes("text", 4), NULL, &e) != SLUICE_OK) {
         return e.code;
     }
-    status = snapshot_publish(ctx, s, NULL, &e);
+    status = snapshot_publish(ctx, s, NULL, NULL, &e);
     snapshot_destroy(s);
     return status;
 }
@@ -565,10 +603,10 @@ static void test_full_disk(void **state)
     setvbuf(file, NULL, _IONBF, 0);
     (void)fwrite(fill, 1, 1 << 20, file);
     fclose(file);
-    assert_int_equal(snapshot_publish(dir, s, NULL, &e), SLUICE_E_IO);
+    assert_int_equal(snapshot_publish(dir, s, NULL, NULL, &e), SLUICE_E_IO);
     assert_non_null(strstr(e.message, "free some space"));
     assert_int_equal(unlink(kit_path(dir, "fill")), 0);
-    KIT_OK(snapshot_publish(dir, s, NULL, err));
+    KIT_OK(snapshot_publish(dir, s, NULL, NULL, err));
     assert_int_equal(faults(dir, 1, true), 0);
     snapshot_destroy(s);
     free(fill);
@@ -617,6 +655,7 @@ int main(void)
         cmocka_unit_test(test_publish),
         cmocka_unit_test(test_repair),
         cmocka_unit_test(test_verify),
+        cmocka_unit_test(test_mend),
         cmocka_unit_test(test_folders),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_damaged_manifest),

@@ -17,9 +17,9 @@
 #include "tests/unit/array_kit.h"
 #include "tests/unit/edge_kit.h"
 
-#include "run/rowcodec.h"
-#include "run/scratch.h"
-#include "run/sorter.h"
+#include "run/edge/rowcodec.h"
+#include "run/edge/scratch.h"
+#include "run/edge/sorter.h"
 #include "store/disk.h"
 
 struct record {

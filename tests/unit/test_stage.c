@@ -1,5 +1,6 @@
-/* The stage driver: prepare, workers, what is accepted from plugins and what is not, state, gates, host services. The stages here are
- * added to a registry directly; test_registry loads real ones. */
+/* The stage driver: prepare, workers, what is accepted from plugins and what is not, state, gates,
+ * host services. The stages here are added to a registry directly; test_registry loads real
+ * ones. */
 #include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -426,6 +427,9 @@ static void test_derived(void **state)
     assert_int_equal(places[0], 0);
     assert_int_equal(places[1], 1);
     assert_int_equal(places[2], 0);
+    assert_int_equal(stage_worker_open(scene.stage, &scene.worker, &scene.err), SLUICE_E_INTERNAL);
+    assert_null(scene.worker);
+    assert_says(&scene, "a column that it needs: words{rule=uax29} of 'text'");
 
     /* The planner inserts the provider and prepares again. */
     add_field(&scene.schema, "words#1", "spans", NULL);
@@ -443,6 +447,37 @@ static void test_derived(void **state)
     assert_int_equal(scene_prepare(&scene), SLUICE_E_SCHEMA);
     assert_says(&scene, "it needs words of the column 'body'");
     scene_close(&scene);
+}
+
+/* A host that gives fewer columns than the stage asked for hears of it; the stage would find a
+ * NULL. */
+static void test_fewer_columns(void **state)
+{
+    struct ArrowArray text = { .release = NULL };
+    struct ArrowArray *columns[2] = { &text, NULL };
+    struct ArrowArray root = { .n_children = 1, .children = columns };
+    struct sluice_batch batch = { .size = sizeof batch, .array = &root };
+    struct stage_result result;
+    struct scene scene;
+
+    (void)state;
+    for (int64_t n = 1; n <= 2; n++) {
+        now.prepare = ask_words;
+        scene_open(&scene, SLUICE_ROLE_FILTER);
+        add_field(&scene.schema, "words#1", "spans", NULL);
+        scene.schema.fields[3].derived_provider = copy("words");
+        scene.schema.fields[3].derived_options = copy("rule=uax29");
+        scene.schema.fields[3].derived_source = copy("text");
+        scene_work(&scene);
+        stage_result_init(&result);
+        root.n_children = n; /* the words are left out, or NULL */
+        assert_int_equal(stage_process(scene.worker, &batch, &result, &scene.err),
+                         SLUICE_E_INTERNAL);
+        assert_says(&scene, "that it needs: number 1 is missing");
+        assert_false(stage_worker_usable(scene.worker));
+        stage_result_deinit(&result);
+        scene_close(&scene);
+    }
 }
 
 static sluice_status declare(struct sluice_plan *plan, struct sluice_error *err)
@@ -1045,7 +1080,8 @@ static void test_bad_outputs(void **state)
         const char *text;
     } cases[] = {
         { declare_bad_codec, SLUICE_E_INTERNAL, "the codec \"rar\"" },
-        { declare_bad_level, SLUICE_E_CONFIG, "the level 40 of the codec zstd is outside [0, 22]" },
+        { declare_bad_level, SLUICE_E_CONFIG,
+          "found the level 40 of the codec zstd, expected 0 to 22 (0 is its default)" },
         { declare_bad_suffix, SLUICE_E_INTERNAL, "is not like \".jsonl\"" },
     };
 
@@ -1355,7 +1391,8 @@ static sluice_status write_and_measure(const struct sluice_batch *batch, struct 
     return SLUICE_OK;
 }
 
-/* Every allocation between open and the result of a call fails once; what is open is closed, and nothing leaks. */
+/* Every allocation between open and the result of a call fails once; what is open is closed, and
+ * nothing leaks. */
 static void test_no_memory(void **state)
 {
     struct registry_options options = { .bare = true };
@@ -1380,6 +1417,10 @@ static void test_no_memory(void **state)
     struct stage_worker *worker = NULL;
     struct stage_prepared prepared;
     struct stage_result result;
+    struct ArrowArray column = { .release = NULL };
+    struct ArrowArray *columns[2] = { &column, &column };
+    struct ArrowArray root = { .n_children = 2, .children = columns };
+    struct sluice_batch batch = { .size = sizeof batch, .array = &root, .n = 3 };
     struct buf saved = BUF_INIT;
     struct sluice_error err = ERROR_INIT;
     struct hash128 hash = { 0, 0 };
@@ -1390,6 +1431,10 @@ static void test_no_memory(void **state)
     now.process = write_and_measure;
     schema_init(&schema);
     add_field(&schema, "text", "utf8?", NULL);
+    add_field(&schema, "words#1", "spans", NULL);
+    schema.fields[1].derived_provider = copy("words");
+    schema.fields[1].derived_options = copy("");
+    schema.fields[1].derived_source = copy("text");
     memset(&prepared, 0, sizeof prepared);
     stage_result_init(&result);
     ALLOC_EACH(
@@ -1407,8 +1452,7 @@ static void test_no_memory(void **state)
                          : stage_open(entry, parsed, "bare", &services, &stage, &err);
             status = status != SLUICE_OK ? status : stage_prepare(stage, &inputs, &prepared, &err);
             status = status != SLUICE_OK ? status : stage_worker_open(stage, &worker, &err);
-            status =
-                status != SLUICE_OK ? status : stage_process(worker, &three_rows, &result, &err);
+            status = status != SLUICE_OK ? status : stage_process(worker, &batch, &result, &err);
             status = status != SLUICE_OK ? status : stage_save(worker, &saved, &err);
         },
         {
@@ -1426,23 +1470,15 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_needs),
-        cmocka_unit_test(test_refused_needs),
-        cmocka_unit_test(test_derived),
-        cmocka_unit_test(test_declared),
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_bad_filters),
-        cmocka_unit_test(test_side_input),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_batch_from_filter),
-        cmocka_unit_test(test_reader),
-        cmocka_unit_test(test_writer),
-        cmocka_unit_test(test_bad_outputs),
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_services),
-        cmocka_unit_test(test_bare_stage),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_needs),       cmocka_unit_test(test_refused_needs),
+        cmocka_unit_test(test_derived),     cmocka_unit_test(test_fewer_columns),
+        cmocka_unit_test(test_declared),    cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_bad_filters), cmocka_unit_test(test_side_input),
+        cmocka_unit_test(test_batches),     cmocka_unit_test(test_batch_from_filter),
+        cmocka_unit_test(test_reader),      cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_bad_outputs), cmocka_unit_test(test_state),
+        cmocka_unit_test(test_gate),        cmocka_unit_test(test_services),
+        cmocka_unit_test(test_bare_stage),  cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

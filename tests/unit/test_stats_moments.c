@@ -1,4 +1,5 @@
-/* Tests of exact moments and of Python's texts of numbers: known sums, any order and grouping, edges, stored form, damage. */
+/* Tests of exact moments and of Python's texts of numbers: known sums, any order and grouping,
+ * edges, stored form, damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

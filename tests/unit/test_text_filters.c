@@ -255,6 +255,46 @@ static void test_fineweb_limits(void **state)
 }
 
 /* Lines with words of about the longest length, and line lengths about it, ASCII or not. */
+/* The filter decides alike whether it is given the words, or counts them as far as it must. */
+static void test_fineweb_counts_words_itself(void **state)
+{
+    static const char *const pieces[] = { "a",  "I",        "we'll",        "don't",    "e.g.",
+                                          ",",  " ",        "  ",           "\n",       "\n",
+                                          "\n", "\xC2\x85", "\xE2\x80\xA8", "\xE2\x80", "!" };
+    struct text_word_cache cache = { NULL };
+    uint32_t seed = 5;
+    reset(state);
+    fix.fineweb.line_punct_thr = 0;
+    fix.fineweb.short_line_thr = 1;
+    fix.fineweb.char_duplicates_ratio = 1;
+    size_t lists = 0;
+    for (int round = 0; round < 6000; round++) {
+        char text[1024];
+        size_t len = 0;
+        while (len < (size_t)round % 1000) {
+            seed = seed * 1664525 + 1013904223;
+            const char *piece = pieces[(seed >> 16) % (sizeof pieces / sizeof pieces[0])];
+            len += (size_t)snprintf(text + len, sizeof text - len, "%s", piece);
+        }
+        rule = (enum text_word_rule)(round % 3);
+        load(text, len);
+        fix.fineweb.new_line_ratio = (double)(round % 7) / 4;
+        fix.fineweb.count_words = false;
+        const char *want = fineweb();
+        struct text_verdict given = fix.verdict;
+        assert_int_equal(text_doc_init(&fix.doc, fix.text, len, NULL, 0, NULL), SLUICE_OK);
+        fix.fineweb.count_words = true;
+        fix.fineweb.word_rule = rule;
+        fix.fineweb.cache = round % 2 == 0 ? &cache : NULL;
+        assert_string_equal(fineweb(), want);
+        assert_memory_equal(&fix.verdict, &given, sizeof given);
+        lists += given.reason == TEXT_FINEWEB_LIST;
+    }
+    assert_in_range(lists, 1000, 5000);
+    rule = TEXT_WORDS_WHITESPACE;
+    text_word_cache_deinit(&cache);
+}
+
 static void test_c4_long_words(void **state)
 {
     uint64_t seed = 3;
@@ -444,6 +484,7 @@ int main(void)
         cmocka_unit_test(test_quality_limits),
         cmocka_unit_test(test_repetition_limits),
         cmocka_unit_test(test_fineweb_limits),
+        cmocka_unit_test(test_fineweb_counts_words_itself),
         cmocka_unit_test(test_c4_long_words),
         cmocka_unit_test(test_c4_edits),
         cmocka_unit_test(test_c4_paragraph),

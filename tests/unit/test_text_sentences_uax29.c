@@ -1,4 +1,5 @@
-/* Sentence boundaries of UAX #29: the rules one by one, Unicode's own test file, and linear time. */
+/* Sentence boundaries of UAX #29: the rules one by one, Unicode's own test file, and linear
+ * time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

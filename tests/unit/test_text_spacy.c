@@ -9,6 +9,7 @@
 #include "tests/unit/alloc_fail.h"
 #include "tests/unit/text_kit.h"
 #include "text/text.h"
+#include "text/text_spacy_plain.h"
 
 static struct text_spans spans;
 static struct text_word_cache cache;
@@ -187,6 +188,52 @@ static void test_ends(void **state)
     }
 }
 
+/* Whether a chunk is plain, slowly: all letters, in no table. */
+static bool is_plain_slowly(const unsigned char *p, size_t n)
+{
+    bool letters = n <= TEXT_SHORT;
+    for (size_t i = 0; i < n && letters; i++) {
+        letters = (p[i] >= 'a' && p[i] <= 'z') || (p[i] >= 'A' && p[i] <= 'Z');
+    }
+    return letters && text_spacy_find(p, n, text_spacy_hash(p, n)) == NULL;
+}
+
+/* No string of the tables is taken for a plain word, nor anything but letters; and few words are
+ * missed. */
+static void test_plain_words(void **state)
+{
+    (void)state;
+    size_t strings = 0, missed = 0, words = 0;
+    for (size_t slot = 0; slot < TEXT_SPACY_SLOTS; slot++) {
+        const struct text_spacy_string *string = &text_spacy_strings[text_spacy_slots[slot]];
+        unsigned char bytes[64] = "................................................";
+        memcpy(bytes, text_spacy_pool + string->offset, string->len);
+        if (string->len > 0) {
+            strings++;
+            assert_false(text_spacy_is_plain(bytes, string->len));
+        }
+    }
+    assert_true(strings > 1000);
+    for (uint32_t round = 0, seed = 1; round < 300000; round++) {
+        unsigned char bytes[TEXT_SHORT + 8];
+        size_t n = 1 + round % 18;
+        for (size_t i = 0; i < sizeof bytes; i++) {
+            seed = seed * 1664525 + 1013904223;
+            bytes[i] = (unsigned char)"etaoinshrdlucETAOZz"[(seed >> 16) % 19];
+        }
+        if (round % 3 == 0) { /* any byte, those beside the letters too */
+            bytes[seed % n] =
+                round % 2 == 0 ? (unsigned char)(seed >> 24) : (unsigned char)"@[`{"[seed >> 30];
+        }
+        bool plain = is_plain_slowly(bytes, n);
+        bool found = text_spacy_is_plain(bytes, n);
+        assert_false(found && !plain);
+        words += plain;
+        missed += plain && !found;
+    }
+    assert_in_range(missed, 0, words / 10);
+}
+
 static void test_names(void **state)
 {
     (void)state;
@@ -245,8 +292,10 @@ static void test_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_peer), cmocka_unit_test(test_long),  cmocka_unit_test(test_forgets),
-        cmocka_unit_test(test_ends), cmocka_unit_test(test_names), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_peer),        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_forgets),     cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_plain_words), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, release);
 }

@@ -1,4 +1,5 @@
-/* Text primitives: what each gives, against sdk/text and by hand; the analysis kept for the current text; counters; the C filters as methods. */
+/* Text primitives: what each gives, against sdk/text and by hand; the analysis kept for the current
+ * text; counters; the C filters as methods. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +10,8 @@
 #include <cmocka.h>
 #include <lauxlib.h>
 
-#include "lua/sandbox.h"
-#include "lua/textlib.h"
+#include "lua/sandbox/sandbox.h"
+#include "lua/text/textlib.h"
 #include "text/text.h"
 
 struct scene {
@@ -176,7 +177,8 @@ static void test_repetition(void **state)
         size_t len;
         char expected[1000] = "";
         size_t used = 0;
-        /* The text, then each measure twice and in another order: the second answers come from what is kept. */
+        /* The text, then each measure twice and in another order: the second answers come from what
+         * is kept. */
         snprintf(code + n, sizeof code - (size_t)n,
                  "text = s local r = {} for round = 1, 2 do for k = 2, 10 do r[k] = "
                  "string.format('%%.17g %%.17g|', s:top_ngram_share(k), s:dup_ngram_share(k)) end\n"
@@ -411,7 +413,8 @@ static void test_filters(void **state)
           "found a string, expected a number");
 }
 
-/* The analysis belongs to a string, not to its address: other strings, short and long, in between. */
+/* The analysis belongs to a string, not to its address: other strings, short and long, in
+ * between. */
 static void test_kept_analysis(void **state)
 {
     prints(*state,

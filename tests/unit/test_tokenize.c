@@ -1,5 +1,6 @@
-/* Tests of the stage tokenize on the small vocabularies of tests/data/tokenize: ids are those of bpe.h (whose tests compare them with the
- * reference encoders) with the edges added, rows keep their places, options are refused with the special tokens named. */
+/* Tests of the stage tokenize on the small vocabularies of tests/data/tokenize: ids are those of
+ * bpe.h (whose tests compare them with the reference encoders) with the edges added, rows keep
+ * their places, options are refused with the special tokens named. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -198,7 +199,8 @@ static void test_specials_refused(void **state)
     stop(&run);
 }
 
-/* One text and what is trained of it, in each form; bos and eos around it. Returns the mask as "0110", and checks the offsets. */
+/* One text and what is trained of it, in each form; bos and eos around it. Returns the mask as
+ * "0110", and checks the offsets. */
 static void check_loss(const char *column, struct ArrowArray spans, int32_t unit, int32_t rule,
                        const char *text, char mask[64])
 {

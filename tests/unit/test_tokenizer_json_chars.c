@@ -1,6 +1,6 @@
 /* test_tokenizer_json_chars.c — byte pairs over characters through bpe.h: the ids that Hugging Face
- * tokenizers and SentencePiece give under small vocabularies, each about one rule (chars.json, made by
- * make_chars.py); decoding back; offsets; encoding a long text in parts; what is refused. */
+ * tokenizers and SentencePiece give under small vocabularies, each about one rule (chars.json, made
+ * by make_chars.py); decoding back; offsets; encoding a long text in parts; what is refused. */
 #include <jansson.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* test_tokenizer_json_cuts.c — byte pairs over characters against a slow program that follows the rules
- * word by word, on random vocabularies over tricky alphabets: merging as such, and that cutting where
- * charbpe_cut says so changes nothing. */
+/* test_tokenizer_json_cuts.c — byte pairs over characters against a slow program that follows the
+ * rules word by word, on random vocabularies over tricky alphabets: merging as such, and that
+ * cutting where charbpe_cut says so changes nothing. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -30,8 +30,8 @@ static const char *const alphabet[] = {
 #define KNOWN 8u
 #define ALL 10u
 
-/* A vocabulary with `n` random merges. `kind` bits: 1 byte_fallback, 2 not all bytes, 4 unk, 8 fuse_unk,
- * 16 late with equal ranks, 32 cut_space, 64 the unknown token merges, 128 bytes merge */
+/* A vocabulary with `n` random merges. `kind` bits: 1 byte_fallback, 2 not all bytes, 4 unk, 8
+ * fuse_unk, 16 late with equal ranks, 32 cut_space, 64 the unknown token merges, 128 bytes merge */
 static void make_vocab(struct vocab *v, unsigned kind, uint32_t n)
 {
     struct sluice_error err = { .size = sizeof(err) };

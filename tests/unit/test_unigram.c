@@ -318,8 +318,8 @@ static void test_random(void **state)
     }
 }
 
-/* Words keep the memory small, whatever the text's length; a text that no cut divides has all of its
- * paths remembered and is still linear. */
+/* Words keep the memory small, whatever the text's length; a text that no cut divides has all of
+ * its paths remembered and is still linear. */
 static void test_long(void **state)
 {
     struct unigram_piece pieces[] = {

@@ -1,4 +1,5 @@
-/* test_wordpiece.c — the WordPiece model: what tokenizers 0.23.3 answered; what is refused by name. */
+/* test_wordpiece.c — the WordPiece model: what tokenizers 0.23.3 answered; what is refused by
+ * name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* Tests of write_jsonl: every type, splicing, escapes against a naive version, floats that read back, files that don't depend on batches. */
+/* Tests of write_jsonl: every type, splicing, escapes against a naive version, floats that read
+ * back, files that don't depend on batches. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Tests of write_megatron: what it writes is read back by the checking reader; sequences, types, shards, refusals. */
+/* Tests of write_megatron: what it writes is read back by the checking reader; sequences, types,
+ * shards, refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

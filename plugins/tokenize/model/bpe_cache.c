@@ -92,8 +92,8 @@ static int table_init(struct cache_table *table, const struct kind *kind, size_t
     return table->entries ? 0 : -1;
 }
 
-/* Puts an entry into its set, or next door, or in the place of one of its set, each in turn. Gives 1 when it is
- * one more. */
+/* Puts an entry into its set, or next door, or in the place of one of its set, each in turn. Gives
+ * 1 when it is one more. */
 static size_t place(struct cache_table *table, const struct kind *kind, const void *entry)
 {
     const size_t n = kind->bytes;

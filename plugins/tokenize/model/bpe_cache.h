@@ -1,13 +1,14 @@
 /* bpe_cache.h — what pieces became, as one thread remembers it.
  *
- * Owns: `struct piece_key`, `struct cache`. Depends on: nothing but libc.
- * Four tables in sets of CACHE_WAYS: pieces of up to SHORT_BYTES bytes with up to SHORT_IDS ids, four to a
- * cache line, so that what a language says again and again stays in the processor's second-level cache; of up to
- * PIECE_SHORT bytes and PIECE_IDS ids, two to a line; longer ones, or of more ids, of two lines each; and of eight lines. What is
- * in the vocabulary's shared tables (see bpe_head.h, bpe_trained.h) is remembered here too once it was met: those
- * are megabytes, of which a text needs little. Tables begin small and double while they fill, up to the bound; a
- * full set lends room from its neighbour; then a new entry takes an old one's place.
- * Promises: never more memory than the bound; forgetting changes no id. */
+ * Owns: `struct piece_key`, `struct cache`. Depends on: nothing but libc. Four tables in sets of
+ * CACHE_WAYS: pieces of up to SHORT_BYTES bytes with up to SHORT_IDS ids, four to a cache line, so
+ * that what a language says again and again stays in the processor's second-level cache; of up to
+ * PIECE_SHORT bytes and PIECE_IDS ids, two to a line; longer ones, or of more ids, of two lines
+ * each; and of eight lines. What is in the vocabulary's shared tables (see bpe_head.h,
+ * bpe_trained.h) is remembered here too once it was met: those are megabytes, of which a text needs
+ * little. Tables begin small and double while they fill, up to the bound; a full set lends room
+ * from its neighbour; then a new entry takes an old one's place. Promises: never more memory than
+ * the bound; forgetting changes no id. */
 #ifndef TOKENIZE_BPE_CACHE_H
 #define TOKENIZE_BPE_CACHE_H
 
@@ -196,7 +197,8 @@ static inline unsigned piece_is(const struct piece_entry *entry, struct piece_ke
 #endif
 }
 
-/* What is remembered of a key: 1 and the entry's ids, those behind the count undefined; 0 when nothing is. */
+/* What is remembered of a key: 1 and the entry's ids, those behind the count undefined; 0 when
+ * nothing is. */
 int cache_find(const struct cache *cache, struct piece_key key, uint64_t hash,
                uint32_t ids[PIECE_IDS]);
 /* The same where it is not in its own sets. */

@@ -1,6 +1,7 @@
 /* bpe_encode.c — the worker: from a text to ids.
  *
- * text -> added tokens cut out -> NFC -> added tokens cut out again -> pieces -> ids (bpe_pieces.c). */
+ * text -> added tokens cut out -> NFC -> added tokens cut out again -> pieces -> ids
+ * (bpe_pieces.c). */
 #include <stdlib.h>
 #include <string.h>
 

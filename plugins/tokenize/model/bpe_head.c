@@ -28,7 +28,7 @@ size_t merges_room(size_t n)
     return cap;
 }
 
-unsigned merges_shift(size_t cap)
+static unsigned merges_shift(size_t cap)
 {
     unsigned shift = 64;
     while (cap > 1) {
@@ -38,8 +38,8 @@ unsigned merges_shift(size_t cap)
     return shift;
 }
 
-/* The key of a piece that token `id` is looked up by; the length is in its top byte. 0 for a token longer
- * than PIECE_SHORT, or one that no piece can look like. */
+/* The key of a piece that token `id` is looked up by; the length is in its top byte. 0 for a token
+ * longer than PIECE_SHORT, or one that no piece can look like. */
 static int key_of_token(const struct vocab *v, uint32_t id, struct piece_key *key)
 {
     const struct vocab_token *token = &v->tokens[id];

@@ -6,8 +6,8 @@
 
 #include "model/bpe_cache.h"
 
-/* By length: which of 16 bytes a key keeps, and what it adds, in two words each. A piece of more than
- * PIECE_SHORT bytes gets a key that no entry has. */
+/* By length: which of 16 bytes a key keeps, and what it adds, in two words each. A piece of more
+ * than PIECE_SHORT bytes gets a key that no entry has. */
 #define KEEP(n)                                                                        \
     {                                                                                  \
         (n) >= 8 ? UINT64_MAX : (UINT64_C(1) << (8 * (n)) % 64) - 1,                   \

@@ -12,8 +12,9 @@
  * with the same bytes can never stand side by side. Tokens whose bytes do not merge to one token on
  * their own are never given by merging, in any text.
  *
- * A byte without a token has its number all the same, and no id: MERGE_NONE in out_id. No merge takes it,
- * and it never comes out: who merges has made sure that the text does not hold it (bpe_text.c).
+ * A byte without a token has its number all the same, and no id: MERGE_NONE in out_id. No merge
+ * takes it, and it never comes out: who merges has made sure that the text does not hold it
+ * (bpe_text.c).
  *
  * Promises: immutable once built. merge_short, merge_backtrack and merge_heap give equal results
  * (tests compare them). */
@@ -32,7 +33,8 @@
 #define PAIR_BUCKET 8u
 /* The most symbols that merge_chars takes. */
 #define MERGE_CHARS 64u
-/* The longest piece that merge_short takes; above, merge_backtrack is faster (measured on Chinese). */
+/* The longest piece that merge_short takes; above, merge_backtrack is faster (measured on
+ * Chinese). */
 #define MERGE_SHORT 16u
 /* The shortest piece that merge_long is worth while for. */
 #define MERGE_LONG 96u
@@ -54,13 +56,13 @@ struct merges {
     uint64_t *pairs;
     unsigned pair_shift; /* of a pair's hash: the bucket */
     size_t pair_mask;    /* buckets - 1 */
-    /* By code point below U+10000, from U+0080: what its bytes merge to on their own. And by the two
-     * bytes at a border of characters, the lowest number of a token across it that ends or begins
-     * inside a character. See merge_chars. */
+    /* By code point below U+10000, from U+0080: what its bytes merge to on their own. And by the
+     * two bytes at a border of characters, the lowest number of a token across it that ends or
+     * begins inside a character. See merge_chars. */
     struct merged_char *chars;
     uint32_t *border;
-    /* A bit for the hash of each two characters, not both ASCII, that stand side by side in a token.
-     * See merge_part. */
+    /* A bit for the hash of each two characters, not both ASCII, that stand side by side in a
+     * token. See merge_part. */
     uint64_t *joined;
     int unreached;    /* there are tokens that merging does not give */
     struct trie trie; /* bytes to number */
@@ -69,8 +71,8 @@ struct merges {
     struct trie odd;
     /* a bit for each two bytes that an odd token begins with; NULL when there are no odd tokens */
     uint8_t *odd_pairs;
-    /* What the vocabulary's own strings of up to PIECE_SHORT bytes become: sets of two. Those with no
-     * room in their set, the higher ids, are in the table below when they are one token. */
+    /* What the vocabulary's own strings of up to PIECE_SHORT bytes become: sets of two. Those with
+     * no room in their set, the higher ids, are in the table below when they are one token. */
     struct piece_entry *head;
     unsigned head_shift;
     /* Pieces that are one token: up to PIECE_SHORT bytes by key, longer ones by hash. */
@@ -101,8 +103,8 @@ static inline const uint64_t *pair_bucket(const struct merges *m, uint32_t a, ui
     return m->pairs + PAIR_BUCKET * (size_t)(hash >> m->pair_shift);
 }
 
-/* What the pair merges to, or MERGE_NONE. Without branches as long as the bucket is not full: whether
- * a pair merges cannot be foretold. */
+/* What the pair merges to, or MERGE_NONE. Without branches as long as the bucket is not full:
+ * whether a pair merges cannot be foretold. */
 static inline uint32_t merge_pair(const struct merges *m, uint32_t a, uint32_t b)
 {
     const uint64_t key = pair_key(a, b);
@@ -133,13 +135,14 @@ uint32_t merges_find_long(const struct merges *m, const struct vocab *vocab, con
 size_t merge_short(const struct merges *m, const uint8_t *p, size_t n,
                    uint32_t *out); /* 1 <= n <= MERGE_SHORT */
 
-/* The same for a piece with characters above ASCII: begins with what each character merges to on its
- * own, where it can be shown that this is done before anything is merged across borders. 0 where it
- * cannot, or when that is more than MERGE_CHARS symbols; `out` has room for MERGE_CHARS then too.
+/* The same for a piece with characters above ASCII: begins with what each character merges to on
+ * its own, where it can be shown that this is done before anything is merged across borders. 0
+ * where it cannot, or when that is more than MERGE_CHARS symbols; `out` has room for MERGE_CHARS
+ * then too.
  *
  * Why: while a character's own merges are not done, the next of them has at most their highest
- * number; a merge across its border gives a token that ends or begins inside a character, and all of
- * those at this border have higher numbers. */
+ * number; a merge across its border gives a token that ends or begins inside a character, and all
+ * of those at this border have higher numbers. */
 size_t merge_chars(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out);
 
 /* merge_chars up to where pairs are asked for: the symbols of the characters. */
@@ -166,15 +169,15 @@ void merge_jobs_run(const struct merges *m, struct merge_job *jobs, size_t n);
 /* The same for pieces of up to PIECE_SHORT bytes where there is AVX-512. */
 void merge_jobs_run_avx512(const struct merges *m, struct merge_job *jobs, size_t n);
 
-/* The bytes of the first part of the piece: behind it no token of the vocabulary can reach across, so
- * that the part and the rest merge apart from each other, whatever else stands there. Chinese is cut
- * behind nearly every character that is not a word of the vocabulary with the next.
+/* The bytes of the first part of the piece: behind it no token of the vocabulary can reach across,
+ * so that the part and the rest merge apart from each other, whatever else stands there. Chinese is
+ * cut behind nearly every character that is not a word of the vocabulary with the next.
  *
  * Why: a token across a border of characters A and B either holds both whole, and then they are
  * `joined`, or begins or ends inside one of them, and then `border` knows the two bytes there. */
 size_t merge_part(const struct merges *m, const uint8_t *p, const uint8_t *end);
-/* The same for a whole piece, text[start, end): where each of its parts ends, into cut, which has room for as many
- * as the piece has bytes. Gives their number. */
+/* The same for a whole piece, text[start, end): where each of its parts ends, into cut, which has
+ * room for as many as the piece has bytes. Gives their number. */
 size_t merge_parts(const struct merges *m, const uint8_t *text, size_t start, size_t end,
                    size_t *cut);
 
@@ -193,13 +196,13 @@ int merge_is_ordered(const struct merges *m, const uint8_t *p, size_t n);
 size_t merge_backtrack(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out,
                        uint8_t *bits, uint64_t *memo);
 
-/* Needs merge_is_ordered. The same for a long piece, in chunks that are merged at once and joined; 0 where
- * joining them is not worth while: then merge_backtrack is the way. */
+/* Needs merge_is_ordered. The same for a long piece, in chunks that are merged at once and joined;
+ * 0 where joining them is not worth while: then merge_backtrack is the way. */
 size_t merge_long(const struct merges *m, const uint8_t *p, size_t n, uint32_t *out,
                   uint64_t *memo);
 
-/* 1 when tokens a and b can stand side by side: then, and only then, are they what their bytes merge to.
- * Needs merge_is_ordered of them. */
+/* 1 when tokens a and b can stand side by side: then, and only then, are they what their bytes
+ * merge to. Needs merge_is_ordered of them. */
 int merge_pair_stands(const struct merges *m, uint32_t a, uint32_t b, uint64_t *memo);
 
 /* Any vocabulary; n < 2^32 - 1. Scratch: MERGE_HEAP_BYTES(n), 8-byte aligned. O(n log n). */

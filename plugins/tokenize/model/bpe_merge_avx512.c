@@ -1,4 +1,5 @@
-/* bpe_merge_avx512.c — merge_jobs_run with all symbols of a piece in one register. Depends on: bpe_merge.h. */
+/* bpe_merge_avx512.c — merge_jobs_run with all symbols of a piece in one register. Depends on:
+ * bpe_merge.h. */
 #include "model/bpe_merge.h"
 
 #if defined(__x86_64__)

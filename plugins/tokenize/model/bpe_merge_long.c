@@ -1,13 +1,14 @@
 /* bpe_merge_long.c — a long piece in chunks.
  *
  * One long piece without places to cut (random letters, base64) is the worst that merging meets:
- * each step waits for memory. So it is cut anyhow, into chunks that are merged at once (bpe_merge_batch.c),
- * and the tokens at the ends of chunks are made anew.
+ * each step waits for memory. So it is cut anyhow, into chunks that are merged at once
+ * (bpe_merge_batch.c), and the tokens at the ends of chunks are made anew.
  *
- * Why that is exact: tokens are what a text merges to when, and only when, each two side by side are
- * what their bytes merge to (the argument that merge_backtrack rests on). In a chunk they are. At an end,
- * the last token before it and the first behind it are merged together, and what comes of it must stand
- * beside its neighbours; where it does not, more tokens are taken until it does. */
+ * Why that is exact: tokens are what a text merges to when, and only when, each two side by side
+ * are what their bytes merge to (the argument that merge_backtrack rests on). In a chunk they are.
+ * At an end, the last token before it and the first behind it are merged together, and what comes
+ * of it must stand beside its neighbours; where it does not, more tokens are taken until it
+ * does. */
 #include <string.h>
 
 #include "model/bpe_merge.h"
@@ -53,8 +54,8 @@ static int gave(const struct merge_job *job, uint32_t a, uint32_t b)
     return job->n == 2 && job->symbols[0] == a && job->symbols[1] == b;
 }
 
-/* Merges the tokens at each end anew, and sees whether they stand beside their neighbours. Gives the
- * number of the ends of which that is so. */
+/* Merges the tokens at each end anew, and sees whether they stand beside their neighbours. Gives
+ * the number of the ends of which that is so. */
 static size_t merge_ends(const struct merges *m, struct group *g, const uint8_t *p)
 {
     uint8_t tried[GROUP], pairs[GROUP];
@@ -110,8 +111,8 @@ static size_t merge_ends(const struct merges *m, struct group *g, const uint8_t 
     return joined;
 }
 
-/* Appends k tokens, which stand for the bytes from p + at on, to the `count` that end there; *used gets
- * how many of them were made anew. Gives the new count, 0 when too much would have to be. */
+/* Appends k tokens, which stand for the bytes from p + at on, to the `count` that end there; *used
+ * gets how many of them were made anew. Gives the new count, 0 when too much would have to be. */
 static size_t join(const struct merges *m, const uint8_t *p, size_t at, uint32_t *out, size_t count,
                    const uint32_t *tokens, size_t k, size_t *used, uint64_t *memo)
 {

@@ -51,7 +51,8 @@ int merge_parts_init(struct merges *m, const struct vocab *vocab)
     return 0;
 }
 
-/* Whether a piece can be cut at p, between two characters: 1 or 0, without a branch, as it cannot be foretold. */
+/* Whether a piece can be cut at p, between two characters: 1 or 0, without a branch, as it cannot
+ * be foretold. */
 static inline unsigned is_cut(const struct merges *m, const uint8_t *p, uint32_t before,
                               uint32_t cp)
 {

@@ -17,7 +17,8 @@ struct model_scratch {
 void model_scratch_deinit(struct model_scratch *scratch);
 
 /* Encodes a piece of len > 0 bytes; ids to out[0 .. *n), which has room for len. SLUICE_E_NOMEM,
- * SLUICE_E_DATA (2 GiB or more; a character that a Unigram model without an unknown token lacks). */
+ * SLUICE_E_DATA (2 GiB or more; a character that a Unigram model without an unknown token
+ * lacks). */
 int32_t model_encode(const struct bpe *bpe, struct model_scratch *scratch, const uint8_t *p,
                      size_t len, uint32_t *out, size_t *n, struct sluice_error *err);
 

@@ -1,9 +1,9 @@
 /* bpe_pass.c — from a batch of pieces to their ids.
  *
- * Pieces go in passes, each in steps over all of them, so that the memory a step looks at was asked for by the
- * one before: keys; the thread's own table of short pieces; of what is longer or was not there, its other
- * table; of what was met for the first time, the shared heads, then merging; and the ids in order. What is
- * common costs no branch that a processor could foretell wrongly. */
+ * Pieces go in passes, each in steps over all of them, so that the memory a step looks at was asked
+ * for by the one before: keys; the thread's own table of short pieces; of what is longer or was not
+ * there, its other table; of what was met for the first time, the shared heads, then merging; and
+ * the ids in order. What is common costs no branch that a processor could foretell wrongly. */
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -11,7 +11,8 @@
 
 #include "model/bpe_pass.h"
 
-/* One of so many pieces must have had parts for the next pass to look at parts, which costs a glance at each piece. */
+/* One of so many pieces must have had parts for the next pass to look at parts, which costs a
+ * glance at each piece. */
 #define PARTED 128u
 
 /* ---- the last step ---- */
@@ -103,7 +104,8 @@ static void look_in_head(struct bpe_worker *w, struct pass *pass, const struct h
     pass->n = missed;
 }
 
-/* Merges what the jobs hold and remembers it. Pieces whose ids do not fit an entry go to the rest. */
+/* Merges what the jobs hold and remembers it. Pieces whose ids do not fit an entry go to the
+ * rest. */
 static void run_jobs(struct bpe_worker *w, struct pass *pass, const uint8_t *text, size_t start,
                      const size_t *ends, size_t n)
 {
@@ -247,9 +249,9 @@ static void count_pieces(const struct bpe_worker *w, const uint8_t *text, size_t
     }
 }
 
-/* Pieces as they are, but for long ones of characters of three bytes: these in the parts that merge apart, most of
- * which are remembered. Fills cut with where each ends; gives their number, and how many pieces were taken in
- * *taken. *parted: how many of these were in parts. */
+/* Pieces as they are, but for long ones of characters of three bytes: these in the parts that merge
+ * apart, most of which are remembered. Fills cut with where each ends; gives their number, and how
+ * many pieces were taken in *taken. *parted: how many of these were in parts. */
 static size_t cut_pieces(const struct merges *m, const uint8_t *text, size_t start,
                          const size_t *ends, size_t n, size_t cut[PASS], size_t *taken,
                          size_t *parted)

@@ -1,4 +1,5 @@
-/* bpe_pass.h — a batch of pieces on its way to ids, and the steps that are written for each instruction set.
+/* bpe_pass.h — a batch of pieces on its way to ids, and the steps that are written for each
+ * instruction set.
  *
  * Owns: `struct pass`. Depends on: bpe_worker.h. Private to bpe_pass*.c. */
 #ifndef TOKENIZE_BPE_PASS_H
@@ -6,8 +7,9 @@
 
 #include "model/bpe_worker.h"
 
-/* Pieces that go together, with room for all their ids: few are not remembered, and these wait for memory together;
- * more would not stay in a first-level cache from step to step (measured: 1024 is 5 % slower on English). */
+/* Pieces that go together, with room for all their ids: few are not remembered, and these wait for
+ * memory together; more would not stay in a first-level cache from step to step (measured: 1024 is
+ * 5 % slower on English). */
 #define PASS 256u
 #define STRIP \
     128u /* pieces whose memory is asked for at once: as much as a first-level cache holds */
@@ -31,8 +33,8 @@ struct pass_steps {
      * those it does not, rest what is too long, or has too many ids, for an entry of one key. */
     void (*look)(struct pass *pass, const struct cache *cache, const uint8_t *text, size_t start,
                  const size_t *ends, size_t n, const uint8_t *end);
-    /* Appends the ids of n entries, one after the other; PIECE_IDS places more are there. Gives the place
-     * behind them. */
+    /* Appends the ids of n entries, one after the other; PIECE_IDS places more are there. Gives the
+     * place behind them. */
     size_t (*emit)(const uint32_t (*entries)[PIECE_IDS], size_t n, uint32_t *out, size_t at);
     /* merge_jobs_run */
     void (*merge)(const struct merges *m, struct merge_job *jobs, size_t n);

@@ -1,4 +1,5 @@
-/* bpe_pass_avx2.c — the steps of a pass, four keys compared at once. Depends on: bpe_pass_steps.h. */
+/* bpe_pass_avx2.c — the steps of a pass, four keys compared at once. Depends on:
+ * bpe_pass_steps.h. */
 #if defined(__x86_64__)
 
 #include <immintrin.h>

@@ -41,8 +41,8 @@ INLINE uint64_t places_of(unsigned ones)
     return _pext_u64(UINT64_C(0x0706050403020100), bytes);
 }
 
-/* Eight bytes each of the eight pieces of which the first begins at `from`. A gather would take three times as long where
- * processors are kept from leaking what they gather. */
+/* Eight bytes each of the eight pieces of which the first begins at `from`. A gather would take
+ * three times as long where processors are kept from leaking what they gather. */
 INLINE __m512i words_of(const uint8_t *text, size_t from, const size_t *ends)
 {
     __m128i two[4];

@@ -23,7 +23,8 @@ struct strip {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Copies the ids of a key in its set as they stand in memory; zeros and gives 0 when it is not there. */
+/* Copies the ids of a key in its set as they stand in memory; zeros and gives 0 when it is not
+ * there. */
 INLINE int find_short(const struct short_entry *set, uint64_t key, uint32_t *ids);
 /* The entry of a key in its set, or NULL; the other compares one after the other. */
 INLINE const struct piece_entry *find_mid(const struct piece_entry *set, struct piece_key key);
@@ -34,8 +35,8 @@ INLINE const struct piece_entry *find_mid_by_each(const struct piece_entry *set,
         piece_is(set + 1, key) + 2 * piece_is(set + 2, key) + 3 * piece_is(set + 3, key);
     return piece_is(set + way, key) ? set + way : NULL;
 }
-/* Sorts the pieces i to `far`, of which the first begins at `from` and 16 bytes may be read of each, by kind; for short
- * ones, makes the keys. */
+/* Sorts the pieces i to `far`, of which the first begins at `from` and 16 bytes may be read of
+ * each, by kind; for short ones, makes the keys. */
 INLINE void sort_far(struct strip *strip, const struct cache *cache, const uint8_t *text,
                      size_t from, const size_t *ends, size_t far);
 
@@ -98,7 +99,8 @@ INLINE void fetch_mids(const struct cache *cache, uint64_t hash)
     __builtin_prefetch(set + 64);
 }
 
-/* Keys of those that are not short; the long ones to the rest. `base`: the strip's first piece in the pass. */
+/* Keys of those that are not short; the long ones to the rest. `base`: the strip's first piece in
+ * the pass. */
 INLINE void make_keys(struct strip *strip, struct pass *pass, size_t base,
                       const struct cache *cache, const uint8_t *text, size_t start,
                       const size_t *ends, const uint8_t *end)

@@ -1,7 +1,7 @@
 /* bpe_pieces.c — from one piece to its ids.
  *
- * What neither the thread's own cache nor a shared head holds is merged and remembered. The caches only
- * remember what the tables and merges gave, so that they cannot change an id. */
+ * What neither the thread's own cache nor a shared head holds is merged and remembered. The caches
+ * only remember what the tables and merges gave, so that they cannot change an id. */
 #include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
@@ -132,8 +132,8 @@ struct piece_key key_of(const uint8_t *p, size_t len, size_t readable)
     return key_of_16(bytes, len);
 }
 
-/* A piece that neither head nor tail holds under a key, or one longer than PIECE_SHORT. `whole` 0: a
- * part of a piece, which is not looked up as a token. */
+/* A piece that neither head nor tail holds under a key, or one longer than PIECE_SHORT. `whole` 0:
+ * a part of a piece, which is not looked up as a token. */
 static int32_t encode_whole(struct bpe_worker *w, const uint8_t *p, size_t len, int whole,
                             struct sluice_error *err)
 {

@@ -29,8 +29,8 @@ static int32_t need(struct nfc_buffer *buffer, size_t bytes, struct sluice_error
     return SLUICE_OK;
 }
 
-/* Puts a space in front if asked and, where it matters to whom comes next, makes each U+2581 a space,
- * which the model takes for the same in any case. */
+/* Puts a space in front if asked and, where it matters to whom comes next, makes each U+2581 a
+ * space, which the model takes for the same in any case. */
 static int32_t hide_spaces(struct nfc_buffer *buffer, int front, int hide, const uint8_t **text,
                            size_t *len, struct sluice_error *err)
 {
@@ -231,7 +231,8 @@ static void note_places(struct bpe_worker *w, size_t from, const uint8_t *text)
     }
 }
 
-/* The pieces of text[from .. len), between the cuts of Metaspace and those that no merge crosses. */
+/* The pieces of text[from .. len), between the cuts of Metaspace and those that no merge
+ * crosses. */
 static int32_t encode_cut(struct bpe_worker *w, const uint8_t *text, size_t from, size_t len,
                           struct sluice_error *err)
 {
@@ -249,8 +250,8 @@ static int32_t encode_cut(struct bpe_worker *w, const uint8_t *text, size_t from
     return SLUICE_OK;
 }
 
-/* Puts a space in front of the first piece, and encodes it from a copy: of as little as will do, since
- * a cut depends on the characters beside it alone. *from becomes where the rest begins. */
+/* Puts a space in front of the first piece, and encodes it from a copy: of as little as will do,
+ * since a cut depends on the characters beside it alone. *from becomes where the rest begins. */
 static int32_t encode_front(struct bpe_worker *w, const uint8_t *text, size_t len, size_t *from,
                             struct sluice_error *err)
 {

@@ -1,10 +1,10 @@
-/* bpe_text.h — what is done to a text between its bytes and its pieces: normalization, visible spaces,
- * cuts. Private to bpe*.c.
+/* bpe_text.h — what is done to a text between its bytes and its pieces: normalization, visible
+ * spaces, cuts. Private to bpe*.c.
  *
- * Owns: `struct text_scratch`; the rules of struct vocab that rewrite text; for models over characters
- * the way from a part of a text to ids. Two ways: where a file's rules are only about spaces, a space
- * and U+2581 are the same to the model and the text is cut as it stands; any other rules go through
- * normalizer.h and splitter.h as the file has them.
+ * Owns: `struct text_scratch`; the rules of struct vocab that rewrite text; for models over
+ * characters the way from a part of a text to ids. Two ways: where a file's rules are only about
+ * spaces, a space and U+2581 are the same to the model and the text is cut as it stands; any other
+ * rules go through normalizer.h and splitter.h as the file has them.
  * Depends on: bpe_worker.h, bpe_model.h, charbpe.h, bpe_nfc.h, normalizer.h, splitter.h.
  * Promises: text that no rule touches is not copied. */
 #ifndef TOKENIZE_BPE_TEXT_H
@@ -52,13 +52,13 @@ static inline int text_is_rewritten(const struct bpe *bpe)
            (bpe->added.pass[1].active && text_has_normalizer(&bpe->vocab));
 }
 
-/* The normalizer, on a part between the tokens found in raw text: *text, *len become the part itself or
- * what is in the scratch, until its next use. SLUICE_E_NOMEM, SLUICE_E_DATA. */
+/* The normalizer, on a part between the tokens found in raw text: *text, *len become the part
+ * itself or what is in the scratch, until its next use. SLUICE_E_NOMEM, SLUICE_E_DATA. */
 int32_t text_normalize(const struct bpe *bpe, struct text_scratch *scratch, int first,
                        const uint8_t **text, size_t *len, struct sluice_error *err);
 
-/* The same on a part of the worker's text. SLUICE_E_DATA as well when offsets are wanted and the part
- * changes by more than a space in front. */
+/* The same on a part of the worker's text. SLUICE_E_DATA as well when offsets are wanted and the
+ * part changes by more than a space in front. */
 int32_t text_normalize_part(struct bpe_worker *worker, const uint8_t **text, size_t *len,
                             struct sluice_error *err);
 
@@ -66,9 +66,9 @@ int32_t text_normalize_part(struct bpe_worker *worker, const uint8_t **text, siz
 int32_t text_encode_chars(struct bpe_worker *worker, const uint8_t *text, size_t len,
                           struct sluice_error *err);
 
-/* Byte pairs where vocab.lacking bytes have no token: pieces without those, as encode_pieces; SLUICE_E_DATA
- * at the first one, with its place. (tokenizers drops them without a word when there is no unk_token.)
- * `shift` bytes in front are none of the text's. */
+/* Byte pairs where vocab.lacking bytes have no token: pieces without those, as encode_pieces;
+ * SLUICE_E_DATA at the first one, with its place. (tokenizers drops them without a word when there
+ * is no unk_token.) `shift` bytes in front are none of the text's. */
 int32_t text_encode_lacking(struct bpe_worker *worker, const uint8_t *text, size_t len,
                             size_t shift, struct sluice_error *err);
 

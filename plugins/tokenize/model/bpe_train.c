@@ -1,6 +1,6 @@
-/* bpe_train.c — makes a trained head of a sample: counts its pieces, takes the most frequent, and writes
- * what they become. The result is a function of tokenizer and sample alone. See bpe_trained.h for the file.
- * Depends on: bpe_worker.h, libxxhash. */
+/* bpe_train.c — makes a trained head of a sample: counts its pieces, takes the most frequent, and
+ * writes what they become. The result is a function of tokenizer and sample alone. See
+ * bpe_trained.h for the file. Depends on: bpe_worker.h, libxxhash. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -172,7 +172,8 @@ static int by_count(const void *a, const void *b)
     return x->key.low < y->key.low ? -1 : x->key.low > y->key.low;
 }
 
-/* The pieces met often enough, the most frequent first, to the front of the places; their number. */
+/* The pieces met often enough, the most frequent first, to the front of the places; their
+ * number. */
 static size_t rank_pieces(struct piece_counts *c)
 {
     size_t n = 0;

@@ -183,7 +183,7 @@ int32_t bpe_head_open(struct bpe *bpe, const char *path, struct sluice_error *er
 {
     struct trained_head head = { .map = NULL };
     struct stat stat;
-    int fd = open(path, O_RDONLY | O_CLOEXEC), why;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), why; /* a pipe would wait */
     void *map;
     if (fd < 0) {
         why = errno;

@@ -1,15 +1,16 @@
-/* bpe_trained.h — the trained head: what the most frequent pieces of a sample become, in a file that every
- * worker of every process maps and none writes to. Private to bpe*.c.
+/* bpe_trained.h — the trained head: what the most frequent pieces of a sample become, in a file
+ * that every worker of every process maps and none writes to. Private to bpe*.c.
  *
  * Owns: the file's layout, `struct trained_head`. Depends on: bpe_cache.h (entries, hash).
  *
- * The file: a header of HEAD_HEADER bytes, then two tables of entries as they stand in memory, in sets of
- * two by the top bits of the key's hash. The first table holds the most frequent pieces and is small
- * enough for a processor's own cache; the rest stands behind it. Numbers are little-endian.
+ * The file: a header of HEAD_HEADER bytes, then two tables of entries as they stand in memory, in
+ * sets of two by the top bits of the key's hash. The first table holds the most frequent pieces and
+ * is small enough for a processor's own cache; the rest stands behind it. Numbers are
+ * little-endian.
  *
- * Promises: ids never depend on a head. Whatever a file holds, each of its entries is encoded anew when it
- * is opened and compared: one that is not what this tokenizer gives refuses the file. So do a wrong size, a
- * wrong sum over all bytes, another layout, another tokenizer, each by name. */
+ * Promises: ids never depend on a head. Whatever a file holds, each of its entries is encoded anew
+ * when it is opened and compared: one that is not what this tokenizer gives refuses the file. So do
+ * a wrong size, a wrong sum over all bytes, another layout, another tokenizer, each by name. */
 #ifndef TOKENIZE_BPE_TRAINED_H
 #define TOKENIZE_BPE_TRAINED_H
 

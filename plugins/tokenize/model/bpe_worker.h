@@ -1,5 +1,5 @@
-/* bpe_worker.h — the inside of `struct bpe_worker`, private to bpe_encode.c (texts), bpe_pass.c (batches of
- * pieces) and bpe_pieces.c (a piece). */
+/* bpe_worker.h — the inside of `struct bpe_worker`, private to bpe_encode.c (texts), bpe_pass.c
+ * (batches of pieces) and bpe_pieces.c (a piece). */
 #ifndef TOKENIZE_BPE_WORKER_H
 #define TOKENIZE_BPE_WORKER_H
 
@@ -48,8 +48,8 @@ struct pieces_context {
 int32_t encode_pieces(void *context, const uint8_t *text, size_t start, const size_t *ends,
                       size_t n, struct sluice_error *err);
 
-/* Whether a piece, which ends at `to`, may have parts that merge apart: a long one whose last character has three
- * bytes or more. */
+/* Whether a piece, which ends at `to`, may have parts that merge apart: a long one whose last
+ * character has three bytes or more. */
 static inline int piece_has_parts(const uint8_t *to, size_t len)
 {
     return len > PIECE_SHORT && to[-3] >= 0xE0;
@@ -58,14 +58,15 @@ static inline int piece_has_parts(const uint8_t *to, size_t len)
 /* The key of a piece of which `readable` bytes may be read. */
 struct piece_key key_of(const uint8_t *p, size_t len, size_t readable);
 
-/* Appends the ids of one piece that ends at most at `end`; encode_rest: of one that has no entry of one key with
- * its ids. */
+/* Appends the ids of one piece that ends at most at `end`; encode_rest: of one that has no entry of
+ * one key with its ids. */
 int32_t encode_one(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
                    struct sluice_error *err);
 int32_t encode_rest(struct bpe_worker *w, const uint8_t *p, size_t len, const uint8_t *end,
                     struct sluice_error *err);
 
-/* Those of this processor for a kind of instruction set; of a lesser kind where it has not that one. */
+/* Those of this processor for a kind of instruction set; of a lesser kind where it has not that
+ * one. */
 const struct pass_steps *pass_steps_of(enum pretoken_kind kind);
 
 /* Makes `scratch` hold at least so many bytes, whose contents are lost. SLUICE_E_NOMEM. */

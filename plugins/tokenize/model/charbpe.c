@@ -1,5 +1,6 @@
-/* charbpe.c — see the header. The order of symbols and unknown tokens is that of huggingface/tokenizers
- * (models/bpe/model.rs, merge_word) and of google/sentencepiece (bpe_model.cc). */
+/* charbpe.c — see the header. The order of symbols and unknown tokens is that of
+ * huggingface/tokenizers (models/bpe/model.rs, merge_word) and of google/sentencepiece
+ * (bpe_model.cc). */
 #include "model/charbpe.h"
 
 #include <stdlib.h>

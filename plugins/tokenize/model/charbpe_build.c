@@ -1,5 +1,5 @@
-/* charbpe_build.c — builds `struct charbpe` from a vocabulary. See charbpe.h for P, the places that a
- * merge may join. */
+/* charbpe_build.c — builds `struct charbpe` from a vocabulary. See charbpe.h for P, the places that
+ * a merge may join. */
 #include <stdlib.h>
 #include <string.h>
 

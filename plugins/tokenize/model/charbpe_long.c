@@ -1,23 +1,25 @@
-/* charbpe_long.c — a long part in windows that overlap, in memory that does not depend on its length.
- * See charbpe.h.
+/* charbpe_long.c — a long part in windows that overlap, in memory that does not depend on its
+ * length. See charbpe.h.
  *
- * Merging takes, again and again, the pair of the lowest (rank, place). Two facts about it, for any list of
- * merges:
- *   (1) Let a window be some of the symbols side by side. As long as nothing has been merged across its
- *       two ends, the merges done inside are, in order, the first ones of the window on its own: what is
- *       taken inside is the lowest there, and nothing else changes the window.
- *   (2) So if a text ends up as the tokens t1 .. tn, each two neighbours on their own end up as these two
- *       (by 1, with ends that are never crossed). And if each two neighbours t(i), t(i + 1) on their own
- *       end up as these two, then the text ends up as t1 .. tn: were anything merged across some border,
- *       take the first such merge, between t(i) and t(i + 1). Until then no border was crossed, so by (1)
- *       the two on their own would do this merge too.
- * Let two windows that overlap have a token in common, over the same symbols. By (2) all neighbours in
- * each window end up as themselves; so do those of the sequence that takes the first window's tokens up to
- * the common one and the second's from there; by (2) that is what both windows' symbols end up as. And so
- * on for more windows.
+ * Merging takes, again and again, the pair of the lowest (rank, place). Two facts about it, for any
+ * list of merges:
+ *   (1) Let a window be some of the symbols side by side. As long as nothing has been merged across
+ *   its
+ *       two ends, the merges done inside are, in order, the first ones of the window on its own:
+ *       what is taken inside is the lowest there, and nothing else changes the window.
+ *   (2) So if a text ends up as the tokens t1 .. tn, each two neighbours on their own end up as
+ *   these two
+ *       (by 1, with ends that are never crossed). And if each two neighbours t(i), t(i + 1) on
+ *       their own end up as these two, then the text ends up as t1 .. tn: were anything merged
+ *       across some border, take the first such merge, between t(i) and t(i + 1). Until then no
+ *       border was crossed, so by (1) the two on their own would do this merge too.
+ * Let two windows that overlap have a token in common, over the same symbols. By (2) all neighbours
+ * in each window end up as themselves; so do those of the sequence that takes the first window's
+ * tokens up to the common one and the second's from there; by (2) that is what both windows'
+ * symbols end up as. And so on for more windows.
  *
- * Symbols are read beforehand and from left to right, so that unknown characters are what they are in the
- * whole part. */
+ * Symbols are read beforehand and from left to right, so that unknown characters are what they are
+ * in the whole part. */
 #include <string.h>
 
 #include "model/charbpe_int.h"
@@ -47,7 +49,8 @@ static size_t end_of(const uint32_t *places, size_t n, size_t k, size_t end)
     return k + 1 < n ? places[k + 1] : end;
 }
 
-/* Finds a token that is both held and in the window. 0 when there is none. `end`: of what is held. */
+/* Finds a token that is both held and in the window. 0 when there is none. `end`: of what is
+ * held. */
 static int find_common(const struct window *w, size_t end, size_t *held, size_t *own)
 {
     size_t i = 0, j = 0;

@@ -5,8 +5,8 @@
  * Depends on: unigram_trie.h, bpe_error.h, libjansson.
  * Promises: the ids of Hugging Face tokenizers (0.23, Unigram) or of SentencePiece (0.2, unigram),
  * ties and rounding included: sums in double or in float, from the front, and of equal sums the one
- * found first. Time O(length * longest token); memory only for the stretch since the last place that
- * no token spans, 4 bytes a byte. */
+ * found first. Time O(length * longest token); memory only for the stretch since the last place
+ * that no token spans, 4 bytes a byte. */
 #ifndef TOKENIZE_UNIGRAM_H
 #define TOKENIZE_UNIGRAM_H
 

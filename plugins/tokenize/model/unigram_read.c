@@ -213,9 +213,9 @@ static double power_of_ten(int n)
 }
 
 /* The number that tokenizers reads where the file's is x. Its JSON library (serde_json without
- * float_roundtrip) takes the digits as an integer and divides it by a power of ten, so that a number
- * of 16 or 17 digits may come out a bit beside the nearest one, and ties are decided otherwise. The
- * digits are taken to be the fewest that give x, as Rust and Python write them. */
+ * float_roundtrip) takes the digits as an integer and divides it by a power of ten, so that a
+ * number of 16 or 17 digits may come out a bit beside the nearest one, and ties are decided
+ * otherwise. The digits are taken to be the fewest that give x, as Rust and Python write them. */
 static double as_read_by_peer(double x)
 {
     char text[40] = "";

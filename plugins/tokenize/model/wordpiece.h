@@ -1,10 +1,11 @@
-/* wordpiece.h — the WordPiece model of BERT: longest match from the left; and WordLevel: whole words.
+/* wordpiece.h — the WordPiece model of BERT: longest match from the left; and WordLevel: whole
+ * words.
  *
  * Owns: `struct wordpiece`, an immutable vocabulary. Depends on: unigram_trie.h, bpe_error.h,
  * libjansson.
  * Promises: the ids of Hugging Face tokenizers (0.23, WordPiece): a word that cannot be covered, or
- * of more characters than max_input_chars_per_word, is one unk; under WordLevel a word that is no token,
- * or an error where there is no unk. Time O(length * longest token). */
+ * of more characters than max_input_chars_per_word, is one unk; under WordLevel a word that is no
+ * token, or an error where there is no unk. Time O(length * longest token). */
 #ifndef TOKENIZE_WORDPIECE_H
 #define TOKENIZE_WORDPIECE_H
 
@@ -16,9 +17,10 @@
 
 struct wordpiece;
 
-/* Reads the member `model` of tokenizer.json of type WordPiece or WordLevel (borrowed for the call). Gives *out
- * for wordpiece_destroy; thread-safe to share, no scratch needed. SLUICE_E_CONFIG (a member of the
- * wrong type or unknown, an unk_token that is not in the vocabulary of a WordPiece), SLUICE_E_NOMEM. */
+/* Reads the member `model` of tokenizer.json of type WordPiece or WordLevel (borrowed for the
+ * call). Gives *out for wordpiece_destroy; thread-safe to share, no scratch needed. SLUICE_E_CONFIG
+ * (a member of the wrong type or unknown, an unk_token that is not in the vocabulary of a
+ * WordPiece), SLUICE_E_NOMEM. */
 int32_t wordpiece_read(const json_t *model, struct wordpiece **out, struct sluice_error *err);
 void wordpiece_destroy(struct wordpiece *wordpiece);
 

@@ -140,8 +140,8 @@ static unsigned touches(const struct normalizer_forms *f, uint32_t cp)
     return (unsigned)f->touch[cp >> 3] >> (cp & 7) & 1u;
 }
 
-/* Leads behind which any bytes 80 to BF make characters of which none is touched: most of Chinese, Korean and
- * Cyrillic. */
+/* Leads behind which any bytes 80 to BF make characters of which none is touched: most of Chinese,
+ * Korean and Cyrillic. */
 static void find_clean_leads(struct normalizer_forms *f)
 {
     for (unsigned lead = 0xC2; lead < 0xF0; lead++) {

@@ -17,8 +17,8 @@ struct normalizer_forms {
     const struct normalizer_unicode *unicode; /* borrowed */
     enum normalizer_form form;
     uint8_t *touch; /* a bit a code point: the form changes it, or joins it to what is before it */
-    uint8_t clean
-        [256]; /* by lead: the bytes of a character none of whose kind is touched; 0 where one may be */
+    /* by lead: the bytes of a character none of whose kind is touched; 0 where one may be */
+    uint8_t clean[256];
 };
 
 struct form_char {

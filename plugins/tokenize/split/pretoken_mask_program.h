@@ -32,14 +32,15 @@ struct masks {
     uint64_t valid; /* bytes of whole characters: low bits */
 };
 
-/* Each pretoken_mask_KIND.c has these for its registers, and `struct window` for 64 bytes of text. */
+/* Each pretoken_mask_KIND.c has these for its registers, and `struct window` for 64 bytes of
+ * text. */
 INLINE void window_load(const uint8_t *p, struct window *window);
 INLINE void classify(const struct window *window, struct ascii_masks *out);
 /* The bytes of the window that are first .. last. */
 INLINE uint64_t bytes_among(const struct window *window, uint8_t first, uint8_t last);
 
-/* Writes the places of all bits, each and `base`; places behind the last are overwritten, WINDOW in all at the most. Gives
- * the place behind the last. */
+/* Writes the places of all bits, each and `base`; places behind the last are overwritten, WINDOW in
+ * all at the most. Gives the place behind the last. */
 INLINE size_t *write_places(size_t *ends, uint64_t bits, size_t base);
 INLINE size_t *write_places_by_bit(size_t *ends, uint64_t bits, size_t base);
 
@@ -360,8 +361,8 @@ INLINE uint64_t starts_of(const struct program g, const struct masks *m, const u
     return (starts & known) | 1u;
 }
 
-/* The three splits of DeepSeek V3 at once (pretoken_next_deepseek.h): what the first two cut out ends the
- * text for the third. */
+/* The three splits of DeepSeek V3 at once (pretoken_next_deepseek.h): what the first two cut out
+ * ends the text for the third. */
 INLINE uint64_t deepseek_starts(const struct masks *m, uint64_t *decided)
 {
     const uint64_t letter = m->lower | m->mark, outside = m->number | m->cjk;

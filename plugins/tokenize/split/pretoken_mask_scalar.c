@@ -1,5 +1,5 @@
-/* pretoken_mask_scalar.c — the mask programs with bytes classified one by one: every machine. Depends
- * on: pretoken_mask_program.h. */
+/* pretoken_mask_scalar.c — the mask programs with bytes classified one by one: every machine.
+ * Depends on: pretoken_mask_program.h. */
 #include "split/pretoken_mask.h"
 
 struct window {

@@ -1,6 +1,6 @@
-/* pretoken_next.h — the scanners in scalar code: each `*_next` gives the end of the piece that starts
- * at p; its comment holds the alternative of the pattern it implements. They are the truth that the
- * masks of pretoken_mask.h are compared with, and take over where a mask cannot decide.
+/* pretoken_next.h — the scanners in scalar code: each `*_next` gives the end of the piece that
+ * starts at p; its comment holds the alternative of the pattern it implements. They are the truth
+ * that the masks of pretoken_mask.h are compared with, and take over where a mask cannot decide.
  *
  * Owns nothing. Depends on: pretoken_unicode.h. All functions are inlined with constant parameters,
  * one copy a vocabulary family and instruction set. */
@@ -277,7 +277,8 @@ INLINE const uint8_t *o200k_next(const struct unicode_table *t, const uint8_t *p
     return white_space(t, p, end, 1, 0);
 }
 
-/* The flags of the character at p as Kimi's words see it: a Han character is in none of their classes. */
+/* The flags of the character at p as Kimi's words see it: a Han character is in none of their
+ * classes. */
 INLINE unsigned kimi_flags(const struct unicode_table *t, const uint8_t *p, const uint8_t *end,
                            size_t *n)
 {

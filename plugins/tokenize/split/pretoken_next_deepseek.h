@@ -1,6 +1,6 @@
-/* pretoken_next_deepseek.h — the scanners of DeepSeek V3's three splits: each by itself, and all at once.
- * What is cut out by a split is a text of its own for the next one, so that its end is an end of text:
- * `\s+(?!\S)` takes all white space in front of a digit.
+/* pretoken_next_deepseek.h — the scanners of DeepSeek V3's three splits: each by itself, and all at
+ * once. What is cut out by a split is a text of its own for the next one, so that its end is an end
+ * of text: `\s+(?!\S)` takes all white space in front of a digit.
  *
  * Owns nothing. Depends on: pretoken_next.h. */
 #ifndef TOKENIZE_PRETOKEN_NEXT_DEEPSEEK_H

@@ -15,8 +15,8 @@
 
 /* Writes the ends of the next pieces of text[*pos .. len) to ends[0 .. cap) and moves *pos behind
  * them. Pieces are adjacent: what the pattern does not match is a piece too. Gives the number of
- * ends, 0 only when *pos == len. `cap` must be PRETOKEN_CAP_LEAST or more; of ends, all `cap` places
- * may be overwritten. */
+ * ends, 0 only when *pos == len. `cap` must be PRETOKEN_CAP_LEAST or more; of ends, all `cap`
+ * places may be overwritten. */
 #define PRETOKEN_CAP_LEAST 128u
 typedef size_t pretoken_fill(const struct unicode_table *table, const uint8_t *text, size_t len,
                              size_t *pos, size_t *ends, size_t cap);

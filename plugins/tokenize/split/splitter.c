@@ -198,8 +198,8 @@ static void cut_words(const struct splitter *s, const uint8_t *text, struct spli
     }
 }
 
-/* unicode_scripts/pre_tokenizer.rs: Hiragana, Katakana and the long vowel sign count as Han, a space
- * and what has no script as any; what is before the first script is lost. */
+/* unicode_scripts/pre_tokenizer.rs: Hiragana, Katakana and the long vowel sign count as Han, a
+ * space and what has no script as any; what is before the first script is lost. */
 static unsigned script_of(const struct splitter *s, uint32_t cp)
 {
     return cp == ' ' ? 0 : nu_script(&s->unicode, cp);

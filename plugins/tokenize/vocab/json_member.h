@@ -1,6 +1,6 @@
-/* json_member.h — what the readers of tokenizer.json's `normalizer` and `pre_tokenizer` share: both are
- * objects with a `type`, of which nothing may be ignored. `member` names the one that is read, for people.
- * Depends on: sluice.h, libjansson. */
+/* json_member.h — what the readers of tokenizer.json's `normalizer` and `pre_tokenizer` share: both
+ * are objects with a `type`, of which nothing may be ignored. `member` names the one that is read,
+ * for people. Depends on: sluice.h, libjansson. */
 #ifndef TOKENIZE_JSON_MEMBER_H
 #define TOKENIZE_JSON_MEMBER_H
 

@@ -202,10 +202,10 @@ static int32_t choose_edge(const struct vocab *v, const char *name, const char *
     return SLUICE_OK;
 }
 
-/* GPT-NeoX has no tokens for the bytes that no UTF-8 holds, and who trains without initial_alphabet none for
- * those that his texts did not hold. Such a vocabulary is good for all other texts; one that holds such a
- * byte is refused when it is met (bpe_text.c). A .tiktoken file that lacks bytes is damaged: tiktoken itself
- * fails on it. */
+/* GPT-NeoX has no tokens for the bytes that no UTF-8 holds, and who trains without initial_alphabet
+ * none for those that his texts did not hold. Such a vocabulary is good for all other texts; one
+ * that holds such a byte is refused when it is met (bpe_text.c). A .tiktoken file that lacks bytes
+ * is damaged: tiktoken itself fails on it. */
 static int32_t count_lacking(struct vocab *v, struct sluice_error *err)
 {
     for (size_t i = 0; v->model == VOCAB_MODEL_BYTES && i < 256; i++) {

@@ -1,9 +1,9 @@
 /* vocab.h — a tokenizer file as it was read, before the merge tables are built.
  *
  * Owns: the tokens' bytes, merges and special tokens of one file. Depends on: pretoken.h (the
- * file's splits go there), bpe.h (options), bpe_error.h, libjansson.
- * Promises: whatever comes out is consistent (ids in range and distinct; where bytes have no tokens, `lacking` says so);
- * what the engine cannot honour has been refused by name. */
+ * file's splits go there), bpe.h (options), bpe_error.h, libjansson. Promises: whatever comes out
+ * is consistent (ids in range and distinct; where bytes have no tokens, `lacking` says so); what
+ * the engine cannot honour has been refused by name. */
 #ifndef TOKENIZE_VOCAB_H
 #define TOKENIZE_VOCAB_H
 
@@ -32,8 +32,8 @@ struct splitter;
 struct unigram;
 struct wordpiece;
 
-/* Where U+2581 and the space become one character, which inside the engine, in texts and in tokens, is
- * the space: in the normalizer's Replace or the pre-tokenizer Metaspace. */
+/* Where U+2581 and the space become one character, which inside the engine, in texts and in tokens,
+ * is the space: in the normalizer's Replace or the pre-tokenizer Metaspace. */
 enum vocab_meta { VOCAB_META_NONE, VOCAB_META_NORMALIZER, VOCAB_META_SPLIT };
 
 /* Where Metaspace puts a space in front of what does not begin with one. */
@@ -57,8 +57,8 @@ struct vocab_decoded {
     uint32_t len, changed;
 };
 
-/* The token of a character at a place of its piece: `place` is VOCAB_INSIDE for any but the first, and
- * VOCAB_LAST for the last. */
+/* The token of a character at a place of its piece: `place` is VOCAB_INSIDE for any but the first,
+ * and VOCAB_LAST for the last. */
 #define VOCAB_INSIDE 1u
 #define VOCAB_LAST 2u
 struct vocab_lone {
@@ -91,13 +91,14 @@ struct vocab {
     uint32_t unk, fallback[256];
     int byte_fallback, fuse_unk;
     int late_fallback; /* merging comes before byte_fallback and unk */
-    /* Files with a continuing_subword_prefix or an end_of_word_suffix: the tokens of characters; else
-     * NULL. `alphabet`: a character is a byte, the pre-tokenizer is in `pretoken`. */
+    /* Files with a continuing_subword_prefix or an end_of_word_suffix: the tokens of characters;
+     * else NULL. `alphabet`: a character is a byte, the pre-tokenizer is in `pretoken`. */
     struct vocab_lone *lone;
     size_t n_lone;
     int alphabet;
     enum vocab_meta meta;
-    int meta_front; /* VOCAB_META_NORMALIZER: a space in front of each part, whatever it begins with */
+    /* VOCAB_META_NORMALIZER: a space in front of each part, whatever it begins with */
+    int meta_front;
     enum vocab_prepend meta_prepend; /* VOCAB_META_SPLIT */
     int meta_cut;                    /* a piece ends in front of each space */
     /* What the members above can't say, as it is in the file; each may be NULL. Owned. */
@@ -143,7 +144,8 @@ int vocab_is_byte(const char *text, size_t len, unsigned *b);
 int32_t vocab_put(struct vocab *vocab, uint32_t id, const void *bytes, size_t len,
                   enum vocab_kind kind, struct sluice_error *err);
 
-/* Makes tokens decode without `prefix` in front, `suffix` behind ("": none), U+2581 where `spaces`. */
+/* Makes tokens decode without `prefix` in front, `suffix` behind ("": none), U+2581 where
+ * `spaces`. */
 int32_t vocab_decode_spaces(struct vocab *vocab, int spaces, const char *prefix, const char *suffix,
                             struct sluice_error *err);
 

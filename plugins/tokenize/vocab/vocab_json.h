@@ -1,8 +1,8 @@
 /* vocab_json.h — what the readers of a tokenizer.json's parts share. Private to vocab_json*.c.
  *
- * Owns: `struct json_reader` and the helpers to read an object strictly. Depends on: vocab.h, libjansson.
- * Promises: every member is either honoured, known not to affect the ids of plain text, or refused by
- * name. */
+ * Owns: `struct json_reader` and the helpers to read an object strictly. Depends on: vocab.h,
+ * libjansson. Promises: every member is either honoured, known not to affect the ids of plain text,
+ * or refused by name. */
 #ifndef TOKENIZE_VOCAB_JSON_H
 #define TOKENIZE_VOCAB_JSON_H
 

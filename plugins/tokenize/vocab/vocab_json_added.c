@@ -1,4 +1,5 @@
-/* vocab_json_added.c — the added tokens and the post-processor of a tokenizer.json. See vocab_json.h. */
+/* vocab_json_added.c — the added tokens and the post-processor of a tokenizer.json. See
+ * vocab_json.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -42,8 +42,8 @@ static long alphabet_decode(const struct alphabet *a, const char *text, size_t l
     return n;
 }
 
-/* The bytes that a string stands for, to `out` with room for its length; VOCAB_OPAQUE when no text can
- * give it (*n is then not set). */
+/* The bytes that a string stands for, to `out` with room for its length; VOCAB_OPAQUE when no text
+ * can give it (*n is then not set). */
 static enum vocab_kind bytes_of(struct json_reader *r, const struct alphabet *alphabet,
                                 const char *text, size_t len, uint8_t *out, size_t *n)
 {
@@ -288,8 +288,9 @@ static int32_t read_fallback(struct json_reader *r)
 }
 
 /* The number that tokenizers reads where the file says x: its JSON library (serde_json, de.rs,
- * f64_from_parts) takes the digits as one integer and divides it by a power of ten, which rounds twice
- * and so may miss the nearest double by one. Files hold the shortest digits that name a double. */
+ * f64_from_parts) takes the digits as one integer and divides it by a power of ten, which rounds
+ * twice and so may miss the nearest double by one. Files hold the shortest digits that name a
+ * double. */
 static double as_read(double x)
 {
     char text[40], power[16], *p;

@@ -1,5 +1,5 @@
-/* vocab_json_text.c — normalizer, pre_tokenizer and decoder of a tokenizer.json: what is done to a text
- * before the model sees it. See vocab_json.h. */
+/* vocab_json_text.c — normalizer, pre_tokenizer and decoder of a tokenizer.json: what is done to a
+ * text before the model sees it. See vocab_json.h. */
 #include <string.h>
 
 #include "normalize/normalizer.h"
@@ -289,8 +289,9 @@ static int has_byte_level(json_t *node, int depth)
     return 0;
 }
 
-/* The ids do not depend on the decoder: bpe_decode_token gives the bytes of text that a token stands
- * for, whatever the decoder makes of a sequence. Kinds unknown here may stand for another alphabet. */
+/* The ids do not depend on the decoder: bpe_decode_token gives the bytes of text that a token
+ * stands for, whatever the decoder makes of a sequence. Kinds unknown here may stand for another
+ * alphabet. */
 static int32_t read_decoder(struct json_reader *r, json_t *node, int depth)
 {
     static const char *const bytes[] = { "ByteLevel", NULL };
@@ -340,8 +341,8 @@ static int is_nfc(json_t *node, int depth)
     return strcmp(json_kind(node), "Sequence") == 0;
 }
 
-/* 1 when all the file does to a text is about spaces, which the engine does as it goes: sets vocab.meta*.
- * Else they are as they were. */
+/* 1 when all the file does to a text is about spaces, which the engine does as it goes: sets
+ * vocab.meta*. Else they are as they were. */
 static int read_only_spaces(struct json_reader *r, json_t *normalizer, json_t *pre)
 {
     struct vocab *v = r->vocab;

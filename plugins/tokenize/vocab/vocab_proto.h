@@ -1,8 +1,8 @@
 /* vocab_proto.h — walks the fields of a protocol buffer message (the wire format) in memory.
  *
  * Owns: nothing; fields point into the message. Depends on: libc.
- * Promises: never reads outside the message, whatever it holds; a message that breaks the format is told
- * by `broken`. Groups, which nothing here uses, count as broken. */
+ * Promises: never reads outside the message, whatever it holds; a message that breaks the format is
+ * told by `broken`. Groups, which nothing here uses, count as broken. */
 #ifndef TOKENIZE_VOCAB_PROTO_H
 #define TOKENIZE_VOCAB_PROTO_H
 

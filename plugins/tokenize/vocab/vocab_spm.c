@@ -1,6 +1,7 @@
-/* vocab_spm.c — reads SentencePiece model files (google/sentencepiece, sentencepiece_model.proto) of the
- * kinds Unigram, BPE and CHAR. For BPE, pieces with scores become merges, each piece by every way to cut
- * it in two. Depends on: vocab.h, vocab_proto.h, bpe_trie.h, normalizer.h, unigram.h. */
+/* vocab_spm.c — reads SentencePiece model files (google/sentencepiece, sentencepiece_model.proto)
+ * of the kinds Unigram, BPE and CHAR. For BPE, pieces with scores become merges, each piece by
+ * every way to cut it in two. Depends on: vocab.h, vocab_proto.h, bpe_trie.h, normalizer.h,
+ * unigram.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,8 +164,8 @@ static int32_t read_model(struct spm *m, const void *data, size_t size)
 
 /* ---- pieces to tokens ---- */
 
-/* A piece with its visible spaces as spaces to `out`, which has room for its length. 0 for one that no
- * text can hold. */
+/* A piece with its visible spaces as spaces to `out`, which has room for its length. 0 for one that
+ * no text can hold. */
 static int text_of(const struct spm *m, const struct spm_piece *piece, uint8_t *out, size_t *n)
 {
     size_t i;

@@ -76,6 +76,8 @@ pub trait Stage: Sized + Send + Sync + 'static {
     const BYTES_WORKER: u64 = 0;
     /// Ordered stages: bytes held at most for a byte of a split's text.
     const BYTES_PER_INPUT: f64 = 0.0;
+    /// Memory that one call takes beside what it is given, with what it gives back, per byte of the columns asked for; 0 = not known.
+    const BYTES_PER_BATCH: f64 = 0.0;
 
     /// Options only, no data. The host lives as long as the stage.
     fn open(options: Self::Options, host: Host) -> Result<Self>;

@@ -7,7 +7,7 @@ use std::os::raw::{c_char, c_void};
 
 pub type sluice_status = i32;
 pub const ABI_MAJOR: u32 = 1;
-pub const ABI_MINOR: u32 = 0;
+pub const ABI_MINOR: u32 = 1;
 
 /// Opaque: one per stage instance.
 #[repr(C)]
@@ -165,6 +165,7 @@ mirror! {
         write: Option<unsafe extern "C" fn(*mut sluice_emit, u32, *const c_void, u64) -> sluice_status>,
         roll: Option<unsafe extern "C" fn(*mut sluice_emit, i64) -> sluice_status>,
         measure: Option<unsafe extern "C" fn(*mut sluice_emit, *const c_char, i64) -> sluice_status>,
+        absent: Option<unsafe extern "C" fn(*mut sluice_emit, *const c_char, u64, *const *const c_char, u64) -> sluice_status>,
     }
     struct sluice_io {
         size: u64,
@@ -216,6 +217,7 @@ mirror! {
         judge: Option<unsafe extern "C" fn(Worker, *mut sluice_verdict_io, *mut sluice_error) -> sluice_status>,
         worker_close: Option<unsafe extern "C" fn(Worker)>,
         close: Option<unsafe extern "C" fn(Shared)>,
+        bytes_per_batch: f64,
     }
     struct sluice_plugin {
         size: u64,

@@ -461,6 +461,7 @@ fn base<S: Stage, const ROLE: u32>() -> sys::sluice_stage {
         judge: None,
         worker_close: Some(worker_close::<S>),
         close: Some(close::<S>),
+        bytes_per_batch: S::BYTES_PER_BATCH,
     }
 }
 

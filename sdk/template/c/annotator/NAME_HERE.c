@@ -1,7 +1,9 @@
-/* NAME_HERE - an annotator: adds the column `long_words`, how many words of a document have `min_length` bytes or more.
+/* NAME_HERE - an annotator: adds the column `long_words`, how many words of a document have
+ * `min_length` bytes or more.
  *
- * To make it yours, change struct config and its option table, the measure, and the column. <sluice_simple.h> explains the macros; what
- * they don't suit, such as several columns, is written by hand against <sluice.h>. */
+ * To make it yours, change struct config and its option table, the measure, and the column.
+ * <sluice_simple.h> explains the macros; what they don't suit, such as several columns, is written
+ * by hand against <sluice.h>. */
 #include <sluice_simple.h>
 
 /* ---- options: the host parses them, checks them and puts them here ---- */
@@ -19,7 +21,8 @@ static const struct sluice_option options[] = {
 
 /* ---- the measure ---- */
 
-/* The value of one row. Words are what stands between white space. Called from many threads at once. */
+/* The value of one row. Words are what stands between white space. Called from many threads at
+ * once. */
 static sluice_status measure(const struct config *config, const struct sluice_row *row,
                              int64_t *value)
 {

@@ -1,7 +1,8 @@
 /* NAME_HERE - a filter: drops documents that have fewer words than `min_words`.
  *
- * To make it yours, change struct config and its option table, the measure, and the reasons. <sluice_simple.h> explains the macros;
- * what they don't suit is written by hand against <sluice.h>. */
+ * To make it yours, change struct config and its option table, the measure, and the reasons.
+ * <sluice_simple.h> explains the macros; what they don't suit is written by hand against
+ * <sluice.h>. */
 #include <sluice_simple.h>
 
 /* ---- options: the host parses them, checks them and puts them here ---- */

@@ -1,10 +1,11 @@
 /* NAME_HERE - a gate: halts the run when too large a share of its documents is short.
  *
- * A gate lets all rows pass. Each task counts its own, the host saves the counts and adds them up at the barrier (`save`, `merge`), and
- * `judge` decides before anything is published. Counts are integers: their sum must not depend on the order.
+ * A gate lets all rows pass. Each task counts its own, the host saves the counts and adds them up
+ * at the barrier (`save`, `merge`), and `judge` decides before anything is published. Counts are
+ * integers: their sum must not depend on the order.
  *
- * To make it yours, change struct config and its option table, what is counted, and judge(). <sluice.h> explains every field and
- * function. */
+ * To make it yours, change struct config and its option table, what is counted, and judge().
+ * <sluice.h> explains every field and function. */
 #include <sluice_simple.h>
 #include <stdio.h>
 

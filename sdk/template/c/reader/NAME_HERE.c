@@ -1,10 +1,11 @@
 /* NAME_HERE - a reader: lines of an id, a tab and a text become documents.
  *
- * The host finds, opens, decompresses and cuts the files; with `cut` = "newline" each chunk holds whole lines. A line that is no record is
- * reported with its bytes, and the run goes on. `_begin` and `_end` are where a record stands in its file, so that it can be traced.
+ * The host finds, opens, decompresses and cuts the files; with `cut` = "newline" each chunk holds
+ * whole lines. A line that is no record is reported with its bytes, and the run goes on. `_begin`
+ * and `_end` are where a record stands in its file, so that it can be traced.
  *
- * To make it yours, change struct config and its option table, record(), and the columns. <sluice.h> explains every field and
- * function. */
+ * To make it yours, change struct config and its option table, record(), and the columns.
+ * <sluice.h> explains every field and function. */
 #include <sluice_simple.h>
 #include <text/text_utf8.h>
 

@@ -1,10 +1,10 @@
 /* NAME_HERE - a transform: makes a row of each line of a document that has `min_bytes` or more.
  *
- * A transform gives whole rows: the columns that `prepare` adds are all there are. The column `_origin` tells the host from which input
- * row each one came, so that it can be traced.
+ * A transform gives whole rows: the columns that `prepare` adds are all there are. The column
+ * `_origin` tells the host from which input row each one came, so that it can be traced.
  *
- * To make it yours, change struct config and its option table, what is cut, and the columns. <sluice.h> explains every field and
- * function. */
+ * To make it yours, change struct config and its option table, what is cut, and the columns.
+ * <sluice.h> explains every field and function. */
 #include <sluice_simple.h>
 
 /* ---- options: the host parses them, checks them and puts them here ---- */

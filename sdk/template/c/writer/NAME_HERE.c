@@ -1,9 +1,11 @@
 /* NAME_HERE - a writer: documents as lines of an id, a tab and a text.
  *
- * The writer turns rows into bytes; the host compresses them, owns the files and publishes them as a dataset. Where a file ends may depend
- * on the rows alone, never on how they are cut into batches.
+ * The writer turns rows into bytes; the host compresses them, owns the files and publishes them as
+ * a dataset. Where a file ends may depend on the rows alone, never on how they are cut into
+ * batches.
  *
- * To make it yours, change struct config and its option table, and put_row(). <sluice.h> explains every field and function. */
+ * To make it yours, change struct config and its option table, and put_row(). <sluice.h> explains
+ * every field and function. */
 #include <sluice_simple.h>
 
 /* ---- options: the host parses them, checks them and puts them here ---- */
@@ -29,7 +31,8 @@ static const struct sluice_option options[] = {
 
 /* ---- rows ---- */
 
-/* Adds text with tabs and line ends turned into spaces, so that a row is a line; 0 = out of memory. */
+/* Adds text with tabs and line ends turned into spaces, so that a row is a line; 0 = out of
+ * memory. */
 static int put_field(struct sluice_bytes *out, const char *text, size_t n, char end)
 {
     if (!sluice_bytes_reserve(out, n + 1)) {

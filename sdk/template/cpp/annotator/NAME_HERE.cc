@@ -1,6 +1,8 @@
-// NAME_HERE - an annotator: adds the column `long_words`, how many words of a document have `min_length` bytes or more.
+// NAME_HERE - an annotator: adds the column `long_words`, how many words of a document have
+// `min_length` bytes or more.
 //
-// To make it yours, change the options, the measure, and the column. <sluice.hpp> explains what a stage class may have.
+// To make it yours, change the options, the measure, and the column. <sluice.hpp> explains what a
+// stage class may have.
 #include <sluice.hpp>
 
 namespace

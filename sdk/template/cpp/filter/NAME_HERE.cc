@@ -1,6 +1,7 @@
 // NAME_HERE - a filter: drops documents that have fewer words than `min_words`.
 //
-// To make it yours, change the options, the measure, and the reasons. <sluice.hpp> explains what a stage class may have.
+// To make it yours, change the options, the measure, and the reasons. <sluice.hpp> explains what a
+// stage class may have.
 #include <sluice.hpp>
 
 namespace

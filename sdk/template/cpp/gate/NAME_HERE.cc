@@ -1,9 +1,11 @@
 // NAME_HERE - a gate: halts the run when too large a share of its documents is short.
 //
-// A gate lets all rows pass. Each task counts its own, the host saves the totals and adds them up at the barrier (`merge`), and `judge`
-// decides before anything is published. Totals are integers: their sum must not depend on the order.
+// A gate lets all rows pass. Each task counts its own, the host saves the totals and adds them up
+// at the barrier (`merge`), and `judge` decides before anything is published. Totals are integers:
+// their sum must not depend on the order.
 //
-// To make it yours, change the options, what is counted, and judge(). <sluice.hpp> explains what a stage class may have.
+// To make it yours, change the options, what is counted, and judge(). <sluice.hpp> explains what a
+// stage class may have.
 #include <sluice.hpp>
 
 namespace

@@ -1,8 +1,10 @@
 // NAME_HERE - a reader: lines of an id, a tab and a text become documents.
 //
-// The host finds, opens, decompresses and cuts the files. A line that is no record is quarantined with its bytes, and the run goes on.
+// The host finds, opens, decompresses and cuts the files. A line that is no record is quarantined
+// with its bytes, and the run goes on.
 //
-// To make it yours, change the options, record(), and the columns. <sluice.hpp> explains what a stage class may have.
+// To make it yours, change the options, record(), and the columns. <sluice.hpp> explains what a
+// stage class may have.
 #include <sluice.hpp>
 
 namespace

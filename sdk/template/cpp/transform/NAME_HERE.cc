@@ -1,9 +1,10 @@
 // NAME_HERE - a transform: makes a row of each line of a document that has `min_bytes` or more.
 //
-// A transform gives whole rows: the columns of `gives` are all there are. The base class adds `_origin`, which tells the host from which
-// input row each one came, so that it can be traced.
+// A transform gives whole rows: the columns of `gives` are all there are. The base class adds
+// `_origin`, which tells the host from which input row each one came, so that it can be traced.
 //
-// To make it yours, change the options, what is cut, and the columns. <sluice.hpp> explains what a stage class may have.
+// To make it yours, change the options, what is cut, and the columns. <sluice.hpp> explains what a
+// stage class may have.
 #include <sluice.hpp>
 
 namespace

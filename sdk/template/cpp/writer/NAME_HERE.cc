@@ -1,8 +1,10 @@
 // NAME_HERE - a writer: documents as lines of an id, a tab and a text.
 //
-// The writer turns rows into bytes; the host compresses them, owns the files and publishes them as a dataset.
+// The writer turns rows into bytes; the host compresses them, owns the files and publishes them as
+// a dataset.
 //
-// To make it yours, change the options and write(). <sluice.hpp> explains what a stage class may have.
+// To make it yours, change the options and write(). <sluice.hpp> explains what a stage class may
+// have.
 #include <sluice.hpp>
 
 namespace

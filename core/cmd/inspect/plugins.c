@@ -1,0 +1,218 @@
+/* `sluice plugins [--json|--md] [--index]`: which plugins were found, where, and what was left out
+ * and why. */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/commands.h"
+#include "cmd/common.h"
+#include "cmd/inspect/inspectInt.h"
+
+/* Names of a plugin's stages, separated. */
+static size_t stages_of(const struct registry *registry, const struct registry_plugin *plugin,
+                        bool json, struct buf *out)
+{
+    size_t n = 0;
+
+    for (size_t k = 0; k < registry_count(registry); k++) {
+        const struct registry_entry *entry = registry_at(registry, k);
+        if (entry->plugin == plugin) {
+            buf_puts(out, n++ > 0 ? (json ? "," : ", ") : "");
+            if (json) {
+                inspect_text_json(out, entry->stage.name);
+            } else {
+                buf_puts(out, entry->stage.name);
+            }
+        }
+    }
+    return n;
+}
+
+static void plugin_json(const struct registry *registry, const struct registry_plugin *plugin,
+                        struct buf *out)
+{
+    char hex[33];
+
+    buf_puts(out, "{\"name\":");
+    inspect_text_json(out, plugin->loaded ? plugin->name : NULL);
+    buf_puts(out, ",\"version\":");
+    inspect_text_json(out, plugin->loaded ? plugin->version : NULL);
+    buf_puts(out, ",\"license\":");
+    inspect_text_json(out, plugin->loaded ? plugin->license : NULL);
+    buf_puts(out, ",\"path\":");
+    inspect_text_json(out, plugin->path);
+    buf_puts(out, ",\"found_by\":");
+    inspect_text_json(out, plugin->found_by);
+    buf_printf(out, ",\"standard\":%s,\"loaded\":%s,\"isolated\":%s,\"problem\":",
+               plugin->standard ? "true" : "false", plugin->loaded ? "true" : "false",
+               plugin->isolated ? "true" : "false");
+    inspect_text_json(out, plugin->problem);
+    if (plugin->loaded) {
+        buf_puts(out, ",\"libraries\":");
+        inspect_text_json(out, plugin->libraries);
+        hash_hex(plugin->hash, hex);
+        buf_printf(out, ",\"abi_built\":\"%u.%u\",\"abi_needed\":\"%u.%u\",\"hash\":\"%s\"",
+                   SLUICE_ABI_MAJOR, plugin->abi_minor_built, SLUICE_ABI_MAJOR,
+                   plugin->abi_minor_needed, hex);
+    }
+    buf_puts(out, ",\"stages\":[");
+    stages_of(registry, plugin, true, out);
+    buf_puts(out, "]}");
+}
+
+static void lines_json(const char *name, const char *(*line)(const struct registry *, size_t),
+                       const struct registry *registry, struct buf *out)
+{
+    buf_printf(out, ",\n\"%s\":[", name);
+    for (size_t k = 0; line(registry, k) != NULL; k++) {
+        buf_puts(out, k > 0 ? "," : "");
+        inspect_text_json(out, line(registry, k));
+    }
+    buf_putc(out, ']');
+}
+
+static void list_json(const struct registry *registry, struct buf *out)
+{
+    buf_puts(out, "{\"plugins\":[");
+    for (size_t k = 0; k < registry_plugin_count(registry); k++) {
+        buf_puts(out, k > 0 ? ",\n" : "\n");
+        plugin_json(registry, registry_plugin_at(registry, k), out);
+    }
+    buf_puts(out, "]");
+    lines_json("left_out", registry_skipped, registry, out);
+    lines_json("looked_in", registry_tried, registry, out);
+    buf_puts(out, "}\n");
+}
+
+static void list_markdown(const struct registry *registry, struct buf *out)
+{
+    buf_puts(out,
+             "# Plugins\n\n| plugin | version | license | stages |\n| --- | --- | --- | --- |\n");
+    for (size_t k = 0; k < registry_plugin_count(registry); k++) {
+        const struct registry_plugin *plugin = registry_plugin_at(registry, k);
+        if (plugin->loaded) {
+            buf_printf(out, "| `%s` | %s | %s | ", plugin->name, plugin->version, plugin->license);
+            stages_of(registry, plugin, false, out);
+            buf_puts(out, " |\n");
+        }
+    }
+    for (size_t k = 0; registry_skipped(registry, k) != NULL; k++) {
+        buf_printf(out, "%s- not built: %s\n", k == 0 ? "\n" : "", registry_skipped(registry, k));
+    }
+}
+
+static void lines_text(const char *title, const char *(*line)(const struct registry *, size_t),
+                       const struct registry *registry, int width, struct buf *out)
+{
+    for (size_t k = 0; line(registry, k) != NULL; k++) {
+        buf_printf(out, "%s%s  ", k == 0 ? title : "", k == 0 ? "\n" : "");
+        inspect_wrap(out, line(registry, k), width, 6, 2);
+        buf_putc(out, '\n');
+    }
+}
+
+static void list_text(const struct registry *registry, int width, struct buf *out)
+{
+    struct buf stages = BUF_INIT;
+    bool problems = false;
+
+    for (size_t k = 0; k < registry_plugin_count(registry); k++) {
+        const struct registry_plugin *plugin = registry_plugin_at(registry, k);
+        if (!plugin->loaded) {
+            problems = problems || plugin->problem != NULL;
+            continue;
+        }
+        buf_clear(&stages);
+        stages_of(registry, plugin, false, &stages);
+        buf_printf(out, "%s %s  ABI %u.%u  %s  %s%s\n  ", plugin->name, plugin->version,
+                   SLUICE_ABI_MAJOR, plugin->abi_minor_built, plugin->found_by, plugin->path,
+                   plugin->isolated ? "  isolated" : "");
+        inspect_wrap(out, buf_str(&stages), width, 2, 2);
+        buf_putc(out, '\n');
+        if (plugin->libraries[0] != '\0') {
+            buf_puts(out, "  with ");
+            inspect_wrap(out, plugin->libraries, width, 7, 7);
+            buf_putc(out, '\n');
+        }
+    }
+    for (size_t k = 0; problems && k < registry_plugin_count(registry); k++) {
+        const struct registry_plugin *plugin = registry_plugin_at(registry, k);
+        if (plugin->problem != NULL) {
+            buf_printf(out, "not loaded (%s)\n  ", plugin->found_by);
+            inspect_wrap(out, plugin->problem, width, 2, 2);
+            buf_putc(out, '\n');
+        }
+    }
+    lines_text("left out of this build", registry_skipped, registry, width, out);
+    lines_text("nothing found in", registry_tried, registry, width, out);
+    buf_deinit(&stages);
+}
+
+/* Call registry_load_all first. */
+static void plugins_list(const struct registry *registry, enum inspect_format format, int width,
+                         struct buf *out)
+{
+    switch (format) {
+    case INSPECT_TEXT:
+        list_text(registry, width, out);
+        break;
+    case INSPECT_JSON:
+        list_json(registry, out);
+        break;
+    case INSPECT_MARKDOWN:
+        list_markdown(registry, out);
+        break;
+    }
+}
+
+static const struct arg_spec plugins_specs[] = {
+    { "--md", NULL, "as Markdown" },
+    { "--json", NULL, "for programs" },
+    { "--index", NULL, "stages by plugin, as the index of an installation" },
+    { "--plugin", "FILE", "load a plugin (may be repeated)" },
+    { "--trust", NULL, "load plugins from outside the install tree into this process" },
+};
+
+static int plugins(struct registry *registry, const struct args *args)
+{
+    enum inspect_format format = args_get(args, "--json") != NULL ? INSPECT_JSON
+                                 : args_get(args, "--md") != NULL ? INSPECT_MARKDOWN
+                                                                  : INSPECT_TEXT;
+    bool index = args_get(args, "--index") != NULL;
+    struct sluice_error err = ERROR_INIT;
+    struct buf out = BUF_INIT;
+    sluice_status status =
+        index ? registry_index(registry, &out, &err) : registry_load_all(registry, &err);
+
+    if (status != SLUICE_OK) {
+        buf_deinit(&out);
+        return session_fail(&err, format == INSPECT_JSON);
+    }
+    if (!index) {
+        plugins_list(registry, format, inspect_width(), &out);
+    }
+    return inspect_print(&out, format == INSPECT_JSON);
+}
+
+int cmd_plugins(int argc, char **argv)
+{
+    static const struct command command = {
+        .usage = "sluice plugins [options]",
+        .text = "Lists the plugins that were found with their stages, those that can't be used and "
+                "why, and the folders that were searched.",
+        .specs = plugins_specs,
+        .n_specs = sizeof plugins_specs / sizeof plugins_specs[0],
+    };
+    struct args args;
+    struct session session;
+    int status = command_args(&command, argc, argv, &args);
+
+    if (status >= 0) {
+        return status;
+    }
+    status = common_registry(&args, &session);
+    if (status < 0) {
+        status = plugins(session.registry, &args);
+    }
+    session_close(&session);
+    return status;
+}

@@ -1,0 +1,506 @@
+/* sluice head: rows of a dataset, the first ones, those with certain values, or some at random (the
+ * same ones for the same seed). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/say.h"
+#include "cmd/commands.h"
+#include "cmd/look/headInt.h"
+#include "store/input.h"
+
+#define READ_BYTES (1u << 20)
+#define LINE_MOST (UINT64_C(1) << 30)
+#define COLUMNS_ELSE 100u /* where there is no terminal */
+
+static const struct arg_spec head_specs[] = {
+    { "-n", "N", "rows to show (default 10)" },
+    { "--where", "FIELD=VALUE",
+      "only rows with this value; FIELD may be a path such as meta.lang; may be repeated" },
+    { "--random", NULL, "rows chosen at random instead of the first ones" },
+    { "--seed", "S", "number that chooses them (default 1)" },
+    { "--tokens", NULL, "token rows: as text, decoded with the tokenizer that made them" },
+    { "--tokenizer", "FILE", "that tokenizer, when its run is not here" },
+    { "--run", "RUN", "the run that wrote the dataset, to find the tokenizer" },
+    { "--json", NULL, "whole rows as JSON lines" },
+};
+#define N_HEAD_SPECS (sizeof head_specs / sizeof head_specs[0])
+
+/* ---- choosing ---- */
+
+/* SplitMix64's finaliser (Steele, Lea, Flood 2014). */
+static uint64_t head_priority(uint64_t seed, uint64_t row)
+{
+    uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + row + 1;
+
+    x = (x + UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ (x >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return x ^ (x >> 31);
+}
+
+struct choice {
+    uint64_t priority, row;
+    char *text;
+    size_t size;
+};
+
+/* A max-heap by (priority, row) of the smallest seen. */
+struct choices {
+    struct choice *items;
+    size_t n, most;
+};
+
+static bool larger(const struct choice *a, const struct choice *b)
+{
+    return a->priority != b->priority ? a->priority > b->priority : a->row > b->row;
+}
+
+static void sift_down(struct choices *heap, size_t at)
+{
+    for (;;) {
+        size_t child = 2 * at + 1;
+        struct choice swap;
+        if (child + 1 < heap->n && larger(&heap->items[child + 1], &heap->items[child])) {
+            child++;
+        }
+        if (child >= heap->n || !larger(&heap->items[child], &heap->items[at])) {
+            return;
+        }
+        swap = heap->items[at];
+        heap->items[at] = heap->items[child];
+        heap->items[child] = swap;
+        at = child;
+    }
+}
+
+/* Whether a row is among the smallest so far. */
+static bool wanted(const struct choices *heap, const struct choice *choice)
+{
+    return heap->n < heap->most || larger(&heap->items[0], choice);
+}
+
+/* Takes the choice's text. */
+static void add_choice(struct choices *heap, struct choice choice)
+{
+    size_t at;
+
+    if (heap->n == heap->most) {
+        free(heap->items[0].text);
+        heap->items[0] = choice;
+        sift_down(heap, 0);
+        return;
+    }
+    for (at = heap->n++; at > 0 && larger(&choice, &heap->items[(at - 1) / 2]); at = (at - 1) / 2) {
+        heap->items[at] = heap->items[(at - 1) / 2];
+    }
+    heap->items[at] = choice;
+}
+
+static int by_row(const void *a, const void *b)
+{
+    const struct choice *x = a;
+    const struct choice *y = b;
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+sluice_status head_rows(const struct head *head, uint64_t total, uint64_t **rows, size_t *n,
+                        struct sluice_error *err)
+{
+    uint64_t most = head->n < total ? head->n : total;
+    struct choices heap = { .most = (size_t)most };
+
+    *n = 0;
+    *rows = calloc((size_t)most + 1, sizeof **rows);
+    heap.items = calloc((size_t)most + 1, sizeof *heap.items);
+    if (*rows == NULL || heap.items == NULL) {
+        free(heap.items);
+        return error_nomem(err, "row numbers");
+    }
+    if (!head->random) {
+        for (; *n < most; ++*n) {
+            (*rows)[*n] = *n;
+        }
+    } else {
+        for (uint64_t row = 0; most > 0 && row < total; row++) {
+            struct choice choice = { .priority = head_priority(head->seed, row), .row = row };
+            if (wanted(&heap, &choice)) {
+                add_choice(&heap, choice);
+            }
+        }
+        qsort(heap.items, heap.n, sizeof *heap.items, by_row);
+        for (; *n < heap.n; ++*n) {
+            (*rows)[*n] = heap.items[*n].row;
+        }
+    }
+    free(heap.items);
+    return SLUICE_OK;
+}
+
+/* ---- conditions ---- */
+
+struct condition {
+    char *path;
+    const char *value;
+};
+
+/* A number as it is written, or any other value as text. */
+static bool value_is(const json_t *value, const char *text)
+{
+    char number[64];
+    char *end;
+
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        return strcmp(json_string_value(value), text) == 0;
+    case JSON_INTEGER:
+        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+        return strcmp(number, text) == 0;
+    case JSON_REAL: {
+        double given = strtod(text, &end);
+        return end != text && *end == '\0' && given >= json_real_value(value) &&
+               given <= json_real_value(value);
+    }
+    case JSON_TRUE:
+        return strcmp(text, "true") == 0;
+    case JSON_FALSE:
+        return strcmp(text, "false") == 0;
+    case JSON_NULL:
+        return strcmp(text, "null") == 0;
+    default:
+        return false;
+    }
+}
+
+/* FIELD may be a name with dots, or a path through objects. */
+static const json_t *find_field(const json_t *object, const char *path)
+{
+    const json_t *value = json_object_get(object, path);
+    const char *dot = path;
+
+    while (value == NULL && (dot = strchr(dot, '.')) != NULL) {
+        char name[256];
+        if ((size_t)(dot - path) < sizeof name) {
+            const json_t *inner;
+            memcpy(name, path, (size_t)(dot - path));
+            name[dot - path] = '\0';
+            inner = json_object_get(object, name);
+            value = inner == NULL ? NULL : find_field(inner, dot + 1);
+        }
+        dot++;
+    }
+    return value;
+}
+
+static bool matches(const json_t *row, const struct condition *conditions, size_t n)
+{
+    for (size_t k = 0; k < n; k++) {
+        const json_t *value = find_field(row, conditions[k].path);
+        if (value == NULL ? strcmp(conditions[k].value, "null") != 0
+                          : !value_is(value, conditions[k].value)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- JSON Lines ---- */
+
+struct lines {
+    const struct head *head;
+    const struct condition *conditions;
+    size_t n_conditions;
+    const uint64_t *rows; /* without conditions: those to show */
+    size_t n_rows, at;
+    uint64_t row; /* of the dataset */
+    uint64_t shown;
+    struct choices heap; /* random with conditions */
+    const struct snapshot_shard *shard;
+    uint64_t shard_first;
+};
+
+static void print_line(const struct lines *lines, uint64_t row, const char *text, size_t n)
+{
+    struct buf line = BUF_INIT;
+    char prefix[32];
+    int width;
+
+    if (lines->head->json) {
+        say_json(text, n);
+        say("\n");
+        return;
+    }
+    width = snprintf(prefix, sizeof prefix, "%6" PRIu64 "  ", row);
+    buf_puts(&line, prefix);
+    look_excerpt(&line, text, n,
+                 lines->head->columns > (size_t)width + 4 ? lines->head->columns - (size_t)width
+                                                          : 4);
+    say("%s\n", buf_str(&line));
+    buf_deinit(&line);
+}
+
+static sluice_status conditional(struct lines *lines, const char *text, size_t n, bool *stop,
+                                 struct sluice_error *err)
+{
+    json_error_t place;
+    json_t *row = json_loadb(text, n, JSON_DECODE_ANY, &place);
+    bool match;
+
+    if (row == NULL) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%s, row %" PRIu64 " is no JSON: %s; see sluice verify",
+                         lines->shard->name, lines->row - lines->shard_first, place.text);
+    }
+    match = matches(row, lines->conditions, lines->n_conditions);
+    json_decref(row);
+    if (!match) {
+        return SLUICE_OK;
+    }
+    if (lines->head->random) {
+        struct choice choice = { .priority = head_priority(lines->head->seed, lines->row),
+                                 .row = lines->row };
+        if (wanted(&lines->heap, &choice)) {
+            choice.text = str_copy(text, n);
+            choice.size = n;
+            if (choice.text == NULL) {
+                return error_nomem(err, "a row");
+            }
+            add_choice(&lines->heap, choice);
+        }
+        return SLUICE_OK;
+    }
+    print_line(lines, lines->row, text, n);
+    *stop = ++lines->shown == lines->head->n;
+    return SLUICE_OK;
+}
+
+static sluice_status one_line(struct lines *lines, const char *text, size_t n, bool *stop,
+                              struct sluice_error *err)
+{
+    sluice_status status = SLUICE_OK;
+
+    if (lines->n_conditions > 0) {
+        status = conditional(lines, text, n, stop, err);
+    } else if (lines->at < lines->n_rows && lines->rows[lines->at] == lines->row) {
+        print_line(lines, lines->row, text, n);
+        lines->at++;
+        *stop = lines->at == lines->n_rows;
+    }
+    lines->row++;
+    return status;
+}
+
+static sluice_status read_lines(struct lines *lines, const char *path, bool *stop,
+                                struct sluice_error *err)
+{
+    struct input *input = NULL;
+    struct buf text = BUF_INIT;
+    size_t begin = 0; /* of the line that is not complete yet */
+    size_t scanned = 0;
+    size_t got = 1;
+    sluice_status status = input_open(path, &input, err);
+
+    while (status == SLUICE_OK && !*stop && got > 0) {
+        char *end;
+        if (!buf_reserve(&text, READ_BYTES)) {
+            status = error_nomem(err, "a row");
+            break;
+        }
+        status = input_read(input, text.data + text.size, READ_BYTES, &got, err);
+        text.size += status == SLUICE_OK ? got : 0;
+        while (status == SLUICE_OK && !*stop &&
+               (end = memchr(text.data + scanned, '\n', text.size - scanned)) != NULL) {
+            status =
+                one_line(lines, text.data + begin, (size_t)(end - text.data) - begin, stop, err);
+            begin = (size_t)(end - text.data) + 1;
+            scanned = begin;
+        }
+        scanned = text.size;
+        if (begin > 0) {
+            memmove(text.data, text.data + begin, text.size - begin);
+            text.size -= begin;
+            scanned -= begin;
+            begin = 0;
+        }
+        if (status == SLUICE_OK && text.size > LINE_MOST) {
+            status = error_set(err, SLUICE_E_DATA, "%s has a line of more than %llu bytes", path,
+                               (unsigned long long)LINE_MOST);
+        }
+    }
+    if (status == SLUICE_OK && !*stop && text.size > 0) {
+        status = one_line(lines, text.data, text.size, stop, err);
+    }
+    input_close(input);
+    buf_deinit(&text);
+    return status;
+}
+
+static sluice_status show_lines(struct lines *lines, struct sluice_error *err)
+{
+    const struct snapshot *snapshot = lines->head->snapshot;
+    bool stop = lines->n_conditions == 0 && lines->n_rows == 0;
+
+    for (size_t i = 0; !stop && i < snapshot->n_shards; i++) {
+        const struct snapshot_shard *shard = &snapshot->shards[i];
+        bool needed = lines->n_conditions > 0 || lines->rows[lines->at] < lines->row + shard->rows;
+        char *path;
+        sluice_status status;
+        lines->shard = shard;
+        lines->shard_first = lines->row;
+        if (!needed) {
+            lines->row += shard->rows;
+            continue;
+        }
+        path = snapshot_shard_path(lines->head->dir, shard);
+        status = path == NULL ? error_nomem(err, "a path") : read_lines(lines, path, &stop, err);
+        free(path);
+        TRY(status);
+        if (!stop && lines->row != lines->shard_first + shard->rows) {
+            return error_set(err, SLUICE_E_DATA,
+                             "%s has %" PRIu64 " rows, the manifest says %" PRIu64
+                             "; see sluice verify",
+                             shard->name, lines->row - lines->shard_first, shard->rows);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status head_lines(const struct head *head, const struct condition *conditions,
+                                size_t n_conditions, struct sluice_error *err)
+{
+    struct lines lines = { .head = head, .conditions = conditions, .n_conditions = n_conditions };
+    uint64_t *rows = NULL;
+    sluice_status status = SLUICE_OK;
+
+    for (size_t i = 0; i < head->snapshot->n_shards; i++) {
+        if (strstr(head->snapshot->shards[i].file, ".jsonl") == NULL) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s is neither JSON Lines nor token rows (.bin and .idx), which are "
+                             "what head shows",
+                             head->snapshot->shards[i].name);
+        }
+    }
+    lines.heap.most = (size_t)head->n;
+    if (n_conditions == 0) {
+        status = head_rows(head, head->snapshot->rows, &rows, &lines.n_rows, err);
+        lines.rows = rows;
+    } else if (head->random) {
+        lines.heap.items = calloc(lines.heap.most + 1, sizeof *lines.heap.items);
+        status = lines.heap.items == NULL ? error_nomem(err, "rows") : SLUICE_OK;
+    }
+    if (status == SLUICE_OK) {
+        status = show_lines(&lines, err);
+    }
+    if (lines.heap.items != NULL) {
+        qsort(lines.heap.items, lines.heap.n, sizeof *lines.heap.items, by_row);
+    }
+    for (size_t i = 0; i < lines.heap.n; i++) {
+        if (status == SLUICE_OK) {
+            print_line(&lines, lines.heap.items[i].row, lines.heap.items[i].text,
+                       lines.heap.items[i].size);
+        }
+        free(lines.heap.items[i].text);
+    }
+    free(lines.heap.items);
+    free(rows);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static sluice_status parse_conditions(const struct args *args, struct condition *conditions,
+                                      size_t *n, struct sluice_error *err)
+{
+    for (size_t i = 0; i < args->n_repeated; i++) {
+        const char *equals = strchr(args->repeated[i], '=');
+        if (strcmp(head_specs[args->repeated_spec[i]].name, "--where") != 0) {
+            continue;
+        }
+        if (equals == NULL || equals == args->repeated[i]) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "--where: found '%s', expected FIELD=VALUE such as lang=en",
+                             args->repeated[i]);
+        }
+        conditions[*n].path = str_copy(args->repeated[i], (size_t)(equals - args->repeated[i]));
+        conditions[*n].value = equals + 1;
+        if (conditions[(*n)++].path == NULL) {
+            return error_nomem(err, "conditions");
+        }
+    }
+    return SLUICE_OK;
+}
+
+static bool is_tokens(const struct snapshot *snapshot)
+{
+    for (size_t i = 0; i < snapshot->n_shards; i++) {
+        size_t n = strlen(snapshot->shards[i].file);
+        if (n > 4 && strcmp(snapshot->shards[i].file + n - 4, ".bin") == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static sluice_status show(struct head *head, const struct args *args, struct condition *conditions,
+                          size_t *n, struct sluice_error *err)
+{
+    uint32_t number = 0;
+
+    TRY(look_number(args, "-n", 0, 100000000, 10, &head->n, err));
+    TRY(look_number(args, "--seed", 0, INT64_MAX, 1, &head->seed, err));
+    TRY(parse_conditions(args, conditions, n, err));
+    TRY(look_dataset(args->words[0], &head->dir, &number, err));
+    TRY(snapshot_open(head->dir, number, &head->snapshot, err));
+    if (is_tokens(head->snapshot)) {
+        return *n > 0 ? error_set(err, SLUICE_E_CONFIG,
+                                  "--where is for JSON Lines; %s has token rows", args->words[0])
+                      : head_tokens(head, err);
+    }
+    if (head->tokens) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--tokens is for token rows (.bin and .idx); %s has none", args->words[0]);
+    }
+    return head_lines(head, conditions, *n, err);
+}
+
+int cmd_head(int argc, char **argv)
+{
+    static const struct command command = {
+        .usage = "sluice head DATASET[@N] [options]",
+        .text =
+            "Shows rows of a dataset, numbered from 0: JSON Lines, or token rows (.bin and .idx).",
+        .specs = head_specs,
+        .n_specs = N_HEAD_SPECS,
+        .least = 1,
+        .most = 1,
+    };
+    struct condition conditions[ARGS_MAX];
+    struct args args;
+    int ended;
+    struct head head;
+    struct sluice_error err = ERROR_INIT;
+    size_t n = 0;
+    int status = 0;
+
+    memset(&head, 0, sizeof head);
+    ended = command_args(&command, argc, argv, &args);
+    if (ended >= 0) {
+        return ended;
+    }
+    head.run = args_get(&args, "--run");
+    head.tokenizer = args_get(&args, "--tokenizer");
+    head.random = args_get(&args, "--random") != NULL;
+    head.tokens = args_get(&args, "--tokens") != NULL;
+    head.json = args_get(&args, "--json") != NULL;
+    head.columns = look_columns() > 0 ? look_columns() : COLUMNS_ELSE;
+    if (show(&head, &args, conditions, &n, &err) != SLUICE_OK) {
+        status = session_fail(&err, head.json);
+    }
+    for (size_t k = 0; k < n; k++) {
+        free(conditions[k].path);
+    }
+    snapshot_destroy(head.snapshot);
+    free(head.dir);
+    return status;
+}

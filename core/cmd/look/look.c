@@ -1,0 +1,319 @@
+/* Looking at runs that are there: see look.h. */
+#include "cmd/look/look.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/say.h"
+#include "base/utf8.h"
+#include "store/snapshot.h"
+
+/* Warnings for people on standard error. */
+static void look_warn(void *ctx, const char *message)
+{
+    (void)ctx;
+    say_to(stderr, "sluice: warning: %s\n", message);
+}
+
+static sluice_status open_view(struct session *session, bool warn, struct run **out,
+                               struct sluice_error *err)
+{
+    struct run_events events = { .warn = warn ? look_warn : NULL };
+    return runview_open(session->plan, session->run_dir, session->options.fresh, &events, out, err);
+}
+
+static sluice_status open_run(const char *run, bool warn, struct look *look,
+                              struct sluice_error *err)
+{
+    struct session_options options = { .run_dir = run, .read_only = true };
+
+    memset(look, 0, sizeof *look);
+    TRY(session_open(&options, SESSION_PLAN, &look->session, err));
+    return open_view(&look->session, warn, &look->run, err);
+}
+
+sluice_status look_at(struct session *session, struct run **out, struct sluice_error *err)
+{
+    TRY(open_view(session, true, out, err));
+    return runview_all(*out, err);
+}
+
+sluice_status look_open(const char *run, struct look *look, struct sluice_error *err)
+{
+    TRY(open_run(run, true, look, err));
+    return runview_all(look->run, err);
+}
+
+sluice_status look_open_silent(const char *run, struct look *look, struct sluice_error *err)
+{
+    TRY(open_run(run, false, look, err));
+    return runview_all(look->run, err);
+}
+
+sluice_status look_open_old(const char *run, const char *prefer, struct look *look, uint32_t *old,
+                            struct sluice_error *err)
+{
+    TRY(open_run(run, true, look, err));
+    return runview_all_old(look->run, prefer, old, err);
+}
+
+void look_close(struct look *look)
+{
+    run_close(look->run);
+    look->run = NULL;
+    session_close(&look->session);
+}
+
+bool look_is_run(const char *text)
+{
+    char *dir = session_run_dir(text);
+    char *path = dir == NULL ? NULL : disk_join(dir, "plan.json");
+    struct stat info;
+    bool found = path != NULL && stat(path, &info) == 0;
+
+    free(path);
+    free(dir);
+    return found;
+}
+
+static bool parse_number(const char *text, uint64_t *out)
+{
+    uint64_t n = 0;
+
+    if (text[0] == '\0' || strlen(text) > 18) {
+        return false;
+    }
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9') {
+            return false;
+        }
+        n = n * 10 + (uint64_t)(*text - '0');
+    }
+    *out = n;
+    return true;
+}
+
+sluice_status look_number(const struct args *args, const char *option, uint64_t least,
+                          uint64_t most, uint64_t fallback, uint64_t *out, struct sluice_error *err)
+{
+    const char *text = args_get(args, option);
+
+    *out = fallback;
+    if (text != NULL && (!parse_number(text, out) || *out < least || *out > most)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: found '%s', expected a number from %llu to %llu", option, text,
+                         (unsigned long long)least, (unsigned long long)most);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status look_word(const char *word, const char *what, uint64_t most, uint64_t *out,
+                        struct sluice_error *err)
+{
+    if (!parse_number(word, out) || *out > most) {
+        return error_set(err, SLUICE_E_CONFIG, "found '%s' as %s, expected a number from 0 to %llu",
+                         word, what, (unsigned long long)most);
+    }
+    return SLUICE_OK;
+}
+
+bool look_print(const char *event, json_t *object)
+{
+    char *text = NULL;
+
+    if (object != NULL && json_object_set_new(object, "event", json_string(event)) == 0) {
+        text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    }
+    json_decref(object);
+    if (text == NULL) {
+        return false;
+    }
+    say_json_line(text);
+    free(text);
+    return true;
+}
+
+/* Bytes of the UTF-8 character at text, 0 = none there. */
+static size_t character(const char *text, size_t n, uint32_t *code)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t size = p[0] < 0x80 ? 1 : p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
+
+    if (size > n || !utf8_valid(text, size)) {
+        return 0;
+    }
+    *code = size == 1 ? p[0] : size == 2 ? p[0] & 0x1fu : size == 3 ? p[0] & 0x0fu : p[0] & 0x07u;
+    for (size_t k = 1; k < size; k++) {
+        *code = *code << 6 | (p[k] & 0x3fu);
+    }
+    return size;
+}
+
+/* Columns of a character on a terminal, nearly: wide in East Asian scripts and pictures, none for
+ * combining marks. */
+static size_t width_of(uint32_t code)
+{
+    if ((code >= 0x300 && code <= 0x36f) || code == 0x200b || code == 0x200d ||
+        (code >= 0xfe00 && code <= 0xfe0f)) {
+        return 0;
+    }
+    return (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+                   (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+                   (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+                   (code >= 0x1f300 && code <= 0x1faff) || (code >= 0x20000 && code <= 0x3fffd)
+               ? 2
+               : 1;
+}
+
+size_t look_width(const char *text, size_t n)
+{
+    size_t width = 0;
+
+    for (size_t at = 0; at < n;) {
+        uint32_t code = 0;
+        size_t size = character(text + at, n - at, &code);
+        width += size == 0 ? 1 : width_of(code);
+        at += size > 0 ? size : 1;
+    }
+    return width;
+}
+
+/* Characters that do something to a terminal or turn the direction of text. */
+static bool harmful(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
+           (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+void look_excerpt(struct buf *out, const char *text, size_t n, size_t columns)
+{
+    size_t used = 0;
+
+    for (size_t at = 0; at < n;) {
+        uint32_t code = 0;
+        size_t size = character(text + at, n - at, &code);
+        char escaped[12];
+        size_t width;
+        if (size == 0) {
+            width = (size_t)snprintf(escaped, sizeof escaped, "\\x%02x", (unsigned char)text[at]);
+        } else if (harmful(code)) {
+            width = (size_t)snprintf(escaped, sizeof escaped,
+                                     code == '\n'   ? "\\n"
+                                     : code == '\t' ? "\\t"
+                                     : code == '\r' ? "\\r"
+                                                    : "\\u%04x",
+                                     code);
+        } else {
+            escaped[0] = '\0';
+            width = width_of(code);
+        }
+        if (columns > 0 && used + width + 1 > columns &&
+            !(used + width == columns && at + (size > 0 ? size : 1) == n)) {
+            buf_puts(out, "…");
+            return;
+        }
+        if (escaped[0] != '\0') {
+            buf_puts(out, escaped);
+        } else {
+            buf_append(out, text + at, size);
+        }
+        used += width;
+        at += size > 0 ? size : 1;
+    }
+}
+
+json_t *look_string(const char *text, size_t n)
+{
+    struct buf safe = BUF_INIT;
+    json_t *string;
+
+    if (utf8_valid(text, n)) {
+        return json_stringn(text, n);
+    }
+    for (size_t at = 0; at < n;) {
+        uint32_t code;
+        size_t size = character(text + at, n - at, &code);
+        if (size == 0) {
+            buf_printf(&safe, "\\x%02x", (unsigned char)text[at++]);
+        } else {
+            buf_append(&safe, text + at, size);
+            at += size;
+        }
+    }
+    string = safe.failed ? NULL : json_stringn(safe.data == NULL ? "" : safe.data, safe.size);
+    buf_deinit(&safe);
+    return string;
+}
+
+size_t look_columns(void)
+{
+    const char *text = getenv("COLUMNS");
+    struct winsize size;
+    uint64_t columns = 0;
+
+    if (text != NULL && parse_number(text, &columns) && columns > 0) {
+        return (size_t)columns;
+    }
+    return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+sluice_status look_dataset(const char *reference, char **dir, uint32_t *number,
+                           struct sluice_error *err)
+{
+    char cwd[PATH_MAX];
+    char *path = NULL;
+    size_t n;
+
+    *dir = NULL;
+    TRY(snapshot_reference(reference, &path, number, err));
+    for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--) {
+        path[n - 1] = '\0';
+    }
+    if (path[0] == '/') {
+        *dir = path;
+        return SLUICE_OK;
+    }
+    *dir = getcwd(cwd, sizeof cwd) == NULL ? NULL : str_printf("%s/%s", cwd, path);
+    free(path);
+    return *dir == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+}
+
+const char *plural(uint64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
+sluice_status look_dataset_run(const char *dir, uint32_t number, char **run,
+                               struct sluice_error *err)
+{
+    struct snapshot *snapshot = NULL;
+    const char *pipeline;
+    const char *slash = strrchr(dir, '/');
+
+    *run = NULL;
+    TRY(snapshot_open(dir, number, &snapshot, err));
+    pipeline = json_string_value(json_object_get(snapshot->lineage, "pipeline"));
+    if (pipeline != NULL && look_is_run(pipeline)) {
+        *run = session_run_dir(pipeline);
+    }
+    if (pipeline != NULL && *run == NULL && slash != NULL) {
+        *run = str_printf("%.*s/.sluice/%s", (int)(slash - dir), dir, pipeline);
+        if (*run != NULL && !look_is_run(*run)) {
+            free(*run);
+            *run = NULL;
+        }
+    }
+    if (*run == NULL) {
+        error_set(err, SLUICE_E_CONFIG,
+                  "can't tell which run wrote %s (its pipeline is called '%s', and there is no run "
+                  "of that name here); give --run RUN",
+                  dir, pipeline == NULL ? "" : pipeline);
+    }
+    snapshot_destroy(snapshot);
+    return *run == NULL ? SLUICE_E_CONFIG : SLUICE_OK;
+}

@@ -1,0 +1,494 @@
+/* The report of a run: see report.h. */
+#include "cmd/look/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/say.h"
+#include "cmd/commands.h"
+#include "run/chain/ledger.h"
+#include "store/pending.h"
+
+static const char *role_name(const struct op *op)
+{
+    static const char *const roles[] = { "",          "reader", "filter", "annotator",
+                                         "transform", "gate",   "writer" };
+    return op->again                                      ? "again"
+           : op->kind_of == NULL || op->kind_of->role > 6 ? ""
+                                                          : roles[op->kind_of->role];
+}
+
+static const char *kind_name(const struct op *op)
+{
+    switch (op->kind) {
+    case OP_LOAD:
+        return "load";
+    case OP_STORE:
+        return "store";
+    case OP_UNION:
+        return "union";
+    case OP_COLLECT:
+        return "dropped";
+    case OP_READ:
+    case OP_STAGE:
+        break;
+    }
+    return op->kind_of->name;
+}
+
+static double work_of(const struct time_spent *time)
+{
+    return (double)METRIC_GET(time->work_ns) / 1e9;
+}
+
+static double wait_of(const struct time_spent *time)
+{
+    return (double)METRIC_GET(time->wait_ns) / 1e9;
+}
+
+static void add_seconds(json_t *object, const char *name, double seconds)
+{
+    json_object_set_new(object, name,
+                        json_real(json_number_value(json_object_get(object, name)) + seconds));
+}
+
+/* ---- by phase ---- */
+
+static json_t *op_report(const struct run *run, uint32_t p, uint32_t i)
+{
+    const struct op *op = run->plan->phases[p]->ops[i];
+    const struct op_metrics *metrics = &run->metrics.phases[p].ops[i];
+    json_t *ledger = run->ledgers[p] == NULL ? NULL : json_object_get(run->ledgers[p], op->name);
+    json_t *json = json_object();
+
+    json_object_set_new(json, "name", json_string(op->name));
+    json_object_set_new(json, "role", json_string(role_name(op)));
+    json_object_set_new(json, "kind", json_string(kind_name(op)));
+    json_object_set_new(json, "seconds", json_real(work_of(&metrics->time)));
+    json_object_set_new(json, "wait_seconds", json_real(wait_of(&metrics->time)));
+    json_object_set_new(json, "worked_rows",
+                        json_integer((json_int_t)METRIC_GET(metrics->rows_in)));
+    json_object_set_new(json, "worked_bytes",
+                        json_integer((json_int_t)METRIC_GET(metrics->bytes_in)));
+    if (ledger != NULL) {
+        json_object_set(json, "ledger", ledger);
+    }
+    return json;
+}
+
+static json_t *phase_report(const struct run *run, uint32_t p)
+{
+    const struct phase *phase = run->plan->phases[p];
+    const struct phase_metrics *metrics = &run->metrics.phases[p];
+    json_t *ops = json_array();
+    json_t *json = json_object();
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        json_array_append_new(ops, op_report(run, p, i));
+    }
+    json_object_set_new(json, "name", json_string(phase->name));
+    json_object_set_new(json, "tasks", json_integer(phase->n_tasks));
+    json_object_set_new(json, "done", json_integer((json_int_t)METRIC_GET(metrics->done)));
+    json_object_set_new(json, "reused", json_integer((json_int_t)METRIC_GET(metrics->reused)));
+    json_object_set_new(json, "others", json_integer((json_int_t)METRIC_GET(metrics->others)));
+    json_object_set_new(json, "reading_seconds", json_real(work_of(&metrics->source)));
+    json_object_set_new(json, "reading_wait_seconds", json_real(wait_of(&metrics->source)));
+    json_object_set_new(json, "commit_seconds", json_real(work_of(&metrics->commit)));
+    json_object_set_new(json, "commit_wait_seconds", json_real(wait_of(&metrics->commit)));
+    json_object_set_new(json, "idle_seconds",
+                        json_real((double)METRIC_GET(metrics->idle_ns) / 1e9));
+    json_object_set_new(json, "raw_bytes",
+                        json_integer((json_int_t)METRIC_GET(metrics->raw_bytes)));
+    json_object_set_new(json, "text_bytes",
+                        json_integer((json_int_t)METRIC_GET(metrics->text_bytes)));
+    json_object_set_new(json, "stages", ops);
+    return json;
+}
+
+/* ---- the funnel ---- */
+
+/* A row in the making: what stands in one group, or one node, or one provider (which has no
+ * node). */
+struct funnel_row {
+    const struct op *only; /* the provider, or NULL */
+    uint32_t group;        /* 0 = none */
+    uint32_t first, last;  /* node ids; a provider's is that of its first consumer */
+    json_t *json;
+};
+
+struct funnel {
+    struct funnel_row *rows;
+    uint32_t n;
+};
+
+/* The first node that a provider's column goes to. */
+static uint32_t first_consumer(const struct phase *phase, const struct op *op)
+{
+    uint32_t least = UINT32_MAX;
+
+    for (uint32_t k = 0; k < op->n_consumers; k++) {
+        const struct op *to = phase->ops[op->consumers[k].op];
+        uint32_t id = to->node != NULL       ? to->node->id
+                      : to->kind == OP_STAGE ? first_consumer(phase, to)
+                                             : UINT32_MAX;
+        least = id < least ? id : least;
+    }
+    return least;
+}
+
+static struct funnel_row *funnel_find(struct funnel *funnel, const struct phase *phase,
+                                      const struct op *op)
+{
+    uint32_t group = op->node == NULL ? 0 : op->node->group;
+    struct funnel_row *row;
+
+    for (uint32_t k = 0; k < funnel->n; k++) {
+        row = &funnel->rows[k];
+        if (group > 0 ? row->group == group
+            : op->node == NULL
+                ? row->only == op
+                : row->only == NULL && row->group == 0 && row->first == op->node->id) {
+            return row;
+        }
+    }
+    row = &funnel->rows[funnel->n++];
+    *row = (struct funnel_row){ .only = op->node == NULL ? op : NULL,
+                                .group = group,
+                                .json = json_object() };
+    row->first = op->node == NULL ? first_consumer(phase, op) : op->node->id;
+    return row;
+}
+
+static void add_integer(json_t *object, const char *name, int64_t n)
+{
+    if (n != 0) {
+        json_object_set_new(object, name,
+                            json_integer(json_integer_value(json_object_get(object, name)) + n));
+    }
+}
+
+/* Adds the integers of a ledger's member to the row's. */
+static void add_counts(json_t *row, const char *name, const json_t *counts)
+{
+    json_t *sum = json_object_get(row, name);
+    const char *key;
+    json_t *value;
+
+    if (json_object_size(counts) == 0) {
+        return;
+    }
+    if (sum == NULL) {
+        sum = json_object();
+        json_object_set_new(row, name, sum);
+    }
+    json_object_foreach((json_t *)(uintptr_t)counts, key, value)
+    {
+        add_integer(sum, key, json_integer_value(value));
+    }
+}
+
+static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p,
+                       const struct op *op)
+{
+    const struct op_metrics *metrics = &run->metrics.phases[p].ops[op->index];
+    const json_t *sum = run->ledgers[p];
+    uint32_t id = op->node == NULL ? row->first : op->node->id;
+    bool reader = op->kind == OP_READ;
+    int64_t emitted = ledger_get(sum, op->name, "emitted");
+    int64_t bad = ledger_get(sum, op->name, "quarantined");
+    json_t *json = row->json;
+
+    if (json_object_size(json) == 0 || id <= row->first) {
+        row->first = id;
+        json_object_set_new(json, "in",
+                            json_integer(reader ? emitted + bad : ledger_get(sum, op->name, "in")));
+        json_object_set_new(json, "text_bytes",
+                            json_integer((json_int_t)METRIC_GET(metrics->bytes_in)));
+    }
+    if (id >= row->last) {
+        row->last = id;
+        json_object_set_new(json, "name", json_string(op->name));
+        json_object_set_new(json, "kind", json_string(kind_name(op)));
+        json_object_set_new(json, "role",
+                            json_string(op->node == NULL ? "provider" : role_name(op)));
+        json_object_set_new(
+            json, "out", json_integer(op->writes ? ledger_get(sum, op->name, "written") : emitted));
+    }
+    add_seconds(json, "seconds", work_of(&metrics->time));
+    add_seconds(json, "wait_seconds", wait_of(&metrics->time));
+    add_integer(json, "quarantined", bad);
+    add_counts(json, "dropped", json_object_get(json_object_get(sum, op->name), "dropped"));
+    add_counts(json, "measures", json_object_get(json_object_get(sum, op->name), "measures"));
+}
+
+/* What a composite ends in may be a union of its stages: that is what comes out of it. */
+static void funnel_union(struct funnel *funnel, const struct run *run, uint32_t p,
+                         const struct op *op)
+{
+    for (uint32_t k = 0; op->node != NULL && op->node->group > 0 && k < funnel->n; k++) {
+        struct funnel_row *row = &funnel->rows[k];
+        if (row->group == op->node->group && op->node->id > row->last) {
+            row->last = op->node->id;
+            json_object_set_new(row->json, "out",
+                                json_integer(ledger_get(run->ledgers[p], op->name, "in")));
+        }
+    }
+}
+
+static int compare_rows(const void *a, const void *b)
+{
+    const struct funnel_row *x = a;
+    const struct funnel_row *y = b;
+
+    if (x->last != y->last) {
+        return x->last < y->last ? -1 : 1;
+    }
+    return (x->only == NULL) - (y->only == NULL);
+}
+
+/* What no stage did: work and waits by what it was for, each with their sum. */
+struct upkeep {
+    json_t *work, *waits;
+    double work_sum, wait_sum;
+};
+
+static void upkeep_add(struct upkeep *upkeep, const char *name, const struct time_spent *time)
+{
+    if (strcmp(name, "stages") != 0) { /* the funnel has their work */
+        add_seconds(upkeep->work, name, work_of(time));
+    }
+    add_seconds(upkeep->waits, name, wait_of(time));
+    upkeep->work_sum += work_of(time);
+    upkeep->wait_sum += wait_of(time);
+}
+
+static void add_funnel(json_t *report, const struct run *run)
+{
+    struct funnel funnel = { 0 };
+    struct upkeep upkeep = { json_object(), json_object(), 0, 0 };
+    json_t *rows = json_array();
+    double idle = 0;
+    uint32_t n_ops = 0;
+
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        n_ops += run->plan->phases[p]->n_ops;
+    }
+    funnel.rows = calloc(n_ops + 1u, sizeof *funnel.rows);
+    for (uint32_t p = 0; funnel.rows != NULL && p < run->plan->n_phases; p++) {
+        const struct phase *phase = run->plan->phases[p];
+        bool reads = false;
+        for (uint32_t i = 0; i < phase->n_ops; i++) {
+            const struct op *op = phase->ops[i];
+            bool stage = (op->kind == OP_READ && !op->again) || op->kind == OP_STAGE;
+            reads = reads || (op->kind == OP_READ && !op->again);
+            if (stage) {
+                funnel_add(funnel_find(&funnel, phase, op), run, p, op);
+            }
+            upkeep_add(&upkeep, stage ? "stages" : "carrying", &run->metrics.phases[p].ops[i].time);
+            if (op->kind == OP_UNION) {
+                funnel_union(&funnel, run, p, op);
+            }
+        }
+        upkeep_add(&upkeep, reads ? "reading" : "carrying", &run->metrics.phases[p].source);
+        upkeep_add(&upkeep, "committing", &run->metrics.phases[p].commit);
+        idle += (double)METRIC_GET(run->metrics.phases[p].idle_ns) / 1e9;
+    }
+    qsort(funnel.rows, funnel.n, sizeof *funnel.rows, compare_rows);
+    for (uint32_t k = 0; k < funnel.n; k++) {
+        json_array_append_new(rows, funnel.rows[k].json);
+    }
+    free(funnel.rows);
+    json_object_set_new(report, "funnel", rows);
+    json_object_set_new(report, "upkeep", upkeep.work);
+    json_object_set_new(report, "waits", upkeep.waits);
+    json_object_set_new(report, "work_seconds", json_real(upkeep.work_sum));
+    json_object_set_new(report, "wait_seconds", json_real(upkeep.wait_sum));
+    json_object_set_new(report, "idle_seconds", json_real(idle));
+}
+
+/* ---- the whole ---- */
+
+static void add_inputs(json_t *report, const struct run *run)
+{
+    uint64_t files = 0;
+    uint64_t bytes = 0;
+    int64_t text = 0;
+
+    for (uint32_t k = 0; k < run->plan->n_lanes; k++) {
+        const struct lane *lane = run->plan->lanes[k];
+        for (size_t i = 0; lane->kind == LANE_SPLITS && i < lane->files.n; i++) {
+            bytes += lane->files.files[i].size;
+            files++;
+        }
+    }
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
+            if (run->plan->phases[p]->ops[i]->kind == OP_READ) {
+                text +=
+                    ledger_get(run->ledgers[p], run->plan->phases[p]->ops[i]->name, "text_bytes");
+            }
+        }
+    }
+    json_object_set_new(report, "input",
+                        json_pack("{s:I, s:I, s:I}", "files", (json_int_t)files, "bytes",
+                                  (json_int_t)bytes, "decoded_bytes", (json_int_t)text));
+}
+
+json_t *report_collect(const struct session *session, const struct run_published *published,
+                       size_t n, double seconds, const struct sluice_error *error)
+{
+    const struct run *run = session->run;
+    json_t *json = json_object();
+    json_t *phases = json_array();
+    json_t *datasets = json_array();
+    uint64_t bad = 0;
+
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        uint64_t phase_bad;
+        uint64_t phase_records;
+        json_array_append_new(phases, phase_report(run, p));
+        run_quarantine_counts(run, p, &phase_bad, &phase_records);
+        bad += phase_bad;
+    }
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(
+            datasets,
+            json_pack("{s:s, s:s, s:i, s:b, s:I, s:I, s:I, s:I}", "writer", published[i].op, "path",
+                      published[i].dataset, "snapshot", (int)published[i].number, "new",
+                      published[i].fresh ? 1 : 0, "rows", (json_int_t)published[i].rows, "bytes",
+                      (json_int_t)published[i].bytes, "shards", (json_int_t)published[i].shards,
+                      "mended", (json_int_t)published[i].mended));
+    }
+    json_object_set_new(json, "name", json_string(run->plan->graph->name));
+    json_object_set_new(json, "run_dir", json_string(session->run_dir));
+    json_object_set_new(json, "workers", json_integer((json_int_t)run->options.workers));
+    json_object_set_new(json, "seconds", json_real(seconds));
+    json_object_set_new(json, "quarantined", json_integer((json_int_t)bad));
+    json_object_set_new(json, "phases", phases);
+    json_object_set_new(json, "datasets", datasets);
+    add_inputs(json, run);
+    add_funnel(json, run);
+    if (published != NULL) {
+        json_t *example = report_example(run);
+        if (example != NULL) {
+            json_object_set_new(json, "duplicate_example", example);
+        }
+    }
+    json_object_set_new(json, "state",
+                        json_string(error == NULL                       ? "finished"
+                                    : error->code == SLUICE_E_HALT      ? "halted"
+                                    : error->code == SLUICE_E_CANCELLED ? "interrupted"
+                                                                        : "failed"));
+    if (error != NULL) {
+        json_object_set_new(json, "error", json_string(error->message));
+    }
+    return json;
+}
+
+sluice_status report_save(const struct session *session, const json_t *report, bool finished,
+                          struct sluice_error *err)
+{
+    char *text = json_dumps(report, JSON_INDENT(1) | JSON_SORT_KEYS);
+    struct published published;
+    sluice_status status = text == NULL ? error_nomem(err, "the report")
+                                        : pending_put(session->run_dir, "last.json", text,
+                                                      strlen(text), PENDING_LOOSE, &published, err);
+
+    if (status == SLUICE_OK && finished) {
+        char *dir = disk_join(session->run_dir, "history");
+        char name[32];
+        snprintf(name, sizeof name, "%06u.json", session->run->execution);
+        status = dir == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(dir, false, err);
+        if (status == SLUICE_OK) {
+            status = pending_put(dir, name, text, strlen(text), PENDING_LOOSE, &published, err);
+        }
+        free(dir);
+    }
+    free(text);
+    return status;
+}
+
+/* ---- the command ---- */
+
+static sluice_status read_report(const char *run, struct buf *text, struct sluice_error *err)
+{
+    char *dir = session_run_dir(run);
+    char *path = dir == NULL ? NULL : disk_join(dir, "last.json");
+    bool found = false;
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : disk_read_file(path, 256u << 20, text, &found, err);
+
+    if (status == SLUICE_OK && !found) {
+        status =
+            error_set(err, SLUICE_E_CONFIG,
+                      "no run has ended in %s: last.json is not there; give a run directory or "
+                      "the name of a pipeline that ran here",
+                      dir);
+    }
+    free(dir);
+    free(path);
+    return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+    static const struct arg_spec specs[] = {
+        { "--md", NULL, "Markdown" },
+        { "--json", NULL, "JSON" },
+        { "--all", NULL, "every reason and measure, and the phases" },
+        { "--price", "DOLLARS",
+          "price of a core-hour: adds what the run and a million tokens cost" },
+    };
+    static const struct command command = {
+        .usage = "sluice report RUN [--all] [--price DOLLARS] [--md|--json]",
+        .text = "What a run did: rows and reasons by stage, speed, what bounds it, duplicates, "
+                "datasets. RUN is a run\ndirectory or the name of a pipeline that ran here.",
+        .specs = specs,
+        .n_specs = sizeof specs / sizeof specs[0],
+        .least = 1,
+        .most = 1,
+    };
+    struct args args;
+    int ended;
+    struct report_style style = { 0 };
+    struct sluice_error err = ERROR_INIT;
+    struct buf text = BUF_INIT;
+    const char *price;
+    int status = 0;
+
+    ended = command_args(&command, argc, argv, &args);
+    if (ended >= 0) {
+        return ended;
+    }
+    style.markdown = args_get(&args, "--md") != NULL;
+    style.all = args_get(&args, "--all") != NULL;
+    price = args_get(&args, "--price");
+    if (price != NULL) {
+        char *end;
+        style.price = strtod(price, &end);
+        if (end == price || *end != '\0' || !(style.price > 0 && style.price < 1e6)) {
+            error_set(&err, SLUICE_E_CONFIG,
+                      "--price: found '%s', expected dollars for an hour of one core, such as 0.04",
+                      price);
+            return session_fail(&err, false);
+        }
+    }
+    if (read_report(args.words[0], &text, &err) != SLUICE_OK) {
+        status = session_fail(&err, false);
+    } else if (args_get(&args, "--json") != NULL) {
+        say_json_line(buf_str(&text));
+    } else {
+        json_t *report = json_loadb(text.data, text.size, 0, NULL);
+        if (report == NULL) {
+            error_set(&err, SLUICE_E_DATA,
+                      "the report of %s is damaged; the next run writes it anew", args.words[0]);
+            status = session_fail(&err, false);
+        } else {
+            report_print(report, &style);
+            json_decref(report);
+        }
+    }
+    buf_deinit(&text);
+    return status;
+}

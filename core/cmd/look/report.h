@@ -1,0 +1,41 @@
+/* The report of a run: collected as JSON when it ends (also when it halts), printed as text or
+ * Markdown.
+ *
+ * "funnel" has one row for everything the script names, in the order of the pipeline: a composite
+ * is one row, its internal stages are added up. Each row: name, role, kind, in, out, dropped (by
+ * reason), quarantined, seconds and text_bytes (of the work done in this run: reused tasks have
+ * none), measures. "upkeep" is what the engine itself needed: reading, carrying (rows kept between
+ * phases), committing. "phases" has the same by phase and internal stage.
+ *
+ * Seconds are processor time of worker threads; a stage in a child process counts from call to
+ * answer. "wait_seconds" and "waits" are what threads waited in the same places: for files, locks,
+ * or a processor. "idle_seconds": workers without a task. Reports from before 0.2 have wall time
+ * for work, and no waits. Tasks are "reused" when they were done before the process that made the
+ * report came to their phase, and of "others" when another process did them meanwhile; the time and
+ * bytes of both are not in the report. */
+#ifndef SLUICE_CMD_REPORT_H
+#define SLUICE_CMD_REPORT_H
+
+#include "cmd/session.h"
+
+/* Everything known about the run now. published may be NULL. error: why it ended, or NULL. Gives a
+ * reference. */
+json_t *report_collect(const struct session *, const struct run_published *, size_t n,
+                       double seconds, const struct sluice_error *error);
+/* One pair of near-duplicates that people can look at: {stage, similarity, dropped, kept}, each of
+ * the two {id, file, text} with the text's first words. Reads a bounded part of the run's tables.
+ * Gives a reference; NULL = there is none at hand. */
+json_t *report_example(const struct run *);
+/* Writes RUN/last.json, and for a finished run RUN/history/N.json, N being that of the execution;
+ * only for whom run_finish says so. */
+sluice_status report_save(const struct session *, const json_t *report, bool finished,
+                          struct sluice_error *) MUST_USE;
+
+struct report_style {
+    bool markdown;
+    bool all;     /* every reason and measure, and the phases */
+    double price; /* of a core-hour in dollars; 0 = no word about cost */
+};
+void report_print(const json_t *report, const struct report_style *);
+
+#endif

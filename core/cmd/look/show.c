@@ -1,0 +1,378 @@
+/* sluice show: the state of a run: who works on it, how far its phases are, what it published, what
+ * it did before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/say.h"
+#include "cmd/commands.h"
+#include "cmd/look/look.h"
+#include "cmd/progress.h"
+#include "store/snapshot.h"
+
+static const struct arg_spec show_specs[] = {
+    { "--json", NULL, "one JSON object" },
+    { "--plan", NULL, "build the plan again for exact counts, also when the run has ended" },
+};
+
+static sluice_status read_json(const char *dir, const char *name, json_t **out,
+                               struct sluice_error *err)
+{
+    char *path = disk_join(dir, name);
+    struct buf text = BUF_INIT;
+    bool found = false;
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : disk_read_file(path, 256u << 20, &text, &found, err);
+
+    *out = NULL;
+    if (status == SLUICE_OK && found) {
+        *out = json_loadb(text.data, text.size, 0, NULL);
+        if (*out == NULL) {
+            status = error_set(err, SLUICE_E_DATA,
+                               "%s is damaged; run the pipeline again to write it anew", path);
+        }
+    }
+    buf_deinit(&text);
+    free(path);
+    return status;
+}
+
+/* The time of a file for people, in UTC: records hold no times. */
+static json_t *time_json(const char *dir, const char *name)
+{
+    char *path = disk_join(dir, name);
+    struct stat info;
+    struct tm tm;
+    char text[32];
+    json_t *json = NULL;
+
+    if (path != NULL && stat(path, &info) == 0 && gmtime_r(&info.st_mtime, &tm) != NULL &&
+        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0) {
+        json = json_string(text);
+    }
+    free(path);
+    return json;
+}
+
+/* Phases with exact numbers: the plan is built again. */
+static sluice_status phases_of_plan(const char *run, json_t *phases, struct sluice_error *err)
+{
+    struct look look;
+    sluice_status status = look_open(run, &look, err);
+
+    for (uint32_t p = 0; status == SLUICE_OK && p < look.run->plan->n_phases; p++) {
+        const struct phase *phase = look.run->plan->phases[p];
+        uint32_t done = 0;
+        for (uint32_t t = 0; t < phase->n_tasks; t++) {
+            done += look.run->tasks[p][t].done;
+        }
+        json_array_append_new(phases, json_pack("{s:s, s:i, s:i}", "name", phase->name, "tasks",
+                                                (int)phase->n_tasks, "done", (int)done));
+    }
+    look_close(&look);
+    return status;
+}
+
+/* Records in the folders of phases: all that is known when the plan can't be built. */
+static sluice_status phases_of_records(const char *dir, json_t *phases, struct sluice_error *err)
+{
+    char *tasks = disk_join(dir, "tasks");
+    struct disk_names names = { NULL, 0 };
+    sluice_status status =
+        tasks == NULL ? error_nomem(err, "a path") : disk_list(tasks, &names, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+        char *path = disk_join(tasks, names.names[i]);
+        struct hash128 *keys = NULL;
+        size_t n = 0;
+        status = path == NULL ? error_nomem(err, "a path") : commit_list(path, &keys, &n, err);
+        if (status == SLUICE_OK) {
+            json_array_append_new(phases,
+                                  json_pack("{s:o, s:i}", "name",
+                                            look_string(names.names[i], strlen(names.names[i])),
+                                            "records", (int)n));
+        }
+        free(keys);
+        free(path);
+    }
+    disk_names_deinit(&names);
+    free(tasks);
+    return status;
+}
+
+static void phases_of_report(const json_t *last, json_t *phases)
+{
+    size_t i;
+    json_t *phase;
+
+    json_array_foreach(json_object_get(last, "phases"), i, phase)
+    {
+        json_array_append_new(phases, json_pack("{s:O, s:O, s:O, s:O}", "name",
+                                                json_object_get(phase, "name"), "tasks",
+                                                json_object_get(phase, "tasks"), "done",
+                                                json_object_get(phase, "done"), "reused",
+                                                json_object_get(phase, "reused")));
+    }
+}
+
+static json_t *datasets_json(const json_t *last)
+{
+    json_t *list = json_array();
+    size_t i;
+    json_t *dataset;
+
+    json_array_foreach(json_object_get(last, "datasets"), i, dataset)
+    {
+        json_t *copy = json_copy(dataset);
+        const char *path = json_string_value(json_object_get(dataset, "path"));
+        uint32_t *numbers = NULL;
+        size_t n = 0;
+        struct sluice_error err = ERROR_INIT;
+        if (path != NULL && snapshot_list(path, &numbers, &n, &err) == SLUICE_OK && n > 0) {
+            json_object_set_new(copy, "newest", json_integer((json_int_t)numbers[n - 1]));
+        }
+        free(numbers);
+        json_array_append_new(list, copy);
+    }
+    return list;
+}
+
+static sluice_status history_json(const char *dir, json_t *list, struct sluice_error *err)
+{
+    char *folder = disk_join(dir, "history");
+    struct disk_names names = { NULL, 0 };
+    sluice_status status =
+        folder == NULL ? error_nomem(err, "a path") : disk_list(folder, &names, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+        json_t *report = NULL;
+        json_t *entry;
+        json_int_t tasks = 0;
+        json_int_t reused = 0;
+        json_int_t rows = 0;
+        size_t k;
+        json_t *item;
+        size_t length = strlen(names.names[i]);
+        if (length < 6 || strcmp(names.names[i] + length - 5, ".json") != 0 ||
+            names.names[i][0] == '.') {
+            continue;
+        }
+        status = read_json(folder, names.names[i], &report, err);
+        if (report == NULL) {
+            break;
+        }
+        json_array_foreach(json_object_get(report, "phases"), k, item)
+        {
+            tasks += json_integer_value(json_object_get(item, "tasks"));
+            reused += json_integer_value(json_object_get(item, "reused"));
+        }
+        json_array_foreach(json_object_get(report, "datasets"), k, item)
+        {
+            rows += json_integer_value(json_object_get(item, "rows"));
+        }
+        entry = json_pack(
+            "{s:i, s:O?, s:O?, s:I, s:I, s:I}", "number", (int)strtoul(names.names[i], NULL, 10),
+            "state", json_object_get(report, "state"), "seconds",
+            json_object_get(report, "seconds"), "tasks", tasks, "reused", reused, "rows", rows);
+        json_object_set_new(entry, "ended", time_json(folder, names.names[i]));
+        json_array_append_new(list, entry);
+        json_decref(report);
+    }
+    disk_names_deinit(&names);
+    free(folder);
+    return status;
+}
+
+static sluice_status collect(const char *run, const char *dir, bool exact, json_t **out,
+                             struct sluice_error *err)
+{
+    json_t *json = json_object();
+    json_t *phases = json_array();
+    json_t *history = json_array();
+    json_t *plan = NULL;
+    json_t *last = NULL;
+    bool held = false;
+    char holder[256] = "";
+    struct sluice_error failed = ERROR_INIT;
+    sluice_status status = read_json(dir, "plan.json", &plan, err);
+
+    if (status == SLUICE_OK && plan == NULL) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "no run in %s: plan.json is not there; give a run directory or the name "
+                           "of a pipeline that ran here",
+                           dir);
+    }
+    if (status == SLUICE_OK) {
+        status = read_json(dir, "last.json", &last, err);
+    }
+    if (status == SLUICE_OK) {
+        status = lock_held(dir, &held, holder, err);
+    }
+    if (status == SLUICE_OK && (held || last == NULL || exact)) {
+        if (phases_of_plan(run, phases, &failed) != SLUICE_OK) {
+            json_array_clear(phases);
+            json_object_set_new(json, "plan_error",
+                                look_string(failed.message, strlen(failed.message)));
+            status = phases_of_records(dir, phases, err);
+        }
+    } else if (status == SLUICE_OK) {
+        phases_of_report(last, phases);
+    }
+    if (status == SLUICE_OK) {
+        status = history_json(dir, history, err);
+    }
+    if (status == SLUICE_OK) {
+        const json_t *state = json_object_get(last, "state");
+        json_object_set(json, "name", json_object_get(plan, "name"));
+        json_object_set(json, "script", json_object_get(plan, "script"));
+        json_object_set(json, "args", json_object_get(plan, "args"));
+        json_object_set_new(json, "run_dir", look_string(dir, strlen(dir)));
+        json_object_set_new(json, "state",
+                            json_string(held            ? "running"
+                                        : state == NULL ? "interrupted"
+                                                        : json_string_value(state)));
+        if (held && holder[0] != '\0') {
+            json_object_set_new(json, "held_by", look_string(holder, strlen(holder)));
+        }
+        if (!held && last != NULL) {
+            json_object_set(json, "seconds", json_object_get(last, "seconds"));
+            json_object_set_new(json, "ended", time_json(dir, "last.json"));
+            if (json_object_get(last, "error") != NULL) {
+                json_object_set(json, "error", json_object_get(last, "error"));
+            }
+            json_object_set(json, "quarantined", json_object_get(last, "quarantined"));
+        }
+        json_object_set(json, "phases", phases);
+        json_object_set_new(json, "datasets", datasets_json(last));
+        json_object_set(json, "history", history);
+    }
+    json_decref(phases);
+    json_decref(history);
+    json_decref(plan);
+    json_decref(last);
+    *out = json;
+    return status;
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+    const char *text = json_string_value(json_object_get(object, name));
+    return text == NULL ? "" : text;
+}
+
+static long long number(const json_t *object, const char *name)
+{
+    return (long long)json_integer_value(json_object_get(object, name));
+}
+
+static void print(const json_t *json)
+{
+    size_t i;
+    json_t *item;
+    char a[24];
+
+    say("%s: %s", text_of(json, "name"), text_of(json, "state"));
+    if (json_object_get(json, "held_by") != NULL) {
+        say(" by %s", text_of(json, "held_by"));
+    }
+    if (json_object_get(json, "ended") != NULL) {
+        say(" %s after %s", text_of(json, "ended"),
+            human_time(json_real_value(json_object_get(json, "seconds")), a));
+    }
+    say("\n  %s, script %s", text_of(json, "run_dir"), text_of(json, "script"));
+    json_array_foreach(json_object_get(json, "args"), i, item)
+    {
+        say(" %s", json_string_value(item));
+    }
+    say("\n");
+    if (json_object_get(json, "error") != NULL) {
+        say("  %s\n", text_of(json, "error"));
+    }
+    if (json_object_get(json, "plan_error") != NULL) {
+        say("  the plan can't be built again (%s); only records are counted, those of earlier "
+            "plans too\n",
+            text_of(json, "plan_error"));
+    }
+    json_array_foreach(json_object_get(json, "phases"), i, item)
+    {
+        if (json_object_get(item, "tasks") == NULL) {
+            say("  %-40s %lld record%s\n", text_of(item, "name"), number(item, "records"),
+                plural((uint64_t)number(item, "records")));
+        } else {
+            say("  %-40s %lld of %lld task%s done\n", text_of(item, "name"), number(item, "done"),
+                number(item, "tasks"), plural((uint64_t)number(item, "tasks")));
+        }
+    }
+    if (number(json, "quarantined") > 0) {
+        say("  %lld record%s quarantined: sluice why %s --quarantine\n",
+            number(json, "quarantined"), number(json, "quarantined") == 1 ? " is" : "s are",
+            text_of(json, "run_dir"));
+    }
+    json_array_foreach(json_object_get(json, "datasets"), i, item)
+    {
+        say("  %s: %s@%lld, %lld row%s in %lld file%s, %s", text_of(item, "writer"),
+            text_of(item, "path"), number(item, "snapshot"), number(item, "rows"),
+            plural((uint64_t)number(item, "rows")), number(item, "shards"),
+            plural((uint64_t)number(item, "shards")),
+            human_bytes((double)number(item, "bytes"), a));
+        if (json_object_get(item, "newest") == NULL) {
+            say(" (the dataset is gone)");
+        } else if (number(item, "newest") > number(item, "snapshot")) {
+            say(" (newest is @%lld)", number(item, "newest"));
+        }
+        say("\n");
+    }
+    if (json_array_size(json_object_get(json, "history")) > 0) {
+        say("  runs:\n");
+    }
+    json_array_foreach(json_object_get(json, "history"), i, item)
+    {
+        say("    %4lld  %s  %-12s %8s  %lld tasks, %lld reused, %lld rows\n",
+            number(item, "number"), text_of(item, "ended"), text_of(item, "state"),
+            human_time(json_real_value(json_object_get(item, "seconds")), a), number(item, "tasks"),
+            number(item, "reused"), number(item, "rows"));
+    }
+}
+
+int cmd_show(int argc, char **argv)
+{
+    static const struct command command = {
+        .usage = "sluice show RUN [--json] [--plan]",
+        .text = "Shows a run: who works on it, how far each phase is, the datasets it published, "
+                "its history. RUN is a run directory\n"
+                "or the name of a pipeline that ran here.",
+        .specs = show_specs,
+        .n_specs = sizeof show_specs / sizeof show_specs[0],
+        .least = 1,
+        .most = 1,
+    };
+    struct args args;
+    int ended;
+    struct sluice_error err = ERROR_INIT;
+    json_t *json = NULL;
+    char *dir;
+    bool as_json;
+    int status = 0;
+
+    ended = command_args(&command, argc, argv, &args);
+    if (ended >= 0) {
+        return ended;
+    }
+    as_json = args_get(&args, "--json") != NULL;
+    dir = session_run_dir(args.words[0]);
+    if (dir == NULL) {
+        return 5;
+    }
+    if (collect(args.words[0], dir, args_get(&args, "--plan") != NULL, &json, &err) != SLUICE_OK) {
+        status = session_fail(&err, as_json);
+    } else if (as_json) {
+        look_print("show", json_incref(json));
+    } else {
+        print(json);
+    }
+    json_decref(json);
+    free(dir);
+    return status;
+}

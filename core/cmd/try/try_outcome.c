@@ -1,0 +1,232 @@
+/* What came out of a run of `sluice try`: values as text, rows to show, counts by a column. See
+ * try.h. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "cmd/try/try.h"
+#include "sluice_arrays.h"
+
+/* Values that an annotator added to a row: "language=en score=0.3". Long ones are cut by who shows
+ * them. */
+char *outcome_note(const struct stage_prepared *prepared, const struct ArrowArray *columns,
+                   const struct sample *sample, uint64_t number, int64_t row)
+{
+    struct buf text = BUF_INIT;
+
+    for (int64_t k = 0; k < columns->n_children; k++) {
+        const struct field *field = &prepared->added.fields[k];
+        const struct ArrowArray *array = columns->children[k];
+        int32_t place = schema_find(&sample->schema, field->name);
+        char number_text[NUMBER_TEXT_MAX];
+        size_t n = 0;
+        const char *bytes;
+        if (text.size > 0) {
+            buf_putc(&text, ' ');
+        }
+        buf_printf(&text, "%s=", field->name);
+        if (array_is_null(array, row)) {
+            buf_puts(&text, "null");
+            continue;
+        }
+        switch (field->type->kind) {
+        case TYPE_UTF8:
+        case TYPE_JSON:
+            bytes = sluice_text(array, row, &n);
+            if (place >= 0 && place == sample->text) {
+                buf_printf(&text, "(%llu -> %zu bytes)",
+                           (unsigned long long)sample_row_bytes(sample, number), n);
+            } else {
+                buf_append(&text, bytes, n < 200 ? n : 200);
+            }
+            break;
+        case TYPE_FLOAT64:
+            number_print(((const double *)array->buffers[1])[row], number_text);
+            buf_puts(&text, number_text);
+            break;
+        case TYPE_FLOAT32:
+            buf_printf(&text, "%g", (double)((const float *)array->buffers[1])[row]);
+            break;
+        case TYPE_INT64:
+            buf_printf(&text, "%lld", (long long)((const int64_t *)array->buffers[1])[row]);
+            break;
+        case TYPE_INT32:
+            buf_printf(&text, "%d", ((const int32_t *)array->buffers[1])[row]);
+            break;
+        case TYPE_UINT64:
+            buf_printf(&text, "%llu",
+                       (unsigned long long)((const uint64_t *)array->buffers[1])[row]);
+            break;
+        case TYPE_UINT32:
+            buf_printf(&text, "%u", ((const uint32_t *)array->buffers[1])[row]);
+            break;
+        case TYPE_BOOL:
+            buf_puts(&text, ((const uint8_t *)array->buffers[1])[row >> 3] >> (row & 7) & 1
+                                ? "true"
+                                : "false");
+            break;
+        case TYPE_LIST:
+            buf_printf(&text, "(%d items)",
+                       ((const int32_t *)array->buffers[1])[row + 1] -
+                           ((const int32_t *)array->buffers[1])[row]);
+            break;
+        default:
+            buf_puts(&text, "(a value)");
+        }
+    }
+    return buf_take(&text);
+}
+
+void outcome_deinit(struct outcome *out)
+{
+    for (uint64_t i = 0; out->fates != NULL && i < out->n; i++) {
+        free(out->fates[i].note);
+    }
+    for (uint32_t k = 0; k < out->n_reasons; k++) {
+        free(out->reasons[k]);
+    }
+    free(out->fates);
+    free(out->reasons);
+    memset(out, 0, sizeof *out);
+}
+
+const char *outcome_reason(const struct outcome *out, int32_t reason)
+{
+    return reason == 0                          ? "kept"
+           : reason == SLUICE_VERDICT_BAD       ? "quarantined"
+           : (uint32_t)reason <= out->n_reasons ? out->reasons[reason - 1]
+                                                : "?";
+}
+
+double fate_distance(const struct fate *fate)
+{
+    double scale = fabs(fate->limit) > 1e-12 ? fabs(fate->limit) : 1;
+
+    return fate->valued ? fabs(fate->value - fate->limit) / scale : INFINITY;
+}
+
+/* ---- picking ---- */
+
+struct pick {
+    double distance;
+    uint64_t order, row;
+};
+
+static int compare_picks(const void *a, const void *b)
+{
+    const struct pick *x = a;
+    const struct pick *y = b;
+
+    if (x->distance != y->distance) {
+        return x->distance < y->distance ? -1 : 1;
+    }
+    if (x->order != y->order) {
+        return x->order < y->order ? -1 : 1;
+    }
+    return x->row < y->row ? -1 : x->row > y->row;
+}
+
+sluice_status outcome_pick(const struct outcome *out, int fate, uint64_t most, uint64_t **rows,
+                           uint64_t *n, struct sluice_error *err)
+{
+    struct pick *picks = malloc((out->n + 1) * sizeof *picks);
+    uint64_t found = 0;
+
+    *n = 0;
+    *rows = NULL;
+    if (picks == NULL) {
+        return error_nomem(err, "examples");
+    }
+    for (uint64_t i = 0; i < out->n; i++) {
+        int32_t reason = out->fates[i].reason;
+        if ((reason == SLUICE_VERDICT_BAD ? -1 : reason > 0) == fate) {
+            picks[found++] =
+                (struct pick){ fate_distance(&out->fates[i]),
+                               out->fates[i].valued ? 0 : hash_bytes(&i, sizeof i).lo, i };
+        }
+    }
+    qsort(picks, found, sizeof *picks, compare_picks);
+    *n = found < most ? found : most;
+    *rows = malloc((*n + 1) * sizeof **rows);
+    for (uint64_t i = 0; *rows != NULL && i < *n; i++) {
+        (*rows)[i] = picks[i].row;
+    }
+    free(picks);
+    return *rows == NULL ? error_nomem(err, "examples") : SLUICE_OK;
+}
+
+/* ---- counts by a column ---- */
+
+static int compare_groups(const void *a, const void *b)
+{
+    const struct group *x = a;
+    const struct group *y = b;
+
+    return x->rows != y->rows ? (x->rows > y->rows ? -1 : 1) : strcmp(x->value, y->value);
+}
+
+sluice_status groups_make(const struct sample *sample, const struct outcome *out, int32_t column,
+                          struct groups *groups, struct sluice_error *err)
+{
+    json_t *places = json_object();
+    sluice_status status = places == NULL ? error_nomem(err, "counts") : SLUICE_OK;
+
+    memset(groups, 0, sizeof *groups);
+    for (uint64_t i = 0; status == SLUICE_OK && i < out->n; i++) {
+        char buffer[64];
+        char *key = NULL;
+        size_t n = 0;
+        const char *value = sample_value(sample, column, i, &n, buffer);
+        json_t *place;
+        struct group *group;
+        uint64_t bytes = sample_row_bytes(sample, i);
+        key = value == NULL ? str_copy("null", 4) : str_copy(value, n < 200 ? n : 200);
+        place = key == NULL ? NULL : json_object_get(places, key);
+        if (key != NULL && place == NULL) {
+            struct group *more = realloc(groups->items, (groups->n + 1) * sizeof *more);
+            place = json_integer((json_int_t)groups->n);
+            if (more != NULL) {
+                groups->items = more;
+                memset(&more[groups->n], 0, sizeof *more);
+                more[groups->n].value = key;
+            }
+            if (more == NULL || json_object_set_new_nocheck(places, key, place) != 0) {
+                free(key);
+                status = error_nomem(err, "counts");
+                break;
+            }
+            groups->n++;
+            key = NULL;
+        }
+        if (place == NULL) {
+            status = error_nomem(err, "counts");
+            break;
+        }
+        free(key);
+        group = &groups->items[json_integer_value(place)];
+        group->rows++;
+        group->bytes += bytes;
+        if (out->fates[i].reason == 0) {
+            group->kept++;
+            group->kept_bytes += bytes;
+        }
+    }
+    json_decref(places);
+    if (status != SLUICE_OK) {
+        groups_deinit(groups);
+    } else if (groups->n > 0) {
+        qsort(groups->items, groups->n, sizeof *groups->items, compare_groups);
+    }
+    return status;
+}
+
+void groups_deinit(struct groups *groups)
+{
+    for (size_t i = 0; i < groups->n; i++) {
+        free(groups->items[i].value);
+    }
+    free(groups->items);
+    memset(groups, 0, sizeof *groups);
+}

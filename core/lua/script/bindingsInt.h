@@ -1,0 +1,33 @@
+/* Private to core/lua/bindings*.c, which are one table of functions, `core`, by what they work on:
+ * bindings.c makes the table and has what all share, bindings_graph.c nodes, bindings_stage.c the
+ * stages they run, bindings_isolation.c their option `isolate`, bindings_args.c options and the
+ * script's arguments, bindings_pipeline.c the pipeline and its policies. */
+#ifndef SLUICE_LUA_BINDINGSINT_H
+#define SLUICE_LUA_BINDINGSINT_H
+
+#include <lauxlib.h>
+
+#include "lua/script/scriptInt.h"
+
+/* In the registry: { definition, function } of each stage that the script defines; { name, judge,
+ * options } of each policy. */
+#define STAGES_KEY "sluice.stages"
+#define POLICIES_KEY "sluice.policies"
+
+/* What the function of `core` that runs works on: its first upvalue. Raises an error once the
+ * script has run: rows change no pipeline. */
+struct binding *bindings_of(lua_State *);
+/* Raises err at the user's place; doesn't return. */
+int bindings_raise(lua_State *, const struct sluice_error *err);
+
+/* The functions of each file, under their names in `core`, ended by NULL. */
+extern const luaL_Reg bindings_graph[];
+extern const luaL_Reg bindings_stage[];
+extern const luaL_Reg bindings_args[];
+extern const luaL_Reg bindings_pipeline[];
+
+/* Every stage takes the option `isolate`, which is the host's, unless it has one of that name
+ * itself: moves it from node->named to node->isolation. */
+sluice_status bindings_take_isolation(struct node *, struct sluice_error *err) MUST_USE;
+
+#endif

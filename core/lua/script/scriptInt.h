@@ -1,0 +1,51 @@
+/* A script while it runs: shared by script.c, bindings*.c and the stages that a script defines. */
+#ifndef SLUICE_LUA_SCRIPTINT_H
+#define SLUICE_LUA_SCRIPTINT_H
+
+#include <pthread.h>
+
+#include "lua/stage/luastage.h"
+#include "lua/script/script.h"
+
+struct loaded_file {
+    char *name, *path, *text;
+    size_t size;
+};
+
+struct script {
+    struct script_options options;
+    char *path, *base_dir, *cwd, *module_dir, *folder;
+    struct script_arg *args; /* owned copies */
+    size_t n_args;
+    struct loaded_file *files;
+    size_t n_files;
+    lua_State *L;        /* the planner's state */
+    struct graph *graph; /* being built; NULL afterwards */
+    struct luastage **stages;
+    char **stage_names;
+    uint32_t n_stages;
+    struct ffi_module *ffi; /* functions of shared libraries that it defines */
+};
+
+/* What the functions of `core` work on: one a state. */
+struct binding {
+    struct script *script;
+    bool planning; /* false: the counting core of a worker */
+    uint32_t only; /* the stage that a worker wants */
+    uint32_t n_nodes, n_stages, n_functions;
+    char at[256];  /* place that overrides the stack's, or "" */
+    bool returned; /* core.pipeline was called */
+    bool sealed;   /* the script has run: what it describes stands */
+};
+
+/* bindings.c: pushes the table `core`. The binding must outlive the state. */
+void bindings_push(lua_State *, struct binding *);
+/* "web.lua:14": the innermost place in a file of the user's. */
+void bindings_where(lua_State *, const struct binding *, char *text, size_t size);
+
+/* script.c: loads the chunk of a module ("x.y", or the script with name NULL) and leaves it as a
+ * function on the stack. */
+sluice_status script_chunk(struct script *, lua_State *, const char *module, bool planning,
+                           struct sluice_error *) MUST_USE;
+
+#endif

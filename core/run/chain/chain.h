@@ -1,0 +1,101 @@
+/* The ops of one phase at work on one task, on one thread. Rows are pushed from the sources through
+ * the ops in batches; nothing that a task makes depends on where batches begin and end. Depends on
+ * plan and plugin; knows nothing of threads or commits.
+ *
+ * The life of a chain: create -> (chain_push from sources, chain_drain after each source batch) ->
+ * chain_finish -> the task takes ports and shards -> destroy. */
+#ifndef SLUICE_RUN_CHAIN_H
+#define SLUICE_RUN_CHAIN_H
+
+#include "run/chain/ledger.h"
+#include "run/metrics.h"
+#include "run/chain/shards.h"
+#include "run/edge/table.h"
+#include "run/room.h"
+
+/* Workers of stateless stages, kept by a thread from task to task (models, caches, contexts). */
+struct worker_cache;
+struct worker_cache *worker_cache_create(const struct plan *); /* NULL = out of memory */
+void worker_cache_destroy(struct worker_cache *);
+
+struct chain_options {
+    const struct plan *plan;
+    const struct phase *phase;
+    uint32_t task;
+    struct hash128 key;    /* of the task: names its files */
+    const char *spill_dir; /* where edge files and tables go */
+    const char *scratch_dir;
+    uint64_t memory;     /* bytes for sorting, per worker */
+    struct rooms *rooms; /* for giants; NULL = no limit */
+    struct worker_cache *cache;
+    struct phase_metrics *metrics;
+    const _Atomic int *cancelled;
+};
+
+struct chain;
+
+/* Rows of a side or dropped edge that a collector pulls itself. */
+struct edge_reader;
+
+sluice_status chain_create(const struct chain_options *, struct chain **out,
+                           struct sluice_error *) MUST_USE;
+void chain_destroy(struct chain *);
+
+/* Counts and passes on what a source op delivers (borrowed batch with the op's slots). */
+sluice_status chain_emit(struct chain *, uint32_t op, struct batch *,
+                         struct sluice_error *) MUST_USE;
+/* After a source batch: collectors write the dropped rows up to this row. */
+sluice_status chain_drain(struct chain *, uint64_t row, struct sluice_error *) MUST_USE;
+/* Gives a collector the reader of rows dropped in an earlier phase (taken). */
+void chain_collect_from(struct chain *, uint32_t op, struct edge_reader *);
+/* Flushes every op in order; checks the ledger; ends all files. */
+sluice_status chain_finish(struct chain *, struct sluice_error *) MUST_USE;
+
+/* A record that can't be read, or a row that can't be judged. raw may be NULL. */
+struct bad_record {
+    const char *stage, *reason, *detail;
+    bool has_place;
+    uint32_t file;
+    uint64_t begin, end;
+    bool has_row;
+    uint64_t row;
+    const char *raw;
+    size_t raw_size;
+};
+sluice_status chain_quarantine(struct chain *, uint32_t op, const struct bad_record *,
+                               struct sluice_error *) MUST_USE;
+/* One row of the origin table. */
+sluice_status chain_origin(struct chain *, uint64_t row, uint32_t file, uint64_t begin,
+                           uint64_t end, const char *id, size_t id_size,
+                           struct sluice_error *) MUST_USE;
+
+/* The worker of a source op (readers). */
+sluice_status chain_worker(struct chain *, uint32_t op, struct stage_worker **out,
+                           struct sluice_error *) MUST_USE;
+struct ledger_op *chain_ledger(struct chain *, uint32_t op);
+/* Books what a stage measured, and what a reader found absent. */
+sluice_status chain_book(struct chain *, uint32_t op, const struct stage_result *,
+                         struct sluice_error *) MUST_USE;
+const struct chain_options *chain_options(const struct chain *);
+/* What the task has of the memory for giants. A source says when a batch of its own is one. */
+struct room *chain_room(struct chain *);
+/* SLUICE_E_CANCELLED when the run is to stop. */
+sluice_status chain_check_cancelled(const struct chain *, struct sluice_error *) MUST_USE;
+struct meter *chain_meter(struct chain *); /* of the thread that the chain is on */
+
+/* After chain_finish. */
+const struct ledger *chain_books(const struct chain *);
+struct port *chain_port(struct chain *, uint32_t op, struct edge_directory **directory,
+                        uint64_t *rows);                  /* OP_STORE */
+struct shards *chain_shards(struct chain *, uint32_t op); /* writers */
+/* NULL when the table has no rows. */
+struct port *chain_table_port(struct chain *, enum task_table, struct edge_directory **directory,
+                              uint64_t *rows);
+/* Rows that stages refused, for quarantine_write. Borrowed. */
+struct kept_rows;
+const struct kept_rows *chain_kept(const struct chain *);
+/* Saved state of a gate; out gets the bytes. */
+sluice_status chain_state(struct chain *, uint32_t op, struct buf *out,
+                          struct sluice_error *) MUST_USE;
+
+#endif

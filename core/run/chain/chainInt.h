@@ -1,0 +1,150 @@
+/* Private to core/run/chain. */
+#ifndef SLUICE_RUN_CHAININT_H
+#define SLUICE_RUN_CHAININT_H
+
+#include "run/chain/chain.h"
+#include "run/chain/notes.h"
+#include "run/chain/quarantine.h"
+
+/* Rows that one stage dropped from one batch, waiting for the collector to put them in order. */
+struct drop_slice {
+    uint32_t source;     /* index in op->drops_of, or n_drops_of for rows of an earlier phase */
+    struct batch *batch; /* the stage's input; owned */
+    uint32_t *rows;      /* row numbers in batch; owned */
+    struct sluice_verdict *verdicts; /* one per row; owned, dup_of points into text */
+    char *text;                      /* owned */
+    int64_t n, at;
+    const struct op *stage;
+};
+
+/* What a stage answered to a batch, or to a part of one; nothing of it has gone downstream. */
+struct answer {
+    struct answer *next;        /* of the rows behind these, or the next spare one */
+    struct batch *batch;        /* the rows that it is about; owned */
+    struct stage_result result; /* owned; its memory is used again */
+    sluice_status fault; /* not SLUICE_OK: the stage fails on this one row, and gave nothing */
+    char *why;           /* "reason: detail" of a fault; owned */
+};
+
+struct op_state {
+    struct stage_worker *worker;
+    struct port *port; /* OP_STORE */
+    struct edge_directory directory;
+    uint64_t port_rows;
+    struct shards *shards; /* writers */
+    struct buf traced;     /* writers: see trace_row in written.c, until the task ends */
+    uint64_t next_row;     /* transforms: number of the next emitted row */
+    bool flushed;
+    bool took; /* stages: a row that did not fail */
+    /* OP_COLLECT */
+    struct drop_slice *slices;
+    uint32_t n_slices, slices_capacity;
+    struct edge_reader *earlier;
+    struct batch *earlier_batch;
+    int64_t earlier_at;
+    bool earlier_done;
+};
+
+struct chain {
+    struct chain_options options;
+    struct meter meter;
+    const struct phase *phase;
+    struct op_state *states;
+    struct ledger ledger;
+    struct answer *spare;
+    uint32_t *verdict_rows; /* scratch for selections */
+    int64_t verdict_capacity;
+    struct table *tables[TASK_TABLES];
+    struct port *table_ports[TASK_TABLES];
+    struct edge_directory table_directories[TASK_TABLES];
+    uint64_t table_rows[TASK_TABLES];
+    /* the task's rows come in order of _row, and chain_drain is called behind each batch */
+    bool by_rows;
+    struct notes drops, bad; /* of rows, waiting to be put in order */
+    bool failed;
+    struct kept_rows kept; /* rows for `sluice replay` */
+    struct room room;
+};
+
+/* Is a stage's call over rows a pure function of them, so that it may be made again on parts of
+ * them by another worker? */
+bool chain_repeats(const struct op *);
+
+void chain_drop_worker(struct chain *, uint32_t op);
+/* At the end of the chain: for the thread's next task, or closes it. */
+void chain_leave_worker(struct chain *, uint32_t op);
+sluice_status chain_open_table(struct chain *, enum task_table, struct sluice_error *) MUST_USE;
+
+/* call.c: an answer to fill, or NULL; the release of one gives the next in its list. */
+struct answer *answer_take(struct chain *);
+struct answer *answer_release(struct chain *, struct answer *);
+void answers_destroy(struct answer *); /* spare ones */
+/* Asks a stage about a batch, once. Gives the answer. *fault: the status, where rows of the batch
+ * may be to blame for it. */
+sluice_status chain_call(struct chain *, const struct op *, uint32_t port, struct batch *,
+                         struct answer **out, sluice_status *fault, struct sluice_error *) MUST_USE;
+
+/* faults.c: asks, and where rows fail once more over parts of the batch. Gives a list of answers in
+ * the order of rows, on failure as well: the caller releases each. */
+sluice_status chain_ask(struct chain *, const struct op *, uint32_t port, struct batch *,
+                        struct answer **answers, struct sluice_error *) MUST_USE;
+
+/* verdicts.c: sorts the rows of an answer by its verdicts: *kept is a new batch, dropped rows go to
+ * the collectors, bad ones are quarantined. */
+sluice_status chain_judge(struct chain *, const struct op *, const struct answer *,
+                          struct batch **kept, struct sluice_error *) MUST_USE;
+/* Quarantines the rows that a stage which doesn't judge could not process; *good, a new batch, are
+ * the others. */
+sluice_status chain_set_aside(struct chain *, const struct op *, const struct answer *,
+                              struct batch **good, struct sluice_error *) MUST_USE;
+/* The row of an answer that says a fault. */
+sluice_status chain_quarantine_culprit(struct chain *, const struct op *, const struct answer *,
+                                       struct sluice_error *) MUST_USE;
+/* The number in its split of a row that `from` gave. */
+uint64_t chain_row_number(const struct op *from, const struct batch *, int64_t row);
+
+/* fault_limits.c: after a row or record was quarantined: may the run go on? By default it may not
+ * when the first rows that a stage gets in a task all fail: a thousand, which a run of a million
+ * records would have to bear at the default share of 0.1 %. */
+#define CHAIN_FIRST_ROWS 1000u
+sluice_status chain_judge_fault(struct chain *, uint32_t op, const struct bad_record *,
+                                struct sluice_error *) MUST_USE;
+/* Will so many more failing rows end the run, so that nobody need look for others? */
+bool chain_faults_suffice(const struct chain *, uint32_t op, uint64_t more);
+
+/* giants.c: a batch on its way to an op is admitted, if it is a giant: there is memory for what the
+ * op makes of it. */
+sluice_status giant_admit(struct chain *, const struct op *, uint32_t port, const struct batch *,
+                          struct sluice_error *) MUST_USE;
+/* The columns that op adds are held until giant_let with what this returns. */
+uint64_t giant_hold(struct chain *, const struct op *, const struct batch *);
+void giant_let(struct chain *, uint64_t held);
+/* After what op did with a giant: buffers that its worker grew go back. */
+void giant_after(struct chain *, const struct op *);
+
+/* written.c: which source rows the rows of a writer's batch are; result says where its shards
+ * begin. */
+sluice_status chain_trace(struct chain *, const struct op *, const struct batch *,
+                          const struct stage_result *result, struct sluice_error *) MUST_USE;
+/* Writes what writers traced to the table, writer by writer. */
+sluice_status chain_write_traces(struct chain *, struct sluice_error *) MUST_USE;
+/* deliver.c: hands on the batches that a transform emitted. */
+sluice_status chain_deliver_batches(struct chain *, const struct op *, struct stage_result *,
+                                    struct sluice_error *) MUST_USE;
+/* aside.c: writes the quarantined rows noted so far, by row and stage. */
+sluice_status chain_write_bad_rows(struct chain *, struct sluice_error *) MUST_USE;
+
+/* drops.c: hands dropped rows (n row numbers of batch with their verdicts) to every collector
+ * that wants them, and to the table. */
+sluice_status collect_drops(struct chain *, const struct op *stage, struct batch *batch,
+                            const uint32_t *rows, const struct sluice_verdict *verdicts, int64_t n,
+                            struct sluice_error *) MUST_USE;
+/* Writes the drops noted so far to the table, by row. */
+sluice_status collect_note_drops(struct chain *, struct sluice_error *) MUST_USE;
+void drop_slice_deinit(struct drop_slice *);
+/* collect.c */
+sluice_status collector_drain(struct chain *, uint32_t op, uint64_t row,
+                              struct sluice_error *) MUST_USE;
+void collector_deinit(struct chain *, uint32_t op);
+
+#endif

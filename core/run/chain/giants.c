@@ -1,0 +1,75 @@
+/* Batches of one huge record on their way through a chain: what each op will take is asked for
+ * before it takes it. Ordinary batches pass by: the floor has room for them. */
+#include "run/chain/chainInt.h"
+#include "run/floor.h"
+
+#define STORED \
+    4u /* copies of a row while it is stored: in columns, as a frame, compressed, in the sorter */
+
+static uint64_t bytes_at(const struct schema *schema, const struct batch *batch, int32_t slot)
+{
+    return slot < 0 || (uint32_t)slot >= schema->n
+               ? 0
+               : column_bytes(batch->columns[slot], schema->fields[slot].type);
+}
+
+static const struct schema *schema_of(const struct chain *chain, const struct op *op, uint32_t port)
+{
+    int32_t input = op->inputs[port];
+    return input < 0 ? NULL : &chain->phase->ops[input]->out;
+}
+
+sluice_status giant_admit(struct chain *chain, const struct op *op, uint32_t port,
+                          const struct batch *batch, struct sluice_error *err)
+{
+    const struct schema *schema;
+    uint64_t bytes = 0;
+
+    if (!chain->room.giant || (op->kind != OP_STAGE && op->kind != OP_STORE)) {
+        return SLUICE_OK;
+    }
+    schema = schema_of(chain, op, port);
+    if (op->kind == OP_STORE) {
+        for (uint32_t k = 0; schema != NULL && k < op->edge->schema.n; k++) {
+            bytes += bytes_at(schema, batch, op->from[k]);
+        }
+        return room_ask(&chain->room, "keeping rows for the next phase", NULL, bytes,
+                        bytes * STORED, err);
+    }
+    for (uint32_t k = 0; schema != NULL && k < op->n_need[port]; k++) {
+        bytes += bytes_at(schema, batch, op->need[port][k]);
+    }
+    return room_ask(&chain->room, "stage", op->name, bytes,
+                    (uint64_t)((double)bytes * floor_call(op)), err);
+}
+
+uint64_t giant_hold(struct chain *chain, const struct op *op, const struct batch *batch)
+{
+    bool adds = op->kind == OP_COLLECT || op->kind == OP_STAGE;
+    uint64_t bytes = 0;
+
+    for (uint32_t k = 0; chain->room.giant && adds && k < batch->n_columns && k < op->out.n; k++) {
+        if (op->kind == OP_COLLECT || op->kind_of->role == SLUICE_ROLE_TRANSFORM ||
+            op->from[k] < 0) {
+            bytes += bytes_at(&op->out, batch, (int32_t)k);
+        }
+    }
+    chain->room.held += bytes;
+    return bytes;
+}
+
+void giant_let(struct chain *chain, uint64_t held)
+{
+    chain->room.held -= held;
+}
+
+void giant_after(struct chain *chain, const struct op *op)
+{
+    if (!chain->room.giant) {
+        return;
+    }
+    room_asked(&chain->room);
+    if (op->kind == OP_STAGE && chain_repeats(op)) {
+        chain_drop_worker(chain, op->index);
+    }
+}

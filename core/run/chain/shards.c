@@ -1,0 +1,196 @@
+/* The output files of one writer in one task: see shards.h. */
+#include "run/chain/shards.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct open_file {
+    struct outcodec *codec;
+    struct pending *pending;
+};
+
+struct shards {
+    const struct op *op;
+    char *folder; /* dataset/data */
+    char key[33];
+    struct open_file *files; /* one per output kind */
+    struct shard *items;     /* ended files */
+    struct pending **ended;  /* their pending files, until published */
+    uint32_t n, capacity;
+    uint32_t ordinal;
+    uint64_t rows; /* given to the current ordinal */
+};
+
+void shards_destroy(struct shards *shards)
+{
+    if (shards == NULL) {
+        return;
+    }
+    for (uint32_t k = 0; shards->files != NULL && k < shards->op->n_outputs; k++) {
+        outcodec_destroy(shards->files[k].codec);
+        pending_abort(shards->files[k].pending);
+    }
+    for (uint32_t i = 0; i < shards->n; i++) {
+        pending_abort(shards->ended[i]);
+        free(shards->items[i].file);
+    }
+    free(shards->items);
+    free(shards->ended);
+    free(shards->files);
+    free(shards->folder);
+    free(shards);
+}
+
+sluice_status shards_open(const struct op *writer, struct hash128 key, struct shards **out,
+                          struct sluice_error *err)
+{
+    struct shards *shards = calloc(1, sizeof *shards);
+    sluice_status status = SLUICE_OK;
+
+    *out = NULL;
+    if (shards == NULL) {
+        return error_nomem(err, "output files");
+    }
+    shards->op = writer;
+    hash_hex(key, shards->key);
+    shards->folder = disk_join(writer->dataset, "data");
+    shards->files = calloc(writer->n_outputs + 1, sizeof *shards->files);
+    if (shards->folder == NULL || shards->files == NULL) {
+        status = error_nomem(err, "output files");
+    }
+    if (status == SLUICE_OK) {
+        status = disk_mkdirs_absent(shards->folder, true, err);
+    }
+    if (status != SLUICE_OK) {
+        shards_destroy(shards);
+        return status;
+    }
+    *out = shards;
+    return SLUICE_OK;
+}
+
+static sluice_status open_output(struct shards *shards, uint32_t output, struct sluice_error *err)
+{
+    struct open_file *file = &shards->files[output];
+    const struct stage_output *kind = &shards->op->outputs[output];
+
+    if (file->pending != NULL) {
+        return SLUICE_OK;
+    }
+    if (file->codec == NULL) {
+        enum outcodec_kind codec;
+        TRY(outcodec_parse(kind->codec, &codec, err));
+        TRY(outcodec_create(codec, kind->level, &file->codec, err));
+    }
+    TRY(pending_open(shards->folder, &file->pending, err));
+    return outcodec_begin(file->codec, file->pending, err);
+}
+
+static sluice_status end_files(struct shards *shards, uint64_t rows, struct sluice_error *err)
+{
+    bool any = false;
+
+    for (uint32_t k = 0; k < shards->op->n_outputs; k++) {
+        struct open_file *file = &shards->files[k];
+        const struct stage_output *kind = &shards->op->outputs[k];
+        enum outcodec_kind codec;
+        struct shard *shard;
+        if (file->pending == NULL) {
+            continue;
+        }
+        if (shards->n == shards->capacity) {
+            uint32_t capacity = shards->capacity == 0 ? 4 : shards->capacity * 2;
+            struct shard *items = realloc(shards->items, capacity * sizeof *items);
+            struct pending **ended;
+            if (items == NULL) {
+                return error_nomem(err, "output files");
+            }
+            shards->items = items;
+            ended = realloc(shards->ended, capacity * sizeof *ended);
+            if (ended == NULL) {
+                return error_nomem(err, "output files");
+            }
+            shards->ended = ended;
+            shards->capacity = capacity;
+        }
+        TRY(outcodec_parse(kind->codec, &codec, err));
+        TRY(outcodec_finish(file->codec, err));
+        shard = &shards->items[shards->n];
+        memset(shard, 0, sizeof *shard);
+        shard->output = k;
+        shard->ordinal = shards->ordinal;
+        shard->rows = rows;
+        shard->raw_bytes = outcodec_bytes(file->codec);
+        shard->file = str_printf("%.24s-%04u%s%s", shards->key, shards->ordinal, kind->suffix,
+                                 outcodec_suffix(codec));
+        if (shard->file == NULL) {
+            return error_nomem(err, "output files");
+        }
+        shards->ended[shards->n++] = file->pending;
+        file->pending = NULL;
+        any = true;
+    }
+    if (any) {
+        shards->ordinal++;
+    }
+    shards->rows -= rows;
+    return SLUICE_OK;
+}
+
+void shards_rows(struct shards *shards, uint64_t rows)
+{
+    shards->rows += rows;
+}
+
+uint32_t shards_ordinal(const struct shards *shards)
+{
+    return shards->ordinal;
+}
+
+uint64_t shards_ordinal_rows(const struct shards *shards)
+{
+    return shards->rows;
+}
+
+sluice_status shards_apply(struct shards *shards, const struct stage_result *result,
+                           struct sluice_error *err)
+{
+    for (uint32_t i = 0; i < result->n_marks; i++) {
+        const struct stage_mark *mark = &result->marks[i];
+        if (mark->output == STAGE_MARK_ROLL) {
+            if (mark->rows < 0 || (uint64_t)mark->rows > shards->rows) {
+                return error_set(
+                    err, SLUICE_E_INTERNAL,
+                    "stage '%s' ended a file of %lld rows, but only %llu were given to it",
+                    shards->op->name, (long long)mark->rows, (unsigned long long)shards->rows);
+            }
+            TRY(end_files(shards, (uint64_t)mark->rows, err));
+        } else {
+            TRY(open_output(shards, mark->output, err));
+            TRY(outcodec_write(shards->files[mark->output].codec, result->bytes.data + mark->offset,
+                               mark->size, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status shards_finish(struct shards *shards, struct sluice_error *err)
+{
+    return end_files(shards, shards->rows, err);
+}
+
+sluice_status shards_publish(struct shards *shards, struct sluice_error *err)
+{
+    for (uint32_t i = 0; i < shards->n; i++) {
+        struct pending *pending = shards->ended[i];
+        shards->ended[i] = NULL;
+        TRY(pending_publish(pending, shards->items[i].file, 0, &shards->items[i].published, err));
+    }
+    return SLUICE_OK;
+}
+
+const struct shard *shards_items(const struct shards *shards, uint32_t *n)
+{
+    *n = shards->n;
+    return shards->items;
+}

@@ -1,0 +1,39 @@
+/* The output files of one writer in one task: host-owned, compressed, append-only, named from the
+ * task key and an ordinal. Depends on store. One thread. */
+#ifndef SLUICE_RUN_SHARDS_H
+#define SLUICE_RUN_SHARDS_H
+
+#include "plan/plan.h"
+#include "store/outcodec.h"
+
+struct shard {
+    char *file;       /* stored name; owned */
+    uint32_t output;  /* kind of output: 0.. */
+    uint32_t ordinal; /* files of one ordinal belong together (.bin and .idx) */
+    uint64_t rows;
+    uint64_t raw_bytes; /* before compression */
+    struct published published;
+};
+
+struct shards;
+
+/* key names the files: "KEY24-ORDINAL.jsonl.zst". The dataset's folder and data/ are made. */
+sluice_status shards_open(const struct op *writer, struct hash128 key, struct shards **out,
+                          struct sluice_error *) MUST_USE;
+void shards_destroy(struct shards *); /* abandons what is not published */
+
+/* Applies what a writer's call gave: bytes and rolls in order. */
+sluice_status shards_apply(struct shards *, const struct stage_result *,
+                           struct sluice_error *) MUST_USE;
+/* Rows that went to the writer (before shards_apply of the same call). */
+void shards_rows(struct shards *, uint64_t rows);
+/* The current ordinal and the number of rows given to it, for tracing. */
+uint32_t shards_ordinal(const struct shards *);
+uint64_t shards_ordinal_rows(const struct shards *);
+/* Ends the open files; after the writer's flush. */
+sluice_status shards_finish(struct shards *, struct sluice_error *) MUST_USE;
+/* Syncs the files and gives them their names; the folder is synced when they become a snapshot. */
+sluice_status shards_publish(struct shards *, struct sluice_error *) MUST_USE;
+const struct shard *shards_items(const struct shards *, uint32_t *n);
+
+#endif

@@ -1,0 +1,118 @@
+/* Who finishes a run: any number of processes work on it, and one of them writes its report, once.
+ * An execution goes from the first task that is done until the report with its number stands in
+ * history/; its number and plan stand in RUN/finish, which processes pass one after the other. So
+ * it does not matter who comes last, or whether one is killed anywhere. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/runInt.h"
+
+static sluice_status history_path(const struct run *run, uint32_t number, char **out,
+                                  struct sluice_error *err)
+{
+    *out = str_printf("%s/history/%06u.json", run->options.run_dir, number);
+    return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+}
+
+/* The number of the newest report; 0 = none. */
+static sluice_status history_last(const struct run *run, uint32_t *last, struct sluice_error *err)
+{
+    char *dir = disk_join(run->options.run_dir, "history");
+    struct disk_names names = { 0 };
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : disk_list(dir, &names, err);
+
+    *last = names.n == 0 ? 0 : (uint32_t)strtoul(names.names[names.n - 1], NULL, 10);
+    disk_names_deinit(&names);
+    free(dir);
+    return status;
+}
+
+static void describe(const struct run *run, uint32_t number, char text[64])
+{
+    char plan[33];
+
+    hash_hex(run->plan->key, plan);
+    snprintf(text, 64, "%u %s\n", number, plan);
+}
+
+/* The execution of this plan that is under way; 0 = none. */
+static sluice_status under_way(const struct run *run, struct turn *turn, uint32_t *number,
+                               struct sluice_error *err)
+{
+    char line[256];
+    char expected[64];
+    uint64_t bytes;
+    bool written = false;
+    char *path;
+    sluice_status status;
+
+    turn_read(turn, line);
+    *number = (uint32_t)strtoul(line, NULL, 10);
+    describe(run, *number, expected);
+    expected[strcspn(expected, "\n")] = '\0';
+    if (*number == 0 || strcmp(line, expected) != 0) {
+        *number = 0;
+        return SLUICE_OK;
+    }
+    TRY(history_path(run, *number, &path, err));
+    status = disk_stat(path, &bytes, &written, err);
+    free(path);
+    if (written) {
+        *number = 0;
+    }
+    return status;
+}
+
+static sluice_status take(struct run *run, struct turn **out, struct sluice_error *err)
+{
+    char *path = disk_join(run->options.run_dir, "finish");
+    sluice_status status =
+        path == NULL ? error_nomem(err, "a path") : turn_take(path, run->options.drain, out, err);
+
+    free(path);
+    return status;
+}
+
+sluice_status finish_join(struct run *run, bool begin, struct sluice_error *err)
+{
+    struct turn *turn;
+    uint32_t last = 0;
+    char line[64];
+    sluice_status status;
+
+    if (run->execution != 0) {
+        return SLUICE_OK;
+    }
+    TRY(take(run, &turn, err));
+    status = under_way(run, turn, &run->execution, err);
+    if (status == SLUICE_OK && run->execution == 0 && begin) {
+        status = history_last(run, &last, err);
+        if (status == SLUICE_OK) {
+            describe(run, last + 1, line);
+            status = turn_write(turn, line, err);
+        }
+        run->execution = status == SLUICE_OK ? last + 1 : 0;
+    }
+    turn_leave(turn);
+    return status;
+}
+
+sluice_status run_finish(struct run *run, bool *mine, struct sluice_error *err)
+{
+    uint32_t number = 0;
+
+    *mine = false;
+    if (run->turn == NULL) {
+        TRY(take(run, &run->turn, err));
+    }
+    TRY(under_way(run, run->turn, &number, err));
+    *mine = number != 0 && number == run->execution;
+    return SLUICE_OK;
+}
+
+void run_finished(struct run *run)
+{
+    turn_leave(run->turn);
+    run->turn = NULL;
+}

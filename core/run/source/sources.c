@@ -1,0 +1,591 @@
+/* The sources of a task: see sources.h. */
+#include "run/source/sources.h"
+
+#include <string.h>
+
+#include "data/draft.h"
+#include "run/floor.h"
+#include "run/source/again.h"
+
+#define RAW_KEPT (1u << 20)             /* bytes of a bad record that the quarantine keeps */
+#define FRAME_USUAL ((uint64_t)4 << 20) /* bytes of rows in a spill frame without a giant */
+
+/* ---- readers ---- */
+
+struct reading {
+    struct chain *chain;
+    const struct op *op;
+    const struct lane *lane;
+    const struct split *split;
+    uint64_t next_row;
+    struct stage_result result; /* of the last chunk */
+    struct again *again;        /* a second pass, which notes and counts nothing; or NULL */
+    struct source *source;
+    uint64_t usual;  /* bytes of a chunk; a larger one is a giant */
+    uint64_t window; /* bytes that the source took for giants */
+    int32_t begin_column, end_column,
+        id_column; /* places among the emitted columns; id -1 = none */
+};
+
+static sluice_status too_long(void *ctx, uint32_t file, uint64_t begin, uint64_t end,
+                              const char *head, size_t n, struct sluice_error *err)
+{
+    struct reading *reading = ctx;
+    char detail[160];
+    struct bad_record bad = { .stage = reading->op->name,
+                              .reason = "record_too_long",
+                              .detail = detail,
+                              .has_place = true,
+                              .file = file,
+                              .begin = begin,
+                              .end = end,
+                              .raw = head,
+                              .raw_size = n };
+
+    snprintf(
+        detail, sizeof detail,
+        "found a record of %llu bytes; give s.files a larger max_record if it is meant to be one",
+        (unsigned long long)(end - begin));
+    return chain_quarantine(reading->chain, reading->op->index, &bad, err);
+}
+
+/* ---- giants ---- */
+
+/* The source's memory for a giant is held from before it is taken. */
+static sluice_status grow(void *ctx, uint64_t bytes, struct sluice_error *err)
+{
+    struct reading *reading = ctx;
+    struct room *room = chain_room(reading->chain);
+
+    if (bytes > reading->window) {
+        room->record = bytes > room->record ? bytes : room->record;
+        TRY(room_ask(room, "reading", NULL, bytes, bytes - reading->window, err));
+    }
+    room->held = room->held + bytes - reading->window;
+    reading->window = bytes;
+    if (!room->giant) {
+        room_done(room);
+    }
+    return SLUICE_OK;
+}
+
+/* The batch that comes of it is reckoned all the way. */
+static sluice_status giant_begin(struct reading *reading, const struct sluice_chunk *chunk,
+                                 struct sluice_error *err)
+{
+    struct room *room = chain_room(reading->chain);
+
+    room->giant = true;
+    room->record = chunk->n;
+    return room_ask(room, "stage", reading->op->name, chunk->n,
+                    (uint64_t)((double)chunk->n * floor_call(reading->op)), err);
+}
+
+static void giant_end(struct reading *reading)
+{
+    struct room *room = chain_room(reading->chain);
+
+    room->giant = false;
+    room->record = 0;
+    room->held = reading->window;
+    room_done(room);
+}
+
+/* Until its chunk is done with. */
+static void hold(struct chain *chain, const struct op *op, const struct batch *batch)
+{
+    struct room *room = chain_room(chain);
+
+    for (uint32_t k = 0; room->giant && k < op->out.n; k++) {
+        room->held += column_bytes(batch->columns[k], op->out.fields[k].type);
+    }
+}
+
+/* ---- rows ---- */
+
+static sluice_status quarantine_bad(struct reading *reading, const struct sluice_chunk *chunk,
+                                    const struct stage_result *result, struct sluice_error *err)
+{
+    for (uint32_t i = 0; i < result->n_bad; i++) {
+        const struct stage_bad *found = &result->bad[i];
+        struct bad_record bad = { .stage = reading->op->name,
+                                  .reason = found->reason,
+                                  .detail = found->detail,
+                                  .has_place = true,
+                                  .file = chunk->file,
+                                  .begin = found->begin,
+                                  .end = found->end };
+        if (found->begin >= chunk->offset && found->end >= found->begin &&
+            found->end <= chunk->offset + chunk->n) {
+            bad.raw = chunk->data + (found->begin - chunk->offset);
+            bad.raw_size = found->end - found->begin;
+            if (bad.raw_size > RAW_KEPT) {
+                bad.raw_size = RAW_KEPT;
+            }
+        }
+        TRY(chain_quarantine(reading->chain, reading->op->index, &bad, err));
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status note_origins(struct reading *reading, uint32_t file,
+                                  const struct ArrowArray *array, struct sluice_error *err)
+{
+    const uint64_t *begins = array->children[reading->begin_column]->buffers[1];
+    const uint64_t *ends = array->children[reading->end_column]->buffers[1];
+    const struct ArrowArray *ids =
+        reading->id_column < 0 ? NULL : array->children[reading->id_column];
+
+    for (int64_t k = 0; k < array->length; k++) {
+        const char *id = NULL;
+        size_t n = 0;
+        if (ids != NULL && !array_is_null(ids, k)) {
+            id = array_bytes(ids, k, &n);
+        }
+        TRY(chain_origin(reading->chain, reading->next_row + (uint64_t)k, file, begins[k], ends[k],
+                         id, n, err));
+    }
+    return SLUICE_OK;
+}
+
+/* A column that the host adds to what a reader emitted: row numbers, file index, parts of the
+ * path. */
+static void host_column(const struct reading *reading, struct draft *draft, uint32_t slot,
+                        uint32_t file, int64_t n, struct sluice_error *err)
+{
+    const struct op *op = reading->op;
+    const struct listing *listing = &reading->lane->files;
+    const struct type *type = op->out.fields[slot].type;
+    const char *value = NULL;
+    struct column *column = NULL;
+
+    if (op->part_of[slot] < 0) {
+        bool row = (int32_t)slot == op->row_slot;
+        draft_put(draft, slot, column_count(type, row ? reading->next_row : file, row ? 1 : 0, n));
+        return;
+    }
+    for (size_t k = 0; k < listing->n_parts; k++) {
+        if (strcmp(listing->parts[k], op->out.fields[slot].name) == 0) {
+            value = listing->files[reading->split->ranges[file].file].values[k];
+        }
+    }
+    draft_place(draft, slot,
+                value == NULL ? column_nulls(type, n, &column, err)
+                              : column_repeat(type, value, strlen(value), n, &column, err),
+                &column);
+}
+
+/* What a reader emitted, as a batch of its op. */
+static sluice_status read_batch(struct reading *reading, uint32_t file, struct ArrowArray *array,
+                                struct batch **out, struct sluice_error *err)
+{
+    const struct op *op = reading->op;
+    struct draft draft;
+
+    draft_init(&draft, op->out.n);
+    for (uint32_t k = 0; draft_ok(&draft) && k < op->out.n; k++) {
+        if (!op->live[k]) {
+            continue;
+        }
+        if (op->from[k] < 0) {
+            draft_move(&draft, k, array->children[~op->from[k]]);
+        } else {
+            host_column(reading, &draft, k, file, array->length, err);
+        }
+    }
+    return draft_end(&draft, array->length, out, err);
+}
+
+static sluice_status push_read(struct reading *reading, uint32_t file, struct ArrowArray *array,
+                               struct sluice_error *err)
+{
+    uint64_t first = reading->next_row;
+    uint64_t n = (uint64_t)array->length;
+    struct batch *batch;
+    sluice_status status;
+
+    if (reading->again == NULL) {
+        TRY(note_origins(reading, file, array, err));
+    }
+    TRY(read_batch(reading, file, array, &batch, err));
+    hold(reading->chain, reading->op, batch);
+    reading->next_row += n;
+    status = reading->again != NULL ? again_push(reading->again, batch, first, err)
+                                    : chain_emit(reading->chain, reading->op->index, batch, err);
+    batch_unref(batch);
+    TRY(status);
+    return n > 0 && reading->again == NULL ? chain_drain(reading->chain, first + n - 1, err)
+                                           : SLUICE_OK;
+}
+
+static sluice_status push_chunk(struct reading *reading, const struct sluice_chunk *chunk,
+                                struct sluice_error *err)
+{
+    struct stage_result *result = &reading->result;
+
+    if (reading->again == NULL) {
+        TRY(quarantine_bad(reading, chunk, result, err));
+        TRY(chain_book(reading->chain, reading->op->index, result, err));
+    }
+    TRY(source_consumed(reading->source, chunk->consumed, err));
+    if (chunk->n > reading->usual) {
+        TRY(source_shrink(reading->source, err)); /* the rows have their own bytes */
+    }
+    for (uint32_t i = 0; i < result->n_batches; i++) {
+        struct ArrowArray *batch = &result->batches[i];
+        sluice_status status =
+            batch->length == 0 ? SLUICE_OK : push_read(reading, chunk->file, batch, err);
+        batch->release(batch); /* the next one needs its memory */
+        batch->release = NULL;
+        TRY(status);
+    }
+    return SLUICE_OK;
+}
+
+/* Bytes of files that a split stands for: ranges of compressed files in proportion to what they
+ * decode to. */
+static uint64_t raw_bytes(const struct source_file *files, const struct split *split)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < split->n_ranges; i++) {
+        const struct split_range *range = &split->ranges[i];
+        const struct input_info *info = files[range->file].info;
+        bool whole = range->end == SPLIT_TO_END || info->decoded_size == INPUT_UNKNOWN ||
+                     info->decoded_size == 0;
+        sum += whole ? (range->begin == 0 ? (double)info->size : 0)
+                     : (double)info->size *
+                           ((double)(range->end - range->begin) / (double)info->decoded_size);
+    }
+    return (uint64_t)sum;
+}
+
+/* One chunk through the reader and downstream. */
+static sluice_status take_chunk(struct reading *reading, struct stage_worker *worker,
+                                struct sluice_chunk *chunk, struct sluice_error *err)
+{
+    const struct op *op = reading->op;
+    struct phase_metrics *metrics = chain_options(reading->chain)->metrics;
+    sluice_status status;
+
+    meter_begin(chain_meter(reading->chain));
+    status = stage_read(worker, chunk, &reading->result, err);
+    meter_end(chain_meter(reading->chain), &metrics->ops[op->index].time, op->isolated);
+    room_asked(chain_room(reading->chain));
+    if (stage_died(status)) {
+        return error_prefix(err, "%s, bytes %llu to %llu", chunk->uri,
+                            (unsigned long long)chunk->offset,
+                            (unsigned long long)(chunk->offset + chunk->n));
+    }
+    TRY(status);
+    if (chunk->consumed < chunk->n && (chunk->flags & SLUICE_CHUNK_LAST) != 0) {
+        return error_set(err, SLUICE_E_DATA,
+                         "%s: the file ends inside a record that begins at byte %llu", chunk->uri,
+                         (unsigned long long)(chunk->offset + chunk->consumed));
+    }
+    if (reading->again == NULL) {
+        chain_ledger(reading->chain, op->index)->text_bytes += chunk->consumed;
+        METRIC_ADD(metrics->text_bytes, chunk->consumed);
+    }
+    METRIC_ADD(metrics->ops[op->index].bytes_in, chunk->consumed);
+    status = push_chunk(reading, chunk, err);
+    if (status == SLUICE_E_HALT || status == SLUICE_E_DATA) {
+        return error_prefix(err, "%s", chunk->uri); /* a split may hold many files */
+    }
+    return status;
+}
+
+static sluice_status read_chunk(struct reading *reading, struct stage_worker *worker,
+                                struct sluice_chunk *chunk, struct sluice_error *err)
+{
+    sluice_status status;
+
+    if (chunk->n <= reading->usual) {
+        return take_chunk(reading, worker, chunk, err);
+    }
+    status = giant_begin(reading, chunk, err);
+    if (status == SLUICE_OK) {
+        status = take_chunk(reading, worker, chunk, err);
+    }
+    giant_end(reading);
+    return status == SLUICE_E_NOMEM
+               ? error_prefix(err, "%s, byte %llu", chunk->uri, (unsigned long long)chunk->offset)
+               : status;
+}
+
+static sluice_status read_chunks(struct reading *reading, struct stage_worker *worker,
+                                 struct sluice_error *err)
+{
+    const struct chain_options *options = chain_options(reading->chain);
+
+    for (;;) {
+        struct sluice_chunk chunk = { .size = sizeof chunk };
+        bool more = false;
+        sluice_status status;
+        TRY(chain_check_cancelled(reading->chain, err));
+        meter_begin(chain_meter(reading->chain));
+        status = source_next(reading->source, &chunk, &more, err);
+        meter_end(chain_meter(reading->chain), &options->metrics->source, false);
+        TRY(status);
+        if (!more) {
+            return SLUICE_OK;
+        }
+        TRY(read_chunk(reading, worker, &chunk, err));
+    }
+}
+
+/* Places of what every reader emits beside its columns. */
+static void find_columns(struct reading *reading)
+{
+    const struct op *op = reading->op;
+
+    reading->id_column = -1;
+    for (uint32_t k = 0; k < op->out.n; k++) {
+        const char *name = op->out.fields[k].name;
+        if (op->from[k] < 0 && strcmp(name, "_begin") == 0) {
+            reading->begin_column = ~op->from[k];
+        } else if (op->from[k] < 0 && strcmp(name, "_end") == 0) {
+            reading->end_column = ~op->from[k];
+        } else if (op->from[k] < 0 && strcmp(name, "id") == 0) {
+            reading->id_column = ~op->from[k];
+        }
+    }
+}
+
+static sluice_status read_split(struct chain *chain, const struct op *op, const struct lane *lane,
+                                const struct split *split, const struct source_inputs *inputs,
+                                struct again *again, struct sluice_error *err)
+{
+    struct reading reading = { .chain = chain,
+                               .op = op,
+                               .lane = lane,
+                               .split = split,
+                               .again = again,
+                               .usual =
+                                   inputs->batch_bytes > 0 ? inputs->batch_bytes : SOURCE_CHUNK };
+    const struct chain_options *options = chain_options(chain);
+    const struct node *files = options->plan->graph->nodes[op->node->inputs[0]];
+    struct source_options source_options = {
+        .cut = strcmp(op->kind_of->cut == NULL ? "none" : op->kind_of->cut, "newline") == 0
+                   ? SPLIT_CUT_NEWLINE
+                   : SPLIT_CUT_NONE,
+        .max_record = files->max_record,
+        .target_chunk = inputs->batch_bytes,
+        .too_long = again == NULL ? too_long : NULL,
+        .grow = grow,
+        .ctx = &reading
+    };
+    struct stage_worker *worker;
+    sluice_status status;
+
+    find_columns(&reading);
+    TRY(chain_worker(chain, op->index, &worker, err));
+    TRY(source_open(inputs->feeder, inputs->files, split, &source_options, &reading.source, err));
+    stage_result_init(&reading.result);
+    status = read_chunks(&reading, worker, err);
+    source_close(reading.source);
+    reading.window = 0;
+    giant_end(&reading);
+    /* A second pass is in no account: its rows were counted by the first. */
+    if (status == SLUICE_OK && again == NULL) {
+        METRIC_ADD(options->metrics->raw_bytes, raw_bytes(inputs->files, split));
+    }
+    if (status == SLUICE_OK && op->kind_of->flush != NULL) {
+        status = stage_flush(worker, &reading.result, err);
+        if (status == SLUICE_OK && again == NULL) {
+            status = chain_book(chain, op->index, &reading.result, err);
+        }
+    }
+    stage_result_deinit(&reading.result);
+    return status == SLUICE_OK && again != NULL
+               ? again_finish(again, reading.next_row, split->name, err)
+               : status;
+}
+
+/* ---- loaded edges ---- */
+
+static sluice_status open_edge(const struct chain *chain, const struct op *op,
+                               const struct load_inputs *load, struct edge_reader **out,
+                               struct sluice_error *err)
+{
+    const struct chain_options *options = chain_options(chain);
+    const struct schema *schema = &op->edge->schema;
+
+    switch (op->edge->load) {
+    case LOAD_KEYED:
+        return edge_reader_open_keyed(schema, load->inputs, load->n, options->scratch_dir,
+                                      options->memory, out, err);
+    case LOAD_GATHER:
+        return edge_reader_open_positions(schema, load->inputs, load->n, out, err);
+    case LOAD_BY_SPLIT:
+        return edge_reader_open_merged(schema, load->inputs, load->n, options->scratch_dir,
+                                       options->memory, out, err);
+    case LOAD_SAME:
+    case LOAD_BROADCAST:
+        break;
+    }
+    return edge_reader_open(schema, load->inputs, load->n, out, err);
+}
+
+static sluice_status push_loaded(struct chain *chain, const struct op *op,
+                                 const struct batch *loaded, struct sluice_error *err)
+{
+    struct draft draft;
+    struct batch *batch;
+    const uint64_t *rows = NULL;
+    uint64_t last = 0;
+    sluice_status status;
+
+    draft_init(&draft, op->out.n);
+    for (uint32_t k = 0; draft_ok(&draft) && k < op->out.n; k++) {
+        if (op->live[k] && op->from[k] >= 0 && (uint32_t)op->from[k] < loaded->n_columns) {
+            draft_share(&draft, k, loaded->columns[op->from[k]]);
+        }
+    }
+    TRY(draft_end(&draft, loaded->length, &batch, err));
+    if (op->edge->load == LOAD_SAME && !op->side && op->row_slot >= 0 && batch->length > 0 &&
+        batch->columns[op->row_slot] != NULL) {
+        rows = batch->columns[op->row_slot]->array.buffers[1];
+        last = rows[batch->length - 1];
+    }
+    status = chain_emit(chain, op->index, batch, err);
+    batch_unref(batch);
+    return status == SLUICE_OK && rows != NULL ? chain_drain(chain, last, err) : status;
+}
+
+/* A frame with a giant among its rows is reckoned from here on, with the frame that it was read
+ * from. */
+static sluice_status push_frame(struct chain *chain, const struct op *op,
+                                const struct batch *loaded, struct sluice_error *err)
+{
+    const struct schema *schema = &op->edge->schema;
+    struct room *room = chain_room(chain);
+    uint64_t bytes = 0;
+    sluice_status status;
+
+    for (uint32_t k = 0; k < loaded->n_columns && k < schema->n; k++) {
+        bytes += column_bytes(loaded->columns[k], schema->fields[k].type);
+    }
+    if (bytes <= FRAME_USUAL) {
+        return push_loaded(chain, op, loaded, err);
+    }
+    room->giant = true;
+    room->record = bytes;
+    status = room_ask(room, "reading rows of an earlier phase", NULL, bytes, 2 * bytes, err);
+    room->held = 2 * bytes;
+    if (status == SLUICE_OK) {
+        status = push_loaded(chain, op, loaded, err);
+    }
+    room->giant = false;
+    room->held = 0;
+    room_done(room);
+    return status;
+}
+
+/* The rows of an edge whose bytes are in the input: its reader gives them again, unless there are
+ * none. */
+static sluice_status load_again(struct chain *chain, const struct op *op,
+                                const struct source_inputs *inputs, struct sluice_error *err)
+{
+    const struct chain_options *options = chain_options(chain);
+    const struct load_inputs *load = &inputs->loads[op->index];
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(options->phase, options->task, &index);
+    struct again again = { .chain = chain, .load = op, .expected = load->read_records };
+    const struct op *reader = NULL;
+    sluice_status status;
+
+    if (load->n == 0) {
+        return SLUICE_OK;
+    }
+    for (uint32_t i = 0; i < op->n_agains; i++) {
+        const struct op *candidate = options->phase->ops[op->agains[i].op];
+        if (options->phase->lanes[candidate->lane] == lane) {
+            again.plan = &op->agains[i];
+            reader = candidate;
+        }
+    }
+    if (reader == NULL) {
+        return error_set(err, SLUICE_E_INTERNAL, "no reader gives the rows of '%s' again",
+                         op->name);
+    }
+    TRY(open_edge(chain, op, load, &again.stored, err));
+    status = read_split(chain, reader, lane, &lane->splits.items[index], inputs, &again, err);
+    edge_reader_close(again.stored);
+    again_deinit(&again);
+    return status;
+}
+
+static sluice_status load_edge(struct chain *chain, const struct op *op,
+                               const struct load_inputs *load, struct sluice_error *err)
+{
+    const struct chain_options *options = chain_options(chain);
+    struct edge_reader *reader = NULL;
+    sluice_status status = open_edge(chain, op, load, &reader, err);
+
+    while (status == SLUICE_OK) {
+        struct batch *batch = NULL;
+        status = chain_check_cancelled(chain, err);
+        if (status != SLUICE_OK) {
+            break;
+        }
+        meter_begin(chain_meter(chain));
+        status = edge_reader_next(reader, &batch, err);
+        meter_end(chain_meter(chain), &options->metrics->source, false);
+        if (status != SLUICE_OK || batch == NULL) {
+            break;
+        }
+        status = push_frame(chain, op, batch, err);
+        batch_unref(batch);
+    }
+    edge_reader_close(reader);
+    return status;
+}
+
+/* The op's rows are pulled by a collector, not pushed. */
+static bool is_pulled(const struct phase *phase, uint32_t index)
+{
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        if (phase->ops[i]->kind == OP_COLLECT && phase->ops[i]->drop_load == (int32_t)index) {
+            return true;
+        }
+    }
+    return false;
+}
+
+sluice_status sources_drive(struct chain *chain, const struct source_inputs *inputs,
+                            struct sluice_error *err)
+{
+    const struct chain_options *options = chain_options(chain);
+    const struct phase *phase = options->phase;
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, options->task, &index);
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        if (op->kind == OP_COLLECT && op->drop_load >= 0 && inputs->loads[op->drop_load].active) {
+            struct edge_reader *reader = NULL;
+            TRY(open_edge(chain, phase->ops[op->drop_load], &inputs->loads[op->drop_load], &reader,
+                          err));
+            chain_collect_from(chain, i, reader);
+        }
+    }
+    /* Side inputs first, completely. */
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < phase->n_ops; i++) {
+            const struct op *op = phase->ops[i];
+            bool side = op->side;
+            if (side != (round == 0)) {
+                continue;
+            }
+            if (op->kind == OP_LOAD && inputs->loads[i].active && !is_pulled(phase, i)) {
+                TRY(op->n_agains > 0 ? load_again(chain, op, inputs, err)
+                                     : load_edge(chain, op, &inputs->loads[i], err));
+            } else if (op->kind == OP_READ && !op->again && lane->kind == LANE_SPLITS &&
+                       phase->lanes[op->lane] == lane) {
+                TRY(read_split(chain, op, lane, &lane->splits.items[index], inputs, NULL, err));
+            }
+        }
+    }
+    return SLUICE_OK;
+}

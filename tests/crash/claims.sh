@@ -1,0 +1,40 @@
+# claims.sh - a task whose record can't be read ends a process, and the task is free for others: no claim stays behind. What claims the dead
+# leave goes when the next run begins.
+. "$SRC/tests/lib.sh"
+
+perl "$CORPUS" corpus files=6 docs=150 >made || fail 'no corpus'
+cat >busy.lua <<'L'
+local s = require "sluice"
+local a = s.args { input = { "glob", "corpus/*" }, out = { "path", "out" } }
+return s.pipeline { "busy", s.files { a.input, split = "64KiB" } | s.read_jsonl { text = "text", id = "id" } | s.filter { "busy", function(doc)
+    local n = 0
+    for i = 1, 30000 do n = n + i % 7 end
+    if n < 0 then return "never" end
+end } | s.write_jsonl { a.out } }
+L
+expect 0 "$SLUICE" run busy.lua --quiet --workers 1 --run-dir "$TMP/run"
+phase=$(find run/tasks -mindepth 1 -type d)
+tasks=$(commits run)
+[ "$tasks" -ge 4 ] || fail "only $tasks tasks"
+last=$(find "$phase" -name '*.json' | xargs stat -c '%.Y %n' | sort -n | tail -n 1 | cut -d ' ' -f 2)
+rm -rf run/tasks out
+
+(exec "$SLUICE" work "$TMP/run" --workers 1 --quiet >work.out 2>&1) &
+pid=$!
+waited=0
+while [ "$(commits run)" = 0 ]; do
+    waited=$((waited + 1))
+    [ "$waited" -lt 6000 ] || fail 'the worker commits nothing'
+    sleep 0.01
+done
+mkdir "$last" || fail "the worker was faster than this test: $last"
+status=0
+wait "$pid" || status=$?
+[ "$status" != 0 ] || fail 'a record that is a folder was taken for one'
+grep -q "$last" work.out || { cat work.out >&2; fail 'the message does not name the record'; }
+is "$(find run/claims -type f | wc -l)" 0 'claims that stay behind'
+rmdir "$last"
+echo >run/claims/0123456789abcdef0123456789abcdef
+expect 0 "$SLUICE" run busy.lua --quiet --workers 1 --run-dir "$TMP/run"
+is "$(find run/claims -type f | wc -l)" 0 'claims of the dead'
+is "$(commits run)" "$tasks" 'records'
