@@ -381,17 +381,15 @@ static sluice_status emit_batches(struct wire *wire, const struct type *output, 
     return SLUICE_OK;
 }
 
-#define NAMES_MAX 64u /* of one record, as stage_emit.c keeps */
-
 static sluice_status emit_absences(struct wire *wire, struct sluice_emit *emit)
 {
     uint64_t items = wire_get_below(wire, ITEMS_MAX);
 
     for (uint64_t i = 0; i < items && !wire->failed; i++) {
-        const char *there[NAMES_MAX];
+        const char *there[STAGE_THERE_MAX];
         const char *name = wire_get_text(wire);
         uint64_t rows = wire_get(wire);
-        uint64_t n = wire_get_below(wire, NAMES_MAX);
+        uint64_t n = wire_get_below(wire, STAGE_THERE_MAX);
         for (uint64_t k = 0; k < n; k++) {
             there[k] = wire_get_text(wire);
         }

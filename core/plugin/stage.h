@@ -170,7 +170,9 @@ struct stage_mark {        /* in order: bytes for an output, or a roll */
     int64_t rows;          /* of a roll */
 };
 
-/* A name that a declared column is read from and that records don't have. */
+/* A name that a declared column is read from and that records don't have. Of the names that the
+ * first of them does have, no more than STAGE_THERE_MAX are kept. */
+#define STAGE_THERE_MAX 64u
 struct stage_absence {
     const char *name;
     uint64_t rows;

@@ -476,7 +476,6 @@ static sluice_status emit_measure(struct sluice_emit *emit, const char *name, in
 }
 
 #define NAME_MAX_BYTES 200u
-#define NAMES_MAX 64u
 
 static bool name_fits(const char *name)
 {
@@ -504,7 +503,7 @@ static sluice_status emit_absent(struct sluice_emit *emit, const char *name, uin
     }
     buf_append(out, head, sizeof head);
     buf_append(out, name, strlen(name) + 1);
-    for (uint64_t k = 0; k < n && head[1] < NAMES_MAX; k++) {
+    for (uint64_t k = 0; k < n && head[1] < STAGE_THERE_MAX; k++) {
         if (name_fits(there[k])) {
             buf_append(out, there[k], strlen(there[k]) + 1);
             head[1]++;

@@ -118,6 +118,16 @@ static sluice_status take_measure(struct sluice_emit *emit, const char *name, in
     return SLUICE_OK;
 }
 
+static sluice_status take_absent(struct sluice_emit *emit, const char *name, uint64_t rows,
+                                 const char *const *there, uint64_t n)
+{
+    *(uint64_t *)emit->ctx += rows + (name != NULL ? sum_of(name, strlen(name)) : 0);
+    for (uint64_t k = 0; k < n; k++) {
+        *(uint64_t *)emit->ctx += there[k] != NULL ? sum_of(there[k], strlen(there[k])) : 0;
+    }
+    return SLUICE_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static volatile uint64_t kept; /* so that the reads are made */
@@ -156,7 +166,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                                          .bad = take_bad,
                                          .write = take_write,
                                          .roll = take_roll,
-                                         .measure = take_measure },
+                                         .measure = take_measure,
+                                         .absent = take_absent },
                                .type = type };
         (void)!carry_emit(&wire, type, copy + begin, size - begin, &taker.emit, &err);
         kept = sum;
