@@ -16,7 +16,9 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static sluice_status read_name(const struct op *op, const struct snapshot_shard *shard, char **out,
+/* The text of a shard, in the snapshot's arena. */
+static sluice_status read_name(const struct op *op, struct snapshot *snapshot,
+                               const struct snapshot_shard *shard, const char **out,
                                struct sluice_error *err)
 {
     char *path = snapshot_shard_path(op->dataset, shard);
@@ -28,8 +30,8 @@ static sluice_status read_name(const struct op *op, const struct snapshot_shard 
     *out = NULL;
     free(path);
     if (status == SLUICE_OK) {
-        *out = str_copy(text, (size_t)n);
-        status = *out == NULL ? error_nomem(err, "a name") : SLUICE_OK;
+        *out = arena_copy(&snapshot->arena, text, (size_t)n);
+        status = arena_status(&snapshot->arena, err, "a name");
     }
     free(text);
     if (status == SLUICE_OK && (strlen(*out) != n || !disk_path_valid(*out))) {
@@ -39,15 +41,12 @@ static sluice_status read_name(const struct op *op, const struct snapshot_shard 
                       "and a name with / between, each of at most 200 bytes and not beginning "
                       "with a dot",
                       op->name, *out);
-        free(*out);
-        *out = NULL;
     }
     return status;
 }
 
-/* Gives the files beside shard k (public names with one stem) the name; takes it. */
-static sluice_status rename_beside(struct snapshot *snapshot, size_t k, char *name,
-                                   struct sluice_error *err)
+/* Gives the files beside shard k (public names with one stem) the name. */
+static void rename_beside(struct snapshot *snapshot, size_t k, const char *name)
 {
     const char *own = snapshot->shards[k].name;
     size_t stem = strcspn(own, ".");
@@ -55,25 +54,15 @@ static sluice_status rename_beside(struct snapshot *snapshot, size_t k, char *na
     for (size_t i = 0; i < snapshot->n_shards; i++) {
         struct snapshot_shard *shard = &snapshot->shards[i];
         if (i != k && strncmp(shard->name, own, stem) == 0 && shard->name[stem] == '.') {
-            char *copy = str_copy(name, strlen(name));
-            if (copy == NULL) {
-                free(name);
-                return error_nomem(err, "a name");
-            }
-            free(shard->name);
-            shard->name = copy;
+            shard->name = name;
         }
     }
-    free(name);
-    return SLUICE_OK;
 }
 
 static void remove_shard(struct snapshot *snapshot, size_t k)
 {
     struct snapshot_shard *shard = &snapshot->shards[k];
 
-    free(shard->name);
-    free(shard->file);
     json_decref(shard->measures);
     snapshot->n_shards--;
     memmove(shard, shard + 1, (snapshot->n_shards - k) * sizeof *shard);
@@ -94,14 +83,14 @@ sluice_status names_apply(const struct op *op, const char *note, struct snapshot
                          op->name);
     }
     for (size_t k = 0; status == SLUICE_OK && k < snapshot->n_shards;) {
-        char *name;
+        const char *name;
         if (!ends_with(snapshot->shards[k].file, suffix)) {
             k++;
             continue;
         }
-        status = read_name(op, &snapshot->shards[k], &name, err);
+        status = read_name(op, snapshot, &snapshot->shards[k], &name, err);
         if (status == SLUICE_OK) {
-            status = rename_beside(snapshot, k, name, err);
+            rename_beside(snapshot, k, name);
             remove_shard(snapshot, k);
         }
     }

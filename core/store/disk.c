@@ -106,6 +106,13 @@ int disk_perform(struct disk_call *call)
 
 static int disk_run(struct disk_call *call)
 {
+    bool open_file = call->op == DISK_WRITE || call->op == DISK_SYNC;
+    bool two = call->op == DISK_LINK || call->op == DISK_RENAME || call->op == DISK_RENAME_NEW ||
+               call->op == DISK_SYMLINK;
+
+    if (!open_file && (call->path == NULL || (two && call->path2 == NULL))) {
+        return ENOMEM;
+    }
 #if HOOKS_ON
     int mode = atomic_load_explicit(&disk_hooks_mode, memory_order_relaxed);
 
@@ -202,6 +209,9 @@ sluice_status disk_sync_dir(const char *dir, struct sluice_error *err)
 {
     int errnum = disk_run_paths(DISK_SYNC_DIR, dir, NULL);
 
+    if (dir == NULL) {
+        return error_nomem(err, "a path");
+    }
     return errnum == 0 ? SLUICE_OK : error_errno(err, errnum, "can't sync folder %s", dir);
 }
 
@@ -252,8 +262,8 @@ static sluice_status mkdir_one(char *path, enum mkdir_sync sync, struct sluice_e
 static sluice_status make_path(const char *dir, enum mkdir_sync each, enum mkdir_sync last,
                                struct sluice_error *err)
 {
-    size_t n = strlen(dir);
-    char *path = str_copy(dir, n);
+    size_t n = dir == NULL ? 0 : strlen(dir);
+    char *path = dir == NULL ? NULL : str_copy(dir, n);
     sluice_status status = SLUICE_OK;
 
     if (path == NULL) {
@@ -286,7 +296,9 @@ sluice_status disk_mkdirs_absent(const char *dir, bool durable, struct sluice_er
     enum mkdir_sync sync = durable ? SYNC_MADE : SYNC_NONE;
     struct stat st;
 
-    return stat(dir, &st) == 0 && S_ISDIR(st.st_mode) ? SLUICE_OK : make_path(dir, sync, sync, err);
+    return dir != NULL && stat(dir, &st) == 0 && S_ISDIR(st.st_mode)
+               ? SLUICE_OK
+               : make_path(dir, sync, sync, err);
 }
 
 /* Opens a regular file for reading. *fd = -1 when it is absent and `found` allows that. */
@@ -295,6 +307,9 @@ static sluice_status open_read(const char *path, int *fd, struct stat *st, bool 
 {
     int errnum;
 
+    if (path == NULL) {
+        return error_nomem(err, "a path");
+    }
     do {
         *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     } while (*fd < 0 && errno == EINTR);
@@ -432,6 +447,9 @@ sluice_status disk_stat(const char *path, uint64_t *bytes, bool *found, struct s
 
     *bytes = 0;
     *found = false;
+    if (path == NULL) {
+        return error_nomem(err, "a path");
+    }
     if (stat(path, &st) != 0) {
         if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
             return SLUICE_OK;
@@ -452,12 +470,15 @@ static int compare_names(const void *a, const void *b)
 
 sluice_status disk_list(const char *dir, struct disk_names *out, struct sluice_error *err)
 {
-    DIR *stream = opendir(dir);
+    DIR *stream = dir == NULL ? NULL : opendir(dir);
     size_t capacity = 0;
     sluice_status status = SLUICE_OK;
 
     out->names = NULL;
     out->n = 0;
+    if (dir == NULL) {
+        return error_nomem(err, "a path");
+    }
     if (stream == NULL) {
         /* Below a file nothing is there; a file in the folder's own place is an error. */
         int failure = errno;
@@ -524,8 +545,11 @@ bool disk_link_refused(int errnum)
 
 char *disk_join(const char *dir, const char *name)
 {
-    size_t n = strlen(dir);
+    size_t n = dir == NULL ? 0 : strlen(dir);
 
+    if (dir == NULL || name == NULL) {
+        return NULL;
+    }
     return str_printf(n > 0 && dir[n - 1] == '/' ? "%s%s" : "%s/%s", dir, name);
 }
 

@@ -2,6 +2,9 @@
  * link, unlink, mkdir, rename and symlink goes through here, so that tests can log, fail or kill at
  * each of them.
  *
+ * A path may be NULL: memory ran out where it was made, and the operation fails with that. So
+ * whoever makes a path for one operation need not look at it.
+ *
  * Depends on base. Thread-safe: no state but the test hooks. Crash model: data is safe after
  * disk_sync(fd), a name is safe after disk_sync_dir() of its folder; nothing else is.
  *
@@ -83,7 +86,7 @@ void disk_names_deinit(struct disk_names *);
  * that another way must be taken. */
 bool disk_link_refused(int errnum);
 
-/* "dir/name"; NULL = out of memory. Gives. */
+/* "dir/name"; NULL = out of memory, or one of them is NULL. Gives. */
 char *disk_join(const char *dir, const char *name);
 
 /* Whether text may be a file's name in a flat folder of ours: 1 to 200 bytes, no slash, no control

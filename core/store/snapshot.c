@@ -55,14 +55,15 @@ uint32_t snapshot_folder_number(const char *name)
     return strcmp(name, again) == 0 ? number : 0;
 }
 
-char *snapshot_path(const char *dir, const char *sub, const char *name)
+char *snapshot_path(struct arena *arena, const char *dir, const char *sub, const char *name)
 {
-    return sub == NULL ? disk_join(dir, name) : str_printf("%s/%s/%s", dir, sub, name);
+    return sub == NULL ? arena_printf(arena, "%s/%s", dir, name)
+                       : arena_printf(arena, "%s/%s/%s", dir, sub, name);
 }
 
 char *snapshot_shard_path(const char *dataset_dir, const struct snapshot_shard *shard)
 {
-    return snapshot_path(dataset_dir, "data", shard->file);
+    return str_printf("%s/data/%s", dataset_dir, shard->file);
 }
 
 /* ---- building ---- */
@@ -72,21 +73,13 @@ struct snapshot *snapshot_create(const char *dataset)
     struct snapshot *s = calloc(1, sizeof *s);
 
     if (s != NULL) {
-        s->dataset = str_copy(dataset, strlen(dataset));
+        s->dataset = arena_copy(&s->arena, dataset, strlen(dataset));
         if (s->dataset == NULL) {
-            free(s);
+            snapshot_destroy(s);
             s = NULL;
         }
     }
     return s;
-}
-
-void snapshot_names_free(char **names, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free(names[i]);
-    }
-    free(names);
 }
 
 void snapshot_destroy(struct snapshot *s)
@@ -94,19 +87,14 @@ void snapshot_destroy(struct snapshot *s)
     if (s == NULL) {
         return;
     }
-    for (size_t i = 0; i < s->n_shards; i++) {
-        free(s->shards[i].name);
-        free(s->shards[i].file);
+    for (uint32_t i = 0; i < s->n_shards; i++) {
         json_decref(s->shards[i].measures);
     }
-    free(s->shards);
-    snapshot_names_free(s->added, s->n_added);
-    snapshot_names_free(s->removed, s->n_removed);
     json_decref(s->measures);
     json_decref(s->ledger);
     json_decref(s->lineage);
     json_decref(s->notes);
-    free(s->dataset);
+    arena_deinit(&s->arena);
     free(s);
 }
 
@@ -131,8 +119,7 @@ sluice_status snapshot_add_shard(struct snapshot *s, const char *name, const cha
                                  uint64_t rows, uint64_t bytes, struct hash128 hash,
                                  json_t *measures, struct sluice_error *err)
 {
-    struct snapshot_shard shard = { NULL, NULL, rows, bytes, hash, measures };
-    struct snapshot_shard *shards = s->shards;
+    struct snapshot_shard *shards;
 
     if (!disk_path_valid(name) || !jsontext_utf8(name) || !disk_name_valid(file) ||
         !jsontext_utf8(file)) {
@@ -150,23 +137,20 @@ sluice_status snapshot_add_shard(struct snapshot *s, const char *name, const cha
             err, SLUICE_E_INTERNAL,
             "shard '%s' has impossible numbers or measures that are no object of integers", name);
     }
-    /* Memory is for the next power of two, so it is full when n_shards is one. */
-    if ((s->n_shards & (s->n_shards - 1)) == 0) {
-        shards = realloc(shards, (s->n_shards == 0 ? 1 : s->n_shards * 2) * sizeof *shards);
-    }
-    if (shards != NULL) {
-        s->shards = shards;
-        shard.name = str_copy(name, strlen(name));
-        shard.file = str_copy(file, strlen(file));
-    }
-    if (shard.name == NULL || shard.file == NULL) {
-        free(shard.name);
-        free(shard.file);
+    shards = arena_more(&s->arena, s->shards, s->n_shards, &s->shards_capacity, sizeof *shards);
+    if (shards == NULL) {
         json_decref(measures);
         return error_nomem(err, "a manifest");
     }
-    s->shards[s->n_shards++] = shard;
-    return SLUICE_OK;
+    s->shards = shards;
+    s->shards[s->n_shards++] =
+        (struct snapshot_shard){ .name = arena_copy(&s->arena, name, strlen(name)),
+                                 .file = arena_copy(&s->arena, file, strlen(file)),
+                                 .rows = rows,
+                                 .bytes = bytes,
+                                 .hash = hash,
+                                 .measures = measures };
+    return arena_status(&s->arena, err, "a manifest");
 }
 
 /* ---- sets of names ---- */
@@ -176,40 +160,30 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-sluice_status snapshot_sorted_names(const struct snapshot *s, bool stored, const char ***names,
-                                    struct sluice_error *err)
+const char **snapshot_sorted_names(struct arena *arena, const struct snapshot *s, bool stored)
 {
-    *names = calloc(s->n_shards + 1, sizeof **names);
-    if (*names == NULL) {
-        return error_nomem(err, "a manifest");
+    const char **names = ARENA_ARRAY(arena, const char *, s->n_shards);
+
+    for (uint32_t i = 0; i < s->n_shards && names != NULL; i++) {
+        names[i] = stored ? s->shards[i].file : s->shards[i].name;
     }
-    for (size_t i = 0; i < s->n_shards; i++) {
-        (*names)[i] = stored ? s->shards[i].file : s->shards[i].name;
+    if (names != NULL && s->n_shards > 1) {
+        qsort(names, s->n_shards, sizeof *names, compare_texts);
     }
-    if (s->n_shards > 1) {
-        qsort(*names, s->n_shards, sizeof **names, compare_texts);
-    }
-    return SLUICE_OK;
+    return names;
 }
 
-sluice_status snapshot_difference(const struct snapshot *of, const struct snapshot *without,
-                                  char ***names, size_t *n, struct sluice_error *err)
+const char **snapshot_difference(struct arena *arena, const struct snapshot *of,
+                                 const struct snapshot *without, size_t *n)
 {
-    const char **ours = NULL;
-    const char **theirs = NULL;
-    size_t n_theirs = without == NULL ? 0 : without->n_shards;
-    size_t at = 0;
-    sluice_status status = snapshot_sorted_names(of, true, &ours, err);
+    const char **ours = snapshot_sorted_names(arena, of, true);
+    const char **theirs = without == NULL ? NULL : snapshot_sorted_names(arena, without, true);
+    const char **names = ARENA_ARRAY(arena, const char *, of->n_shards);
+    uint32_t n_theirs = theirs == NULL ? 0 : without->n_shards;
+    uint32_t at = 0;
 
     *n = 0;
-    *names = calloc(of->n_shards + 1, sizeof **names);
-    if (status == SLUICE_OK && *names == NULL) {
-        status = error_nomem(err, "a manifest");
-    }
-    if (status == SLUICE_OK && without != NULL) {
-        status = snapshot_sorted_names(without, true, &theirs, err);
-    }
-    for (size_t i = 0; i < of->n_shards && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < of->n_shards && names != NULL; i++) {
         /* Shards of one content are one stored file. */
         if (i > 0 && strcmp(ours[i], ours[i - 1]) == 0) {
             continue;
@@ -220,23 +194,9 @@ sluice_status snapshot_difference(const struct snapshot *of, const struct snapsh
         if (at < n_theirs && strcmp(theirs[at], ours[i]) == 0) {
             continue;
         }
-        (*names)[*n] = str_copy(ours[i], strlen(ours[i]));
-        if ((*names)[*n] == NULL) {
-            status = error_nomem(err, "a manifest");
-            break;
-        }
-        ++*n;
+        names[(*n)++] = arena_copy(arena, ours[i], strlen(ours[i]));
     }
-    free(ours);
-    free(theirs);
-    if (status != SLUICE_OK) {
-        if (*names != NULL) {
-            snapshot_names_free(*names, *n);
-        }
-        *names = NULL;
-        *n = 0;
-    }
-    return status;
+    return names;
 }
 
 /* ---- reading ---- */
@@ -250,9 +210,6 @@ sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t 
 
     *numbers = NULL;
     *n = 0;
-    if (dir == NULL) {
-        return error_nomem(err, "a path");
-    }
     status = disk_list(dir, &names, err);
     free(dir);
     TRY(status);
@@ -283,16 +240,14 @@ static sluice_status open_number(const char *dataset_dir, uint32_t number, struc
                                  struct sluice_error *err)
 {
     char name[24];
+    struct arena arena = ARENA_INIT;
     char *path;
     struct buf text = BUF_INIT;
     bool found = false;
     sluice_status status;
 
     snapshot_manifest_name(number, name);
-    path = snapshot_path(dataset_dir, "snapshots", name);
-    if (path == NULL) {
-        return error_nomem(err, "a path");
-    }
+    path = snapshot_path(&arena, dataset_dir, "snapshots", name);
     status = disk_read_file(path, SNAPSHOT_MAX_BYTES, &text, &found, err);
     if (status == SLUICE_OK && !found) {
         status =
@@ -319,7 +274,7 @@ static sluice_status open_number(const char *dataset_dir, uint32_t number, struc
         }
     }
     buf_deinit(&text);
-    free(path);
+    arena_deinit(&arena);
     return status;
 }
 
@@ -382,7 +337,7 @@ sluice_status snapshot_reference(const char *reference, char **path, uint32_t *n
 /* Marks the files of one snapshot: names are sorted. */
 static void mark_files(const struct snapshot *s, const struct disk_names *files, bool *marked)
 {
-    for (size_t i = 0; i < s->n_shards; i++) {
+    for (uint32_t i = 0; i < s->n_shards; i++) {
         const char *file = s->shards[i].file;
         char **hit = files->n == 0 ? NULL
                                    : bsearch(&file, files->names, files->n, sizeof *files->names,
@@ -406,7 +361,7 @@ sluice_status snapshot_unreferenced(const char *dataset_dir, struct disk_names *
     out->names = NULL;
     out->n = 0;
     /* Files first: what is added while the manifests are read is left alone. */
-    status = data == NULL ? error_nomem(err, "a path") : disk_list(data, out, err);
+    status = disk_list(data, out, err);
     free(data);
     TRY(status);
     marked = calloc(out->n + 1, sizeof *marked);

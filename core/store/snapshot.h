@@ -17,29 +17,31 @@
 
 #include <jansson.h>
 
+#include "base/arena.h"
 #include "store/vouch.h"
 
 #define SNAPSHOT_FORMAT 1
 #define SNAPSHOT_MAX 999999999u
 
 struct snapshot_shard {
-    char *name; /* public: in vNNNNNN/, perhaps in folders there (a/b) */
-    char *file; /* stored: in data/ */
+    const char *name; /* public: in vNNNNNN/, perhaps in folders there (a/b) */
+    const char *file; /* stored: in data/ */
     uint64_t rows;
     uint64_t bytes;
     struct hash128 hash; /* of the stored bytes */
-    json_t *measures;    /* object of integers (tokens, documents) or NULL */
+    json_t *measures;    /* object of integers (tokens, documents) or NULL; owned */
 };
 
 struct snapshot {
-    char *dataset;                 /* name, not path */
+    struct arena arena;            /* texts and arrays of it */
+    const char *dataset;           /* name, not path */
     uint32_t number;               /* 0 until published */
     uint32_t parent;               /* 0 = none */
     struct snapshot_shard *shards; /* in order */
-    size_t n_shards;
-    char **added; /* stored names that the parent has not; set by publish and open */
+    uint32_t n_shards, shards_capacity;
+    const char **added; /* stored names that the parent has not; set by publish and open */
     size_t n_added;
-    char **removed; /* stored names of the parent that are gone */
+    const char **removed; /* stored names of the parent that are gone */
     size_t n_removed;
     uint64_t rows; /* totals */
     uint64_t bytes;

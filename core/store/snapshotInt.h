@@ -14,8 +14,8 @@ void snapshot_folder_name(uint32_t number, char name[24]);
 uint32_t snapshot_manifest_number(const char *name);
 uint32_t snapshot_folder_number(const char *name);
 
-/* "dir/sub/name" (sub NULL: "dir/name"); NULL = out of memory. Gives. */
-char *snapshot_path(const char *dir, const char *sub, const char *name);
+/* "dir/sub/name" (sub NULL: "dir/name") in the arena; NULL = out of memory. */
+char *snapshot_path(struct arena *, const char *dir, const char *sub, const char *name);
 
 /* Sets rows, bytes and measures from the shards. SLUICE_E_DATA on overflow. */
 sluice_status snapshot_add_up(struct snapshot *, struct sluice_error *) MUST_USE;
@@ -23,11 +23,9 @@ sluice_status snapshot_add_up(struct snapshot *, struct sluice_error *) MUST_USE
 /* Sets content from everything that it covers. */
 sluice_status snapshot_hash(struct snapshot *, struct sluice_error *) MUST_USE;
 
-/* Stored names of `of` that `without` (NULL = empty) has not: sorted, each once. *names is given
- * (snapshot_names_free). */
-sluice_status snapshot_difference(const struct snapshot *of, const struct snapshot *without,
-                                  char ***names, size_t *n, struct sluice_error *) MUST_USE;
-void snapshot_names_free(char **names, size_t n);
+/* Stored names of `of` that `without` (NULL = empty) has not: sorted, each once, in the arena. */
+const char **snapshot_difference(struct arena *, const struct snapshot *of,
+                                 const struct snapshot *without, size_t *n);
 
 /* Makes a complete, synced folder of the shards under a temporary name. *path is given. */
 sluice_status snapshot_folder_stage(const char *dataset_dir, const struct snapshot *, char **path,
@@ -47,8 +45,7 @@ sluice_status snapshot_data_mend(const char *dataset_dir, const struct snapshot_
                                  const struct snapshot *holder, struct vouch *vouch, bool *mended,
                                  struct sluice_error *) MUST_USE;
 
-/* Stored (or public) names of all shards, sorted, borrowed. *names is given (free()). */
-sluice_status snapshot_sorted_names(const struct snapshot *, bool stored, const char ***names,
-                                    struct sluice_error *) MUST_USE;
+/* Stored (or public) names of all shards, sorted, borrowed: an array in the arena, or NULL. */
+const char **snapshot_sorted_names(struct arena *, const struct snapshot *, bool stored);
 
 #endif

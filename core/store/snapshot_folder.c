@@ -100,7 +100,7 @@ static sluice_status make_inner(const char *folder, const char *name, struct slu
         return SLUICE_OK;
     }
     inner = inner_folder(folder, name);
-    status = inner == NULL ? error_nomem(err, "a path") : disk_mkdirs(inner, err);
+    status = disk_mkdirs(inner, err);
     free(inner);
     return status;
 }
@@ -109,26 +109,25 @@ static sluice_status make_inner(const char *folder, const char *name, struct slu
 static sluice_status sync_folders(const char *folder, const struct snapshot *s,
                                   struct sluice_error *err)
 {
-    const char **names;
+    struct arena arena = ARENA_INIT;
+    const char **names = snapshot_sorted_names(&arena, s, false);
     char *before = NULL;
-    sluice_status status = snapshot_sorted_names(s, false, &names, err);
+    sluice_status status = arena_status(&arena, err, "a manifest");
 
-    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
         char *inner;
         if (strchr(names[i], '/') == NULL) {
             continue;
         }
         inner = inner_folder(folder, names[i]);
-        if (inner == NULL) {
-            status = error_nomem(err, "a path");
-        } else if (before == NULL || strcmp(inner, before) != 0) {
+        if (before == NULL || inner == NULL || strcmp(inner, before) != 0) {
             status = disk_sync_dir(inner, err);
         }
         free(before);
         before = inner;
     }
     free(before);
-    free(names);
+    arena_deinit(&arena);
     return status == SLUICE_OK ? disk_sync_dir(folder, err) : status;
 }
 
@@ -143,9 +142,6 @@ sluice_status snapshot_folder_stage(const char *dir, const struct snapshot *s, c
     for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
         free(*path);
         *path = pending_temp_path(dir, n);
-        if (*path == NULL) {
-            return error_nomem(err, "a path");
-        }
         errnum = disk_mkdir(*path);
     }
     if (errnum != 0) {
@@ -154,11 +150,10 @@ sluice_status snapshot_folder_stage(const char *dir, const struct snapshot *s, c
         *path = NULL;
         return status;
     }
-    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
         char *from = snapshot_shard_path(dir, &s->shards[i]);
         char *to = disk_join(*path, s->shards[i].name);
-        status = from == NULL || to == NULL ? error_nomem(err, "a path")
-                                            : make_inner(*path, s->shards[i].name, err);
+        status = make_inner(*path, s->shards[i].name, err);
         if (status == SLUICE_OK) {
             status = link_or_copy(from, to, err);
         }
@@ -231,7 +226,7 @@ static sluice_status mend_link(const char *from, const char *folder, const char 
 {
     char *temp = free_name(folder);
     bool good = false;
-    int errnum = temp == NULL ? 0 : disk_link(from, temp);
+    int errnum = disk_link(from, temp);
     sluice_status status = temp == NULL ? error_nomem(err, "a path") : SLUICE_OK;
 
     if (status == SLUICE_OK && errnum != 0) {
@@ -291,26 +286,22 @@ sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s,
                                    const struct snapshot *only, bool look_only, struct vouch *vouch,
                                    uint64_t *mended, struct sluice_error *err)
 {
-    const char **names = NULL;
+    struct arena arena = ARENA_INIT;
+    const char **names = only == NULL ? NULL : snapshot_sorted_names(&arena, only, true);
     char name[24];
     char *folder;
     struct stat st;
     uint64_t n = 0;
-    sluice_status status = SLUICE_OK;
+    sluice_status status;
 
     snapshot_folder_name(s->number, name);
-    folder = disk_join(dir, name);
-    if (folder == NULL) {
-        return error_nomem(err, "a path");
-    }
-    if (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode)) {
-        free(folder); /* removed, or never made */
+    folder = snapshot_path(&arena, dir, NULL, name);
+    status = arena_status(&arena, err, "a manifest");
+    if (status == SLUICE_OK && (stat(folder, &st) != 0 || !S_ISDIR(st.st_mode))) {
+        arena_deinit(&arena); /* removed, or never made */
         return SLUICE_OK;
     }
-    if (only != NULL) {
-        status = snapshot_sorted_names(only, true, &names, err);
-    }
-    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
         const char *file = s->shards[i].file;
         bool was = false;
         if (only == NULL || (only->n_shards > 0 && bsearch(&file, names, only->n_shards,
@@ -323,8 +314,7 @@ sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s,
         status = sync_folders(folder, s, err);
     }
     *mended += n;
-    free(names);
-    free(folder);
+    arena_deinit(&arena);
     return status;
 }
 
@@ -332,41 +322,39 @@ sluice_status snapshot_data_mend(const char *dir, const struct snapshot_shard *s
                                  const struct snapshot *holder, struct vouch *vouch, bool *mended,
                                  struct sluice_error *err)
 {
+    struct arena arena = ARENA_INIT;
     char folder[24];
+    char *data = snapshot_path(&arena, dir, NULL, "data");
+    char *to = snapshot_path(&arena, dir, "data", shard->file);
     sluice_status status = SLUICE_OK;
 
     *mended = false;
     snapshot_folder_name(holder->number, folder);
-    for (size_t i = 0; i < holder->n_shards && status == SLUICE_OK && !*mended; i++) {
+    for (uint32_t i = 0; i < holder->n_shards && status == SLUICE_OK && !*mended; i++) {
         const struct snapshot_shard *theirs = &holder->shards[i];
-        char *data;
-        char *to;
         char *from;
         bool good = false;
         if (strcmp(theirs->file, shard->file) != 0 || !hash_equal(theirs->hash, shard->hash)) {
             continue;
         }
-        data = disk_join(dir, "data");
-        to = snapshot_shard_path(dir, shard);
-        from = snapshot_path(dir, folder, theirs->name);
-        status =
-            data == NULL || to == NULL || from == NULL
-                ? error_nomem(err, "a path")
-                : vouch_check(vouch, from, shard->bytes, shard->hash, "the manifest", &good, NULL);
+        from = snapshot_path(&arena, dir, folder, theirs->name);
+        status = arena_status(&arena, err, "a path");
+        if (status == SLUICE_OK) {
+            status = vouch_check(vouch, from, shard->bytes, shard->hash, "the manifest", &good,
+                                 NULL);
+        }
         if (status == SLUICE_OK && good) {
             /* By a rename over the bad file: at no time is the name without one, and readers of
              * the old one keep it. */
             char *temp = free_name(data);
-            status = temp == NULL ? error_nomem(err, "a path") : link_or_copy(from, temp, err);
+            status = link_or_copy(from, temp, err);
             if (status == SLUICE_OK) {
                 status = take_place(temp, to, err);
             }
             *mended = status == SLUICE_OK;
             free(temp);
         }
-        free(data);
-        free(to);
-        free(from);
     }
+    arena_deinit(&arena);
     return status;
 }

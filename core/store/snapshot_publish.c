@@ -55,10 +55,11 @@ static sluice_status check_folders(const struct snapshot *s, const char *const *
 
 static sluice_status check_names(const struct snapshot *s, struct sluice_error *err)
 {
-    const char **names;
-    sluice_status status = snapshot_sorted_names(s, false, &names, err);
+    struct arena arena = ARENA_INIT;
+    const char **names = snapshot_sorted_names(&arena, s, false);
+    sluice_status status = arena_status(&arena, err, "a manifest");
 
-    for (size_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
         if (i > 0 && strcmp(names[i], names[i - 1]) == 0) {
             status = error_set(err, SLUICE_E_INTERNAL, "two shards of dataset '%s' are called '%s'",
                                s->dataset, names[i]);
@@ -66,7 +67,7 @@ static sluice_status check_names(const struct snapshot *s, struct sluice_error *
             status = check_folders(s, names, i, err);
         }
     }
-    free(names);
+    arena_deinit(&arena);
     return status;
 }
 
@@ -106,9 +107,8 @@ static sluice_status check_files(const char *dir, const struct snapshot *s,
         struct sluice_error why = ERROR_INIT;
         char *path = snapshot_shard_path(dir, shard);
         bool good = false;
-        sluice_status status = path == NULL ? error_nomem(&why, "a path")
-                                            : vouch_check(p->vouch, path, shard->bytes, shard->hash,
-                                                          "its record", &good, &why);
+        sluice_status status = vouch_check(p->vouch, path, shard->bytes, shard->hash, "its record",
+                                           &good, &why);
         if (status != SLUICE_OK) {
             error_set(err, status, "%s", why.message);
         } else if (!good) {
@@ -251,9 +251,6 @@ static sluice_status replace_latest(const char *dir, const char *latest, uint32_
     for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
         free(temp);
         temp = pending_temp_path(dir, n);
-        if (temp == NULL) {
-            return error_nomem(err, "a path");
-        }
         errnum = disk_symlink(target, temp);
     }
     if (errnum == 0) {
@@ -312,15 +309,13 @@ static sluice_status set_latest(const char *dir, const char *latest, uint32_t nu
 static sluice_status take_names(struct snapshot *s, const struct snapshot *parent,
                                 struct sluice_error *err)
 {
-    snapshot_names_free(s->added, s->n_added);
-    snapshot_names_free(s->removed, s->n_removed);
-    s->added = NULL;
     s->removed = NULL;
-    s->n_added = 0;
     s->n_removed = 0;
-    TRY(snapshot_difference(s, parent, &s->added, &s->n_added, err));
-    return parent == NULL ? SLUICE_OK
-                          : snapshot_difference(parent, s, &s->removed, &s->n_removed, err);
+    s->added = snapshot_difference(&s->arena, s, parent, &s->n_added);
+    if (parent != NULL) {
+        s->removed = snapshot_difference(&s->arena, parent, s, &s->n_removed);
+    }
+    return arena_status(&s->arena, err, "a manifest");
 }
 
 /* Puts the manifest under s->number. *lost: another content has that number now. */
@@ -417,7 +412,7 @@ static sluice_status prepare(const char *dir, const char *manifests, struct snap
                              struct sluice_error *err)
 {
     char *data = disk_join(dir, "data");
-    sluice_status status = data == NULL ? error_nomem(err, "a path") : snapshot_add_up(s, err);
+    sluice_status status = snapshot_add_up(s, err);
 
     if (status == SLUICE_OK && (status = snapshot_hash(s, err)) == SLUICE_OK &&
         (status = disk_mkdirs(dir, err)) == SLUICE_OK &&

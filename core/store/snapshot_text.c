@@ -159,7 +159,7 @@ sluice_status snapshot_hash(struct snapshot *s, struct sluice_error *err)
     return status;
 }
 
-static json_t *names_json(char *const *names, size_t n)
+static json_t *names_json(const char *const *names, size_t n)
 {
     json_t *array = json_array();
 
@@ -216,31 +216,24 @@ static sluice_status parse_shard(const json_t *value, struct snapshot *s, struct
     return status == SLUICE_OK || status == SLUICE_E_NOMEM ? status : SLUICE_E_DATA;
 }
 
-static sluice_status parse_names(const json_t *root, const char *key, char ***names, size_t *n,
-                                 struct sluice_error *err)
+static sluice_status parse_names(struct snapshot *s, const json_t *root, const char *key,
+                                 const char ***names, size_t *n, struct sluice_error *err)
 {
     json_t *array;
 
     if (!jsontext_get_array(root, key, &array)) {
         return error_set(err, SLUICE_E_DATA, "a manifest without %s", key);
     }
-    *names = calloc(json_array_size(array) + 1, sizeof **names);
-    if (*names == NULL) {
-        return error_nomem(err, "a manifest");
-    }
-    for (size_t i = 0; i < json_array_size(array); i++) {
+    *names = ARENA_ARRAY(&s->arena, const char *, json_array_size(array));
+    for (size_t i = 0; i < json_array_size(array) && *names != NULL; i++) {
         const char *name = json_string_value(json_array_get(array, i));
         if (name == NULL || !disk_name_valid(name)) {
             return error_set(err, SLUICE_E_DATA,
                              "a manifest whose %s hold something else than names of files", key);
         }
-        (*names)[i] = str_copy(name, strlen(name));
-        if ((*names)[i] == NULL) {
-            return error_nomem(err, "a manifest");
-        }
-        ++*n;
+        (*names)[(*n)++] = arena_copy(&s->arena, name, strlen(name));
     }
-    return SLUICE_OK;
+    return arena_status(&s->arena, err, "a manifest");
 }
 
 static json_t *get_value(const json_t *root, const char *key)
@@ -306,8 +299,8 @@ static sluice_status parse_members(json_t *root, struct snapshot **out, struct s
     for (size_t i = 0; i < json_array_size(shards); i++) {
         TRY(parse_shard(json_array_get(shards, i), s, err));
     }
-    TRY(parse_names(root, "added", &s->added, &s->n_added, err));
-    TRY(parse_names(root, "removed", &s->removed, &s->n_removed, err));
+    TRY(parse_names(s, root, "added", &s->added, &s->n_added, err));
+    TRY(parse_names(s, root, "removed", &s->removed, &s->n_removed, err));
     s->ledger = get_value(root, "ledger");
     s->lineage = get_value(root, "lineage");
     s->notes = get_value(root, "notes");

@@ -73,16 +73,15 @@ static sluice_status verify_shard(struct verify *v, const char *folder,
                                   const struct snapshot_shard *shard, bool public_only,
                                   struct sluice_error *err)
 {
-    char *stored = snapshot_shard_path(v->dir, shard);
-    char *public = snapshot_path(v->dir, folder, shard->name);
+    struct arena arena = ARENA_INIT;
+    char *stored = snapshot_path(&arena, v->dir, "data", shard->file);
+    char *public = snapshot_path(&arena, v->dir, folder, shard->name);
     struct stat a;
     struct stat b;
     bool good;
-    sluice_status status = SLUICE_OK;
+    sluice_status status = arena_status(&arena, err, "a path");
 
-    if (stored == NULL || public == NULL) {
-        status = error_nomem(err, "a path");
-    } else if (!public_only) {
+    if (status == SLUICE_OK && !public_only) {
         status = verify_file(v, stored, shard, &good, err);
     }
     /* A hard link to a file that was looked at needs no second look. */
@@ -90,8 +89,7 @@ static sluice_status verify_shard(struct verify *v, const char *folder,
                                  a.st_dev == b.st_dev && a.st_ino == b.st_ino)) {
         status = verify_file(v, public, shard, &good, err);
     }
-    free(stored);
-    free(public);
+    arena_deinit(&arena);
     return status;
 }
 
@@ -124,15 +122,16 @@ static sluice_status verify_extras(struct verify *v, const char *folder, const c
                                    const char *const *names, struct sluice_error *err)
 {
     size_t n = v->snapshot->n_shards;
-    char *path = str_printf("%s/%s%s%s", v->dir, folder, inner[0] != '\0' ? "/" : "", inner);
+    struct arena arena = ARENA_INIT;
+    const char *slash = inner[0] != '\0' ? "/" : "";
+    char *path = arena_printf(&arena, "%s/%s%s%s", v->dir, folder, slash, inner);
     struct disk_names there = { NULL, 0 };
-    sluice_status status = path == NULL ? error_nomem(err, "a path") : disk_list(path, &there, err);
+    sluice_status status = disk_list(path, &there, err);
 
     for (size_t i = 0; i < there.n && status == SLUICE_OK; i++) {
-        char *name = inner[0] == '\0' ? str_copy(there.names[i], strlen(there.names[i]))
-                                      : disk_join(inner, there.names[i]);
+        char *name = arena_printf(&arena, "%s%s%s", inner, slash, there.names[i]);
         if (name == NULL) {
-            status = error_nomem(err, "a path");
+            status = arena_status(&arena, err, "a path");
         } else if (strncmp(name, ".tmp-", 5) != 0 && !is_shard(names, n, name)) {
             if (is_folder(names, n, name)) {
                 status = verify_extras(v, folder, name, names, err);
@@ -140,14 +139,13 @@ static sluice_status verify_extras(struct verify *v, const char *folder, const c
                 report(v, "%s/%s belongs to no shard of the snapshot", path, there.names[i]);
             }
         }
-        free(name);
     }
     disk_names_deinit(&there);
-    free(path);
+    arena_deinit(&arena);
     return status;
 }
 
-static bool names_equal(char *const *a, size_t n, char *const *b, size_t m)
+static bool names_equal(const char *const *a, size_t n, const char *const *b, size_t m)
 {
     bool equal = n == m;
 
@@ -161,21 +159,21 @@ static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
 {
     const struct snapshot *s = v->snapshot;
     struct snapshot *parent = NULL;
-    char **added = NULL;
-    char **removed = NULL;
+    struct arena arena = ARENA_INIT;
+    const char **added;
+    const char **removed = NULL;
     size_t n_added = 0;
     size_t n_removed = 0;
     char name[24];
-    char *path;
     uint64_t bytes;
     bool found = false;
-    sluice_status status = SLUICE_OK;
+    sluice_status status;
 
     if (s->parent != 0) {
         snapshot_manifest_name(s->parent, name);
-        path = snapshot_path(v->dir, "snapshots", name);
-        status = path == NULL ? error_nomem(err, "a path") : disk_stat(path, &bytes, &found, err);
-        free(path);
+        status =
+            disk_stat(snapshot_path(&arena, v->dir, "snapshots", name), &bytes, &found, err);
+        arena_deinit(&arena);
         if (status != SLUICE_OK || !found) {
             return status; /* older snapshots may be removed */
         }
@@ -184,13 +182,13 @@ static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
             report(v, "%s", err->message);
             return SLUICE_OK;
         }
+        TRY(status);
     }
-    if (status == SLUICE_OK) {
-        status = snapshot_difference(s, parent, &added, &n_added, err);
+    added = snapshot_difference(&arena, s, parent, &n_added);
+    if (parent != NULL) {
+        removed = snapshot_difference(&arena, parent, s, &n_removed);
     }
-    if (status == SLUICE_OK && parent != NULL) {
-        status = snapshot_difference(parent, s, &removed, &n_removed, err);
-    }
+    status = arena_status(&arena, err, "a manifest");
     if (status == SLUICE_OK && (!names_equal(added, n_added, s->added, s->n_added) ||
                                 !names_equal(removed, n_removed, s->removed, s->n_removed))) {
         report(v,
@@ -198,8 +196,7 @@ static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
                "its parent",
                (unsigned)s->number, v->dir);
     }
-    snapshot_names_free(added, n_added);
-    snapshot_names_free(removed, n_removed);
+    arena_deinit(&arena);
     snapshot_destroy(parent);
     return status;
 }
@@ -211,21 +208,19 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
     struct sluice_error own = ERROR_INIT;
     struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0 };
     struct sluice_error *where = err != NULL ? err : &own;
-    const char **names = NULL;
+    struct arena arena = ARENA_INIT;
+    const char **names = snapshot_sorted_names(&arena, snapshot, false);
     char folder[24];
-    sluice_status status = SLUICE_OK;
+    sluice_status status = arena_status(&arena, where, "a manifest");
 
     snapshot_folder_name(snapshot->number, folder);
-    for (size_t i = 0; i < snapshot->n_shards && status == SLUICE_OK; i++) {
+    for (uint32_t i = 0; i < snapshot->n_shards && status == SLUICE_OK; i++) {
         status = verify_shard(&v, folder, &snapshot->shards[i], false, where);
-    }
-    if (status == SLUICE_OK) {
-        status = snapshot_sorted_names(snapshot, false, &names, where);
     }
     if (status == SLUICE_OK) {
         status = verify_extras(&v, folder, "", names, where);
     }
-    free(names);
+    arena_deinit(&arena);
     if (status == SLUICE_OK) {
         status = verify_parent(&v, where);
     }
@@ -238,7 +233,8 @@ sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapsh
                                     void *ctx, struct sluice_error *err)
 {
     struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0 };
-    const char **names = NULL;
+    struct arena arena = ARENA_INIT;
+    const char **names = snapshot_sorted_names(&arena, made, true);
     char folder[24];
     char *path;
     struct stat st;
@@ -246,18 +242,14 @@ sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapsh
     sluice_status status;
 
     snapshot_folder_name(snapshot->number, folder);
-    path = disk_join(dataset_dir, folder);
-    there = path != NULL && stat(path, &st) == 0;
-    status = path == NULL ? error_nomem(err, "a path") : SLUICE_OK;
-    free(path);
-    if (status == SLUICE_OK && there) {
-        status = snapshot_sorted_names(made, true, &names, err);
-    }
-    for (size_t i = 0; i < snapshot->n_shards && names != NULL && status == SLUICE_OK; i++) {
+    path = snapshot_path(&arena, dataset_dir, NULL, folder);
+    status = arena_status(&arena, err, "a manifest");
+    there = status == SLUICE_OK && stat(path, &st) == 0;
+    for (uint32_t i = 0; there && i < snapshot->n_shards && status == SLUICE_OK; i++) {
         if (is_shard(names, made->n_shards, snapshot->shards[i].file)) {
             status = verify_shard(&v, folder, &snapshot->shards[i], true, err);
         }
     }
-    free(names);
+    arena_deinit(&arena);
     return status;
 }

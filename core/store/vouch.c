@@ -227,6 +227,9 @@ sluice_status vouch_check(struct vouch *vouch, const char *path, uint64_t bytes,
     struct stat st;
 
     *good = false;
+    if (path == NULL) {
+        return error_nomem(err, "a path");
+    }
     if (stat(path, &st) != 0) {
         if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
             return error_errno(err, errno, "can't look at %s", path);

@@ -70,7 +70,7 @@ static sluice_status find_shard(struct tracing *tracing, const char *text, struc
     }
     if (found == NULL) {
         status =
-            error_set(err, SLUICE_E_CONFIG, "no shard '%s' in %s@%u; it has %zu, the first is %s",
+            error_set(err, SLUICE_E_CONFIG, "no shard '%s' in %s@%u; it has %u, the first is %s",
                       text, tracing->dataset, snapshot->number, snapshot->n_shards,
                       snapshot->n_shards > 0 ? snapshot->shards[0].name : "(none)");
     } else if (found->rows > 0 && tracing->row >= found->rows) {

@@ -72,7 +72,7 @@ static sluice_status verify_snapshot(struct verification *v, const char *dir, ui
         v->files += snapshot->n_shards;
         v->bytes += snapshot->bytes;
         if (!v->json && status == SLUICE_OK) {
-            say("%s@%u: %zu file%s, %llu bytes, %s\n", dir, snapshot->number, snapshot->n_shards,
+            say("%s@%u: %u file%s, %llu bytes, %s\n", dir, snapshot->number, snapshot->n_shards,
                 plural(snapshot->n_shards), (unsigned long long)snapshot->bytes,
                 n > 0     ? "DAMAGED"
                 : v->deep ? "all hashes are right"
