@@ -18,9 +18,9 @@ struct commit *commit_create(struct hash128 key, const char *phase, const char *
         return NULL;
     }
     commit->key = key;
-    commit->phase = str_copy(phase, strlen(phase));
-    commit->task = str_copy(task, strlen(task));
-    if (commit->phase == NULL || commit->task == NULL) {
+    commit->phase = arena_copy(&commit->arena, phase, strlen(phase));
+    commit->task = arena_copy(&commit->arena, task, strlen(task));
+    if (commit->arena.failed) {
         commit_destroy(commit);
         return NULL;
     }
@@ -32,38 +32,22 @@ void commit_destroy(struct commit *commit)
     if (commit == NULL) {
         return;
     }
-    for (uint32_t i = 0; i < commit->n_parts; i++) {
-        free(commit->parts[i].name);
-        free(commit->parts[i].value);
-    }
-    for (uint32_t i = 0; i < commit->n_outputs; i++) {
-        free(commit->outputs[i].port);
-        free(commit->outputs[i].file);
-        free(commit->outputs[i].partitions);
-    }
     for (uint32_t i = 0; i < commit->n_states; i++) {
-        free(commit->states[i].name);
         free(commit->states[i].data);
     }
-    free(commit->parts);
-    free(commit->outputs);
-    free(commit->states);
     json_decref(commit->ledger);
     json_decref(commit->notes);
-    free(commit->phase);
-    free(commit->task);
+    arena_deinit(&commit->arena);
+    arena_deinit(&commit->parts_arena);
     free(commit);
 }
 
 void commit_trim(struct commit *commit, const char *prefix)
 {
-    for (uint32_t i = 0; i < commit->n_parts; i++) {
-        free(commit->parts[i].name);
-        free(commit->parts[i].value);
-    }
-    free(commit->parts);
+    arena_deinit(&commit->parts_arena);
     commit->parts = NULL;
     commit->n_parts = 0;
+    commit->parts_capacity = 0;
     for (uint32_t i = 0; i < commit->n_states; i++) {
         if (strncmp(commit->states[i].name, prefix, strlen(prefix)) == 0) {
             free(commit->states[i].data);
@@ -77,103 +61,64 @@ void commit_trim(struct commit *commit, const char *prefix)
     commit->notes = NULL;
 }
 
-/* Room for one more item; capacities are powers of two. NULL = out of memory (the array stays). */
-static void *commit_grow(void *array, uint32_t n, size_t item)
-{
-    if (n == 0) {
-        return realloc(array, item);
-    }
-    if ((n & (n - 1)) != 0) {
-        return array;
-    }
-    return n >= UINT32_MAX / 2 ? NULL : realloc(array, (size_t)n * 2 * item);
-}
-
 sluice_status commit_add_part(struct commit *commit, const char *name, const char *value,
                               struct sluice_error *err)
 {
-    struct commit_part *parts = commit_grow(commit->parts, commit->n_parts, sizeof *parts);
-    struct commit_part *part;
+    struct arena *arena = &commit->parts_arena;
+    struct commit_part *parts =
+        arena_more(arena, commit->parts, commit->n_parts, &commit->parts_capacity, sizeof *parts);
 
-    if (parts == NULL) {
-        return error_nomem(err, "a commit record");
+    if (parts != NULL) {
+        commit->parts = parts;
+        parts[commit->n_parts++] =
+            (struct commit_part){ .name = arena_copy(arena, name, strlen(name)),
+                                  .value = arena_copy(arena, value, strlen(value)) };
     }
-    commit->parts = parts;
-    part = &parts[commit->n_parts];
-    part->name = str_copy(name, strlen(name));
-    part->value = str_copy(value, strlen(value));
-    if (part->name == NULL || part->value == NULL) {
-        free(part->name);
-        free(part->value);
-        return error_nomem(err, "a commit record");
-    }
-    commit->n_parts++;
-    return SLUICE_OK;
+    return arena_status(arena, err, "a commit record");
 }
 
 sluice_status commit_add_output(struct commit *commit, const struct commit_output *given,
                                 struct sluice_error *err)
 {
+    struct arena *arena = &commit->arena;
     struct commit_output *outputs;
-    struct commit_output *output;
 
     if (given->file[0] != '\0' && !disk_name_valid(given->file)) {
         return error_set(err, SLUICE_E_INTERNAL, "\"%s\" can't be the name of an output file",
                          given->file);
     }
-    outputs = commit_grow(commit->outputs, commit->n_outputs, sizeof *outputs);
-    if (outputs == NULL) {
-        return error_nomem(err, "a commit record");
+    outputs = arena_more(arena, commit->outputs, commit->n_outputs, &commit->outputs_capacity,
+                         sizeof *outputs);
+    if (outputs != NULL) {
+        struct commit_output *output = &outputs[commit->n_outputs++];
+        commit->outputs = outputs;
+        *output = *given;
+        output->port = arena_copy(arena, given->port, strlen(given->port));
+        output->file = arena_copy(arena, given->file, strlen(given->file));
     }
-    commit->outputs = outputs;
-    output = &outputs[commit->n_outputs];
-    *output = *given;
-    output->partitions = NULL;
-    output->port = str_copy(given->port, strlen(given->port));
-    output->file = str_copy(given->file, strlen(given->file));
-    if (given->n_partitions > 0) {
-        output->partitions = malloc(given->n_partitions * sizeof *output->partitions);
-    }
-    if (output->port == NULL || output->file == NULL ||
-        (given->n_partitions > 0 && output->partitions == NULL)) {
-        free(output->port);
-        free(output->file);
-        free(output->partitions);
-        return error_nomem(err, "a commit record");
-    }
-    if (given->n_partitions > 0) {
-        memcpy(output->partitions, given->partitions,
-               given->n_partitions * sizeof *output->partitions);
-    }
-    /* Counted only when it is whole: commit_destroy frees what is counted. */
-    commit->n_outputs++;
-    return SLUICE_OK;
+    return arena_status(arena, err, "a commit record");
 }
 
 sluice_status commit_add_state(struct commit *commit, const char *name, const void *data,
                                size_t size, struct sluice_error *err)
 {
-    struct commit_state *states = commit_grow(commit->states, commit->n_states, sizeof *states);
-    struct commit_state *state;
+    struct arena *arena = &commit->arena;
+    struct commit_state *states = arena_more(arena, commit->states, commit->n_states,
+                                             &commit->states_capacity, sizeof *states);
+    void *copy = malloc(size + 1);
 
-    if (states == NULL) {
-        return error_nomem(err, "a commit record");
-    }
-    commit->states = states;
-    state = &states[commit->n_states];
-    state->name = str_copy(name, strlen(name));
-    state->data = malloc(size + 1);
-    state->size = size;
-    if (state->name == NULL || state->data == NULL) {
-        free(state->name);
-        free(state->data);
+    if (states == NULL || copy == NULL) {
+        free(copy);
         return error_nomem(err, "a commit record");
     }
     if (size > 0) {
-        memcpy(state->data, data, size);
+        memcpy(copy, data, size);
     }
-    commit->n_states++;
-    return SLUICE_OK;
+    commit->states = states;
+    states[commit->n_states++] = (struct commit_state){
+        .name = arena_copy(arena, name, strlen(name)), .data = copy, .size = size
+    };
+    return arena_status(arena, err, "a commit record");
 }
 
 const struct commit_state *commit_find_state(const struct commit *commit, const char *name)
@@ -211,17 +156,6 @@ static const char *difference_output(const struct commit_output *a, const struct
     }
     if (!hash_equal(a->hash, b->hash)) {
         return "hash";
-    }
-    if (a->n_partitions != b->n_partitions) {
-        return "number of partitions";
-    }
-    for (uint32_t i = 0; i < a->n_partitions; i++) {
-        const struct commit_partition *p = &a->partitions[i];
-        const struct commit_partition *q = &b->partitions[i];
-        if (p->offset != q->offset || p->bytes != q->bytes || p->rows != q->rows ||
-            !hash_equal(p->hash, q->hash)) {
-            return "partition directory";
-        }
     }
     return NULL;
 }
@@ -303,9 +237,6 @@ sluice_status commit_read(const char *dir, struct hash128 key, struct commit **o
     *out = NULL;
     if (damaged != NULL) {
         *damaged = false;
-    }
-    if (path == NULL) {
-        return error_nomem(err, "a path");
     }
     status = disk_read_file(path, COMMIT_MAX_BYTES, &text, &found, err);
     if (status == SLUICE_OK && found) {
@@ -430,11 +361,10 @@ static sluice_status output_valid(const struct commit_output *output, const char
 {
     struct sluice_error why = ERROR_INIT;
     char *path = disk_join(folder, output->file);
-    sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : vouch_check(vouch, path, output->bytes, output->hash,
-                                                      "its commit", valid, &why);
+    sluice_status status =
+        vouch_check(vouch, path, output->bytes, output->hash, "its commit", valid, &why);
 
-    if (path != NULL && status != SLUICE_OK) {
+    if (status != SLUICE_OK) {
         error_set(err, status, "%s", why.message);
     } else if (status == SLUICE_OK && !*valid) {
         error_set(err, SLUICE_E_DATA, "%s; its task runs again", why.message);

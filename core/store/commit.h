@@ -1,60 +1,52 @@
 /* Task commit records: `tasks/PHASE/KEY.json`, put if absent, one a finished task. A record says
- * what the task was (key and what went into it), what it made (files, sizes, rows, hashes,
- * partition directories) and what it counted (ledger, gate states, notes).
+ * what the task was (key and what went into it), what it made (files, sizes, rows, hashes) and what
+ * it counted (ledger, gate states, notes).
  *
  * Records hold no times, hosts, absolute paths or worker counts, so that two runs of one task write
- * equal ones. Each is a line of JSON with sorted keys (behind it a line for each partition
- * directory, see commit_text.c) that begins with {"check":"…", the XXH3-128 of all bytes behind it:
- * one that was damaged or edited is not believed. Depends on disk, pending, vouch, jansson. A
- * record is not thread-safe; functions on different records are. */
+ * equal ones. Each is a line of JSON with sorted keys that begins with {"check":"…", the XXH3-128
+ * of all bytes behind it: one that was damaged or edited is not believed. Depends on disk, pending,
+ * vouch, jansson. A record is not thread-safe; functions on different records are. */
 #ifndef SLUICE_STORE_COMMIT_H
 #define SLUICE_STORE_COMMIT_H
 
 #include <jansson.h>
 
+#include "base/arena.h"
 #include "store/vouch.h"
 
 #define COMMIT_FORMAT 1 /* of records; raise when they change */
 
-/* One entry of a partition directory: rows of one virtual partition within an output file. */
-struct commit_partition {
-    uint64_t offset; /* in the file */
-    uint64_t bytes;
-    uint64_t rows;
-    struct hash128 hash; /* of these bytes; may be zero when bytes is 0 */
-};
-
 struct commit_output {
-    char *port; /* which output of the phase: node or port name */
-    char *file; /* name in its folder; "" = no file was made */
+    const char *port; /* which output of the phase: node or port name */
+    const char *file; /* name in its folder; "" = no file was made */
     uint64_t bytes;
     uint64_t rows;
-    struct hash128 hash;                 /* of the stored bytes */
-    struct commit_partition *partitions; /* NULL when there are none */
-    uint32_t n_partitions;
+    struct hash128 hash; /* of the stored bytes */
 };
 
 struct commit_part {
-    char *name;  /* "stage 2 options", "input 0" … in the order given */
-    char *value; /* text or hash */
+    const char *name;  /* "stage 2 options", "input 0" … in the order given */
+    const char *value; /* text or hash */
 };
 
 struct commit_state {
-    char *name; /* gate or stage */
-    unsigned char *data;
+    const char *name; /* gate or stage */
+    void *data;       /* owned */
     size_t size;
 };
 
 struct commit {
+    struct arena arena; /* texts and arrays, but for the parts */
+    struct arena parts_arena;
     struct hash128 key;
-    char *phase;
-    char *task; /* the split's name */
+    const char *phase;
+    const char *task; /* the split's name */
     struct commit_part *parts;
-    uint32_t n_parts;
+    uint32_t n_parts, parts_capacity;
     struct commit_output *outputs;
-    uint32_t n_outputs;
+    uint32_t n_outputs, outputs_capacity;
     struct commit_state *states;
-    uint32_t n_states;
+    uint32_t n_states, states_capacity;
     json_t *ledger; /* owned reference or NULL */
     json_t *notes;  /* owned reference or NULL */
 };

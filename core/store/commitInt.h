@@ -4,7 +4,6 @@
 
 #include "store/commit.h"
 
-#define COMMIT_MAX_BYTES \
-    ((uint64_t)1 << 29) /* of a record's text: a million partitions take 30 MB */
+#define COMMIT_MAX_BYTES ((uint64_t)1 << 29) /* of a record's text */
 
 #endif
