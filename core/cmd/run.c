@@ -7,6 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/progress.h"
+#include "cmd/view.h"
 #include "cmd/look/report.h"
 #include "cmd/look/look.h"
 #include "run/chain/chain.h"
@@ -127,8 +128,8 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
         }
         free(text);
         json_decref(event);
-    } else if (!quiet) {
-        report_print(report, &(struct report_style){ 0 });
+    } else if (!quiet && view_once("report", report, NULL, &err) != SLUICE_OK) {
+        on_warn(barrier, err.message);
     }
     json_decref(report);
 }

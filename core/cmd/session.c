@@ -14,6 +14,7 @@
 #include "base/say.h"
 #include "cmd/isolate.h"
 #include "cmd/plan/used.h"
+#include "cmd/program.h"
 #include "lua/native/native.h"
 #include "run/limits.h"
 #include "run/watchdog.h"
@@ -140,29 +141,18 @@ char *session_run_dir(const char *text)
 
 static sluice_status find_places(struct session *session, struct sluice_error *err)
 {
+    struct program program;
     char path[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    char *slash;
+    sluice_status status = program_find(&program, err);
 
-    if (n <= 0) {
-        return error_errno(err, errno, "can't read /proc/self/exe");
-    }
-    path[n] = '\0';
-    slash = strrchr(path, '/');
-    *slash = '\0';
-    session->exe_dir = copy(path);
-    session->module_dir = str_printf("%s/share/scripts", path);
-    if (session->module_dir != NULL && !is_directory(session->module_dir)) {
-        free(session->module_dir);
-        session->module_dir = str_printf("%s/../share/sluice/scripts", path);
-    }
+    session->exe_dir = program.folder;
+    session->module_dir = program.scripts;
+    TRY(status);
     if (getcwd(path, sizeof path) == NULL) {
         return error_errno(err, errno, "can't tell the working directory");
     }
     session->cwd = copy(path);
-    return session->exe_dir == NULL || session->module_dir == NULL || session->cwd == NULL
-               ? error_nomem(err, "paths")
-               : SLUICE_OK;
+    return session->cwd == NULL ? error_nomem(err, "paths") : SLUICE_OK;
 }
 
 sluice_status session_registry(const struct session_options *options, struct session *session,

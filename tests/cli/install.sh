@@ -14,7 +14,7 @@ mv staged/usr somewhere/moved
 root=$TMP/somewhere/moved
 for file in bin/sluice lib/sluice/libsluice-core.so lib/sluice/libsluice-text.a lib/sluice/libsluice-sdk.so lib/sluice/libsluice-testkit.so lib/sluice/plugins/words.so \
     include/sluice/sluice.h include/sluice/sluice_arrays.h include/sluice/sluice_simple.h include/sluice/sluice.hpp include/sluice/text/text.h \
-    share/sluice/plugin.mk share/sluice/plugin.map share/sluice/scripts/lib/sluice.lua share/sluice/examples/few_lines.c \
+    share/sluice/plugin.mk share/sluice/plugin.map share/sluice/scripts/lib/sluice.lua share/sluice/scripts/views/lib.lua share/sluice/examples/few_lines.c \
     lib/pkgconfig/sluice.pc share/man/man1/sluice.1 share/doc/sluice/LICENSE; do
     [ -f "$root/$file" ] || fail "$file is not installed"
 done

@@ -7,6 +7,7 @@
 
 #include "base/say.h"
 #include "cmd/commands.h"
+#include "cmd/view.h"
 #include "run/chain/ledger.h"
 #include "store/pending.h"
 
@@ -451,26 +452,24 @@ int cmd_report(int argc, char **argv)
     };
     struct args args;
     int ended;
-    struct report_style style = { 0 };
     struct sluice_error err = ERROR_INIT;
     struct buf text = BUF_INIT;
-    const char *price;
+    const char *text_price;
+    double price = 0;
     int status = 0;
 
     ended = command_args(&command, argc, argv, &args);
     if (ended >= 0) {
         return ended;
     }
-    style.markdown = args_get(&args, "--md") != NULL;
-    style.all = args_get(&args, "--all") != NULL;
-    price = args_get(&args, "--price");
-    if (price != NULL) {
+    text_price = args_get(&args, "--price");
+    if (text_price != NULL) {
         char *end;
-        style.price = strtod(price, &end);
-        if (end == price || *end != '\0' || !(style.price > 0 && style.price < 1e6)) {
+        price = strtod(text_price, &end);
+        if (end == text_price || *end != '\0' || !(price > 0 && price < 1e6)) {
             error_set(&err, SLUICE_E_CONFIG,
                       "--price: found '%s', expected dollars for an hour of one core, such as 0.04",
-                      price);
+                      text_price);
             return session_fail(&err, false);
         }
     }
@@ -480,14 +479,17 @@ int cmd_report(int argc, char **argv)
         say_json_line(buf_str(&text));
     } else {
         json_t *report = json_loadb(text.data, text.size, 0, NULL);
+        json_t *style = json_pack("{s:b, s:b, s:f}", "markdown", args_get(&args, "--md") != NULL,
+                                  "all", args_get(&args, "--all") != NULL, "price", price);
         if (report == NULL) {
             error_set(&err, SLUICE_E_DATA,
                       "the report of %s is damaged; the next run writes it anew", args.words[0]);
+            json_decref(style);
             status = session_fail(&err, false);
-        } else {
-            report_print(report, &style);
-            json_decref(report);
+        } else if (view_once("report", report, style, &err) != SLUICE_OK) {
+            status = session_fail(&err, false);
         }
+        json_decref(report);
     }
     buf_deinit(&text);
     return status;

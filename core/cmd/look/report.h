@@ -1,5 +1,5 @@
-/* The report of a run: collected as JSON when it ends (also when it halts), printed as text or
- * Markdown.
+/* The report of a run: collected as JSON when it ends (also when it halts);
+ * scripts/views/report.lua shows it as text or Markdown.
  *
  * "funnel" has one row for everything the script names, in the order of the pipeline: a composite
  * is one row, its internal stages are added up. Each row: name, role, kind, in, out, dropped (by
@@ -30,12 +30,5 @@ json_t *report_example(const struct run *);
  * only for whom run_finish says so. */
 sluice_status report_save(const struct session *, const json_t *report, bool finished,
                           struct sluice_error *) MUST_USE;
-
-struct report_style {
-    bool markdown;
-    bool all;     /* every reason and measure, and the phases */
-    double price; /* of a core-hour in dollars; 0 = no word about cost */
-};
-void report_print(const json_t *report, const struct report_style *);
 
 #endif

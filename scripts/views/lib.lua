@@ -1,0 +1,159 @@
+-- What views are made of: reading facts that may be missing, saying numbers, names and sizes, and tables.
+--
+-- A view is a file here that returns function(facts, style) and prints with say and write. Facts are what the command prints with --json; they
+-- come from records that may be old or damaged, so a view reads them through number, text, list and map and stops at nothing that is not there.
+-- Names in facts come from outside: say writes each on one line, with control characters as escapes.
+
+local host = require "host"
+
+local M = {
+  say = host.say, -- prints as string.format does; texts are put on one line
+  write = host.write, -- prints a text with its lines
+  excerpt = host.excerpt, -- (text, columns): on one line, cut with a "…" where it is wider
+  width = host.width, -- columns on a terminal
+  bytes = host.bytes, -- "1.2 MB"
+  time = host.time, -- of seconds: "3.4 s", "2:05 min"
+}
+
+-- A fact as an integer, 0 when it is none.
+function M.number(value)
+  if math.type(value) == "float" then
+    return math.tointeger(value // 1) or 0
+  end
+  return math.type(value) == "integer" and value or 0
+end
+
+-- A fact as a float, 0 when it is no number.
+function M.real(value)
+  return type(value) == "number" and value + 0.0 or 0.0
+end
+
+function M.text(value)
+  return type(value) == "string" and value or ""
+end
+
+-- An array or an object of facts; {} when it is none. Its items may be anything.
+function M.list(value)
+  return type(value) == "table" and value or {}
+end
+
+-- Whether an array or object has nothing in it, or is none.
+function M.empty(value)
+  for _ in pairs(M.list(value)) do
+    return false
+  end
+  return true
+end
+
+-- The objects of an array, one after the other; what is none is passed over.
+function M.each(value)
+  local items, i = M.list(value), 0
+  return function()
+    repeat
+      i = i + 1
+    until items[i] == nil or type(items[i]) == "table"
+    return items[i]
+  end
+end
+
+-- "1.2M" documents.
+function M.count(n)
+  return host.count(M.number(n))
+end
+
+-- "6,954,802"
+function M.grouped(n)
+  local sign, digits = string.format("%d", M.number(n)):match "^(-?)(%d+)$"
+  local head = #digits % 3
+  local groups = head > 0 and { digits:sub(1, head) } or {}
+  for at = head + 1, #digits, 3 do
+    groups[#groups + 1] = digits:sub(at, at + 2)
+  end
+  return sign .. table.concat(groups, ",")
+end
+
+-- "3 files", "1 file": the word with an s where it is not one.
+function M.many(n, word)
+  return string.format("%d %s%s", M.number(n), word, M.number(n) == 1 and "" or "s")
+end
+
+-- "12.3 %", "<0.1 %"
+function M.share(part, whole)
+  local percent = whole > 0 and 100 * part / whole or 0
+  return percent > 0 and percent < 0.05 and "<0.1 %" or string.format("%.1f %%", percent)
+end
+
+-- Text of at least so many columns of a terminal, on one line, with blanks behind or before it.
+function M.left(text, columns)
+  local line = host.excerpt(text)
+  return line .. (" "):rep(columns - host.width(line))
+end
+function M.right(text, columns)
+  local line = host.excerpt(text)
+  return (" "):rep(columns - host.width(line)) .. line
+end
+
+-- The first characters of a text, as many as have room in so many columns.
+function M.cut(text, columns)
+  local line = host.excerpt(text)
+  if host.width(line) <= columns then
+    return line
+  end
+  local used = 0
+  for at, code in utf8.codes(line) do
+    used = used + host.width(utf8.char(code))
+    if used > columns then
+      return line:sub(1, at - 1)
+    end
+  end
+  return line
+end
+
+-- The members of an object of counts as {name, count}, the most first.
+function M.most_first(counts)
+  local sorted = {}
+  for name, n in pairs(M.list(counts)) do
+    sorted[#sorted + 1] = { tostring(name), M.number(n) }
+  end
+  table.sort(sorted, function(a, b)
+    return a[2] > b[2] or (a[2] == b[2] and a[1] < b[1])
+  end)
+  return sorted
+end
+
+-- Prints rows of n cells, the first of them the heading: the first column to the left, the others to the right. In Markdown a first cell that
+-- begins with blanks is indented.
+function M.columns(rows, n, markdown)
+  local widths = {}
+  for _, row in ipairs(rows) do
+    for c = 1, n do
+      row[c] = host.excerpt(row[c] or "")
+      widths[c] = math.max(widths[c] or 0, host.width(row[c]))
+    end
+  end
+  for r, row in ipairs(rows) do
+    if markdown then
+      for c = 1, n do
+        local blanks, cell = row[c]:match "^( *)(.*)$"
+        local indented = c == 1 and blanks ~= ""
+        M.write("| " .. (indented and "&emsp;" .. cell or row[c]) .. " ")
+      end
+      M.write "|\n"
+      if r == 1 then
+        M.write("|:---" .. ("|---:"):rep(n - 1) .. "|\n")
+      end
+    else
+      local last = n
+      while last > 1 and row[last] == "" do
+        last = last - 1
+      end
+      M.write("  " .. (last == 1 and row[1] or M.left(row[1], widths[1])))
+      for c = 2, last do
+        M.write("  " .. M.right(row[c], widths[c]))
+      end
+      M.write "\n"
+    end
+  end
+end
+
+return M
