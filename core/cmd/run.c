@@ -227,7 +227,7 @@ int cmd_check(int argc, char **argv)
         for (uint32_t p = 0; p < session.plan->n_phases; p++) {
             for (uint32_t i = 0; i < session.plan->phases[p]->n_ops; i++) {
                 const struct op *op = session.plan->phases[p]->ops[i];
-                stages += op->stage != NULL && !op->again;
+                stages += op_code(op) != NULL && !op_reads_again(op);
             }
         }
         if (common.json) {

@@ -27,38 +27,51 @@ struct origins {
     uint32_t n;
 };
 
+static bool trace(const struct plan *, const struct phase *, const struct op *, int32_t slot,
+                  struct origins *);
+
+/* The same of a column that op hands on from its input at port. */
+static bool trace_input(const struct plan *plan, const struct phase *phase, const struct op *op,
+                        uint32_t port, const struct op_column *column, struct origins *origins)
+{
+    return column->from == FROM_INPUT &&
+           trace(plan, phase, phase_input(phase, op, port), (int32_t)column->at, origins);
+}
+
 /* Is slot of op what readers gave, row by row? Adds them in order of lanes. */
 static bool trace(const struct plan *plan, const struct phase *phase, const struct op *op,
                   int32_t slot, struct origins *origins)
 {
+    const struct plan_edge *edge;
+
     switch (op->kind) {
     case OP_READ:
-        if (op->from[slot] >= 0 || origins->n == READERS_MAX) {
-            return false; /* made by the host: row numbers, parts of the path */
+        if (op_read(op)->columns[slot].from == FROM_HOST || origins->n == READERS_MAX) {
+            return false;
         }
         origins->phases[origins->n] = phase;
         origins->readers[origins->n] = op;
         origins->slots[origins->n++] = slot;
         return true;
     case OP_STAGE:
-        return op->kind_of->role != SLUICE_ROLE_TRANSFORM && op->from[slot] >= 0 &&
-               trace(plan, phase, phase->ops[op->inputs[0]], op->from[slot], origins);
+        return op_stage(op)->columns != NULL &&
+               trace_input(plan, phase, op, 0, &op_stage(op)->columns[slot], origins);
     case OP_UNION:
-        for (uint32_t i = 0; i < op->n_union; i++) {
-            int32_t from = op->from[i * op->out.n + (uint32_t)slot];
-            if (from < 0 || /* filled with null */
-                !trace(plan, phase, phase->ops[op->union_inputs[i]], from, origins)) {
+        for (uint32_t port = 0; port < op_n_inputs(op); port++) {
+            if (!trace_input(plan, phase, op, port, &op_union(op)->ports[port].columns[slot],
+                             origins)) {
                 return false;
             }
         }
         return true;
     case OP_LOAD:
-        if (op->edge->load != LOAD_SAME) {
+        edge = op_load(op)->edge;
+        if (edge->load != LOAD_SAME) {
             return false;
         }
-        phase = plan->phases[op->edge->producer_phase];
-        return trace(plan, phase, phase->ops[op->edge->producer_op],
-                     phase->ops[op->edge->store_op]->from[slot], origins);
+        phase = plan->phases[edge->producer_phase];
+        return trace(plan, phase, phase->ops[edge->producer_op],
+                     op_store(phase->ops[edge->store_op])->slots[slot], origins);
     case OP_COLLECT:
     case OP_STORE:
         break;
@@ -76,7 +89,7 @@ static int32_t body_of(const struct op *reader)
 {
     for (uint32_t k = 0; k < reader->out.n; k++) {
         enum type_kind kind = reader->out.fields[k].type->kind;
-        if (reader->from[k] < 0 &&
+        if (op_read(reader)->columns[k].from == FROM_PLUGIN &&
             (kind == TYPE_UTF8 || kind == TYPE_BINARY || kind == TYPE_JSON)) {
             return (int32_t)k;
         }
@@ -97,11 +110,12 @@ static bool all_bodies(const struct origins *origins)
 /* What speaks against reading with this reader a second time, or NULL. */
 static const char *against(const struct planner *planner, const struct op *reader)
 {
-    if ((reader->kind_of->flags & SLUICE_STAGE_RECORDED) != 0) {
+    const uint64_t flags = op_declared(reader)->flags;
+
+    if ((flags & SLUICE_STAGE_RECORDED) != 0) {
         return "does not give the same twice";
     }
-    if (planner->graph->spill == SPILL_AUTO &&
-        (reader->kind_of->flags & SLUICE_STAGE_MAY_BLOCK) != 0) {
+    if (planner->graph->spill == SPILL_AUTO && (flags & SLUICE_STAGE_MAY_BLOCK) != 0) {
         return "waits for something else than files, and what that costs is not known";
     }
     if (planner->graph->spill == SPILL_AUTO &&
@@ -136,10 +150,10 @@ static sluice_status add_reader(struct planner *planner, struct phase *phase,
         return status;
     }
     op->node = node;
-    op->again = true;
+    op_edit_read(op)->again = true;
     for (uint32_t k = 0; k < phase->n_lanes; k++) {
         if (phase->lanes[k]->node == node) {
-            op->lane = k;
+            op_edit_read(op)->lane = k;
         }
     }
     TRY(planner_open_stage(planner, op, node->entry, &args, node->where, err));
@@ -160,13 +174,15 @@ static sluice_status add_readers(struct planner *planner, struct phase *phase, s
                                  const struct origins *body, const struct origins *columns,
                                  struct sluice_error *err)
 {
-    load->agains = calloc(body->n, sizeof *load->agains);
-    if (load->agains == NULL) {
+    struct op_again *agains = calloc(body->n, sizeof *agains);
+
+    if (agains == NULL) {
         return error_nomem(err, "the plan");
     }
-    load->n_agains = body->n;
+    op_edit_load(load)->agains = agains;
+    op_edit_load(load)->n_agains = body->n;
     for (uint32_t i = 0; i < body->n; i++) {
-        struct op_again *again = &load->agains[i];
+        struct op_again *again = &agains[i];
         struct op *op = NULL;
         again->columns = malloc((load->out.n + 1u) * sizeof *again->columns);
         if (again->columns == NULL) {
@@ -196,13 +212,14 @@ static sluice_status explain(struct plan_edge *edge, char *why, struct sluice_er
 static void find_origins(const struct plan *plan, const struct op *store, struct origins *columns,
                          const struct origins **out)
 {
-    const struct plan_edge *edge = store->edge;
+    const struct plan_edge *edge = op_store(store)->edge;
     const struct phase *phase = plan->phases[edge->producer_phase];
     const struct origins *body = NULL;
 
     for (uint32_t k = 0; k < edge->schema.n; k++) {
         if (!planner_stored_live(plan, edge, edge->schema.fields[k].name) ||
-            !trace(plan, phase, phase->ops[edge->producer_op], store->from[k], &columns[k])) {
+            !trace(plan, phase, phase->ops[edge->producer_op], op_store(store)->slots[k],
+                   &columns[k])) {
             columns[k].n = 0;
         }
         if (body == NULL && all_bodies(&columns[k])) {
@@ -216,7 +233,7 @@ static sluice_status again(struct planner *planner, struct op *store, struct ori
                            bool *stored, struct sluice_error *err)
 {
     struct plan *plan = planner->plan;
-    struct plan_edge *edge = store->edge;
+    struct plan_edge *edge = op_store(store)->edge;
     const struct origins *body = NULL;
     uint32_t at;
 
@@ -249,7 +266,7 @@ static sluice_status again(struct planner *planner, struct op *store, struct ori
         uint32_t n = plan->phases[p]->n_ops;
         for (uint32_t i = 0; i < n; i++) {
             struct op *op = plan->phases[p]->ops[i];
-            if (op->kind != OP_LOAD || op->edge != edge) {
+            if (op->kind != OP_LOAD || op_load(op)->edge != edge) {
                 continue;
             }
             if (op->live[at]) {
@@ -271,13 +288,14 @@ static sluice_status again(struct planner *planner, struct op *store, struct ori
 sluice_status planner_again(struct planner *planner, struct op *store, bool *stored,
                             struct sluice_error *err)
 {
+    const struct plan_edge *edge = op_store(store)->edge;
     struct origins *columns;
     sluice_status status;
 
-    if (store->edge->load != LOAD_SAME) {
+    if (edge->load != LOAD_SAME) {
         return SLUICE_OK;
     }
-    columns = calloc(store->edge->schema.n + 1u, sizeof *columns);
+    columns = calloc(edge->schema.n + 1u, sizeof *columns);
     if (columns == NULL) {
         return error_nomem(err, "the plan");
     }

@@ -9,7 +9,7 @@
 
 #define DEFAULT_PARTITIONS 32u
 
-uint32_t planner_root(struct planner *planner, uint32_t domain)
+static uint32_t root_of(struct planner *planner, uint32_t domain)
 {
     while (planner->domains[domain].parent != domain) {
         domain = planner->domains[domain].parent;
@@ -57,8 +57,8 @@ static sluice_status add_lane(struct planner *planner, const struct node *node, 
 static sluice_status merge_domains(struct planner *planner, const struct node *node, uint32_t a,
                                    uint32_t b, struct sluice_error *err)
 {
-    struct domain *first = &planner->domains[planner_root(planner, a)];
-    struct domain *second = &planner->domains[planner_root(planner, b)];
+    struct domain *first = &planner->domains[root_of(planner, a)];
+    struct domain *second = &planner->domains[root_of(planner, b)];
     uint32_t *lanes;
 
     if (first == second) {
@@ -209,7 +209,7 @@ sluice_status planner_assign(struct planner *planner, struct sluice_error *err)
             if (place->domain < 0 || place->level != level) {
                 continue;
             }
-            domain = planner_root(planner, (uint32_t)place->domain);
+            domain = root_of(planner, (uint32_t)place->domain);
             for (uint32_t p = first; p < planner->plan->n_phases; p++) {
                 if (planner->phase_domain[p] == domain) {
                     place->phase = (int32_t)p;

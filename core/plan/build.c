@@ -1,233 +1,9 @@
-/* From placed nodes to ops: connects ops inside a phase and through edges between phases, and
- * propagates schemas. What becomes of a stage is build_stage.c's. */
+/* From placed nodes to ops, and from the schemas of inputs to those of unions. What becomes of a
+ * stage is build_stage.c's, of an edge between phases edges.c's. */
 #include "plan/planInt.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/buf.h"
-
-/* A new op that is in no phase yet. */
-sluice_status planner_op_create(enum op_kind kind, const char *name, struct op **out,
-                                struct sluice_error *err)
-{
-    struct op *op = calloc(1, sizeof *op);
-
-    *out = NULL;
-    if (op == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    op->kind = kind;
-    op->inputs[0] = -1;
-    op->inputs[1] = -1;
-    op->row_slot = -1;
-    op->drop_load = -1;
-    op->name = str_copy(name, strlen(name));
-    if (op->name == NULL) {
-        free(op);
-        return error_nomem(err, "the plan");
-    }
-    *out = op;
-    return SLUICE_OK;
-}
-
-/* Puts an op at the end of a phase (which owns it from now on, also on failure). Ops are put behind
- * all their inputs. */
-sluice_status planner_op_append(struct planner *planner, struct phase *phase, struct op *op,
-                                struct sluice_error *err)
-{
-    if (phase->n_ops == phase->capacity) {
-        uint32_t capacity = phase->capacity == 0 ? 8 : phase->capacity * 2;
-        struct op **ops = realloc(phase->ops, capacity * sizeof *ops);
-        uint32_t *tail;
-        if (ops != NULL) {
-            phase->ops = ops;
-        }
-        tail = ops == NULL ? NULL : realloc(planner->tails[phase->index], capacity * sizeof *tail);
-        if (tail == NULL) {
-            op_destroy(op);
-            return error_nomem(err, "the plan");
-        }
-        planner->tails[phase->index] = tail;
-        phase->capacity = capacity;
-    }
-    op->index = phase->n_ops;
-    planner->tails[phase->index][phase->n_ops] = phase->n_ops;
-    phase->ops[phase->n_ops++] = op;
-    return SLUICE_OK;
-}
-
-sluice_status planner_op(struct planner *planner, struct phase *phase, enum op_kind kind,
-                         const char *name, struct op **out, struct sluice_error *err)
-{
-    TRY(planner_op_create(kind, name, out, err));
-    return planner_op_append(planner, phase, *out, err);
-}
-
-sluice_status planner_consume(struct phase *phase, uint32_t producer, uint32_t consumer,
-                              uint32_t port, struct sluice_error *err)
-{
-    struct op *op = phase->ops[producer];
-    struct op_input *consumers = realloc(op->consumers, (op->n_consumers + 1) * sizeof *consumers);
-
-    if (consumers == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    op->consumers = consumers;
-    op->consumers[op->n_consumers++] = (struct op_input){ consumer, port };
-    if (port < 2 && phase->ops[consumer]->kind != OP_UNION) {
-        phase->ops[consumer]->inputs[port] = (int32_t)producer;
-    }
-    return SLUICE_OK;
-}
-
-void planner_find_row(struct op *op)
-{
-    op->row_slot = schema_find(&op->out, "_row");
-}
-
-/* ---- edges ---- */
-
-static const char *load_name(enum edge_load load)
-{
-    static const char *const names[] = { "rows", "all rows", "by key", "by split", "broadcast" };
-    return names[load];
-}
-
-/* Columns that an edge may carry: everything but derived columns (they are made again where
- * needed). */
-static sluice_status store_schema(struct op *store, const struct schema *from,
-                                  struct sluice_error *err)
-{
-    store->from = calloc(from->n + 1, sizeof *store->from);
-    if (store->from == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    if (store->edge->load == LOAD_KEYED) {
-        int32_t key = schema_find(from, "key");
-        const struct type *type = key < 0 ? NULL : from->fields[key].type;
-        if (key < 0 || type->kind != TYPE_FIXED || type->width != 16 ||
-            schema_find(from, "_row") < 0) {
-            return error_set(err, SLUICE_E_SCHEMA,
-                             "rows for a keyed stage need the columns key (fixed[16]) and _row "
-                             "(uint64); the stage before it declares neither or others");
-        }
-        store->from[0] = key;
-        TRY(schema_add(&store->edge->schema, "key", type, NULL, err));
-    }
-    for (uint32_t k = 0; k < from->n; k++) {
-        const struct field *field = &from->fields[k];
-        bool keyed = store->edge->load == LOAD_KEYED && strcmp(field->name, "key") == 0;
-        bool row = store->edge->load == LOAD_BY_SPLIT && strcmp(field->name, "_row") == 0;
-        if (field->derived_provider != NULL || keyed || row) {
-            continue;
-        }
-        store->from[store->edge->schema.n] = (int32_t)k;
-        TRY(schema_add(&store->edge->schema, field->name, field->type, field->metadata, err));
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status loaded_schema(struct plan_edge *edge, const char *where,
-                                   struct sluice_error *err)
-{
-    TRY(schema_copy(&edge->loaded, &edge->schema, err));
-    if (edge->load == LOAD_BY_SPLIT) {
-        int32_t pos = schema_find(&edge->schema, "_pos");
-        if (pos < 0) {
-            return error_set(err, SLUICE_E_SCHEMA,
-                             "%s: the side input has no column _pos that says which row it is "
-                             "about; its stage must declare it",
-                             where);
-        }
-        /* The loader delivers _row where _pos stood. */
-        free(edge->loaded.fields[pos].name);
-        edge->loaded.fields[pos].name = str_copy("_row", 4);
-        return edge->loaded.fields[pos].name == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
-    }
-    if ((edge->load == LOAD_KEYED || edge->load == LOAD_GATHER) &&
-        schema_find(&edge->loaded, "_pos") < 0) {
-        return schema_add_text(&edge->loaded, "_pos", "uint64", NULL, err);
-    }
-    return SLUICE_OK;
-}
-
-sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_t from_op,
-                           struct phase *to, enum edge_load load, const char *where,
-                           uint32_t *op_out, struct sluice_error *err)
-{
-    struct plan *plan = planner->plan;
-    struct phase *from = plan->phases[from_phase];
-    struct plan_edge *edge = NULL;
-    struct plan_edge **edges;
-    struct op *store;
-    struct op *loader;
-
-    /* One edge for each way of loading, however many phases read it: rows are stored once. */
-    for (uint32_t i = 0; i < plan->n_edges && edge == NULL; i++) {
-        struct plan_edge *other = plan->edges[i];
-        if (other->producer_phase == from_phase && other->producer_op == from_op &&
-            other->load == load) {
-            edge = other;
-        }
-    }
-    if (edge != NULL) {
-        for (uint32_t i = 0; i < to->n_ops; i++) {
-            if (to->ops[i]->kind == OP_LOAD && to->ops[i]->edge == edge) {
-                /* Behind the load stand the providers that an earlier reader of it needed:
-                 * theirs to share. */
-                *op_out = planner->tails[to->index][i];
-                return SLUICE_OK;
-            }
-        }
-    } else {
-        edges = realloc(plan->edges, (plan->n_edges + 1) * sizeof *edges);
-        if (edges == NULL) {
-            return error_nomem(err, "the plan");
-        }
-        plan->edges = edges;
-        edge = calloc(1, sizeof *edge);
-        if (edge == NULL) {
-            return error_nomem(err, "the plan");
-        }
-        edge->index = plan->n_edges;
-        plan->edges[plan->n_edges++] = edge;
-        edge->load = load;
-        edge->producer_phase = from_phase;
-        edge->producer_op = from_op;
-        edge->name = str_printf("%s, %s", from->ops[from_op]->name, load_name(load));
-        if (edge->name == NULL) {
-            return error_nomem(err, "the plan");
-        }
-        TRY(planner_op(planner, from, OP_STORE, edge->name, &store, err));
-        store->edge = edge;
-        edge->store_op = store->index;
-        TRY(store_schema(store, &from->ops[from_op]->out, err));
-        TRY(planner_consume(from, from_op, store->index, 0, err));
-        TRY(loaded_schema(edge, where, err));
-    }
-    TRY(planner_op(planner, to, OP_LOAD, edge->name, &loader, err));
-    loader->edge = edge;
-    TRY(schema_copy(&loader->out, &edge->loaded, err));
-    planner_find_row(loader);
-    *op_out = loader->index;
-    return SLUICE_OK;
-}
-
-sluice_status planner_input(struct planner *planner, const struct node *node, struct phase *phase,
-                            enum edge_load load, uint32_t *op, struct sluice_error *err)
-{
-    struct node_place *place = &planner->places[node->id];
-
-    if (place->phase == (int32_t)phase->index && load == LOAD_SAME) {
-        *op = planner->tails[phase->index][place->op];
-        return SLUICE_OK;
-    }
-    return planner_edge(planner, (uint32_t)place->phase, (uint32_t)place->op, phase, load,
-                        node->where, op, err);
-}
-
-/* ---- nodes ---- */
 
 static sluice_status build_reader(struct planner *planner, const struct node *node,
                                   struct phase *phase, struct sluice_error *err)
@@ -239,7 +15,7 @@ static sluice_status build_reader(struct planner *planner, const struct node *no
     op->node = node;
     for (uint32_t k = 0; k < phase->n_lanes; k++) {
         if (phase->lanes[k]->node == node) {
-            op->lane = k;
+            op_edit_read(op)->lane = k;
         }
     }
     args = node_args(node);
@@ -274,11 +50,12 @@ static sluice_status build_stage(struct planner *planner, const struct node *nod
                                                                     : LOAD_BROADCAST;
         }
         TRY(planner_input(planner, input, phase, how, &inputs[port], err));
-        if (port == 1) {
-            phase->ops[inputs[port]]->side = true;
+        /* What stands behind a load is driven by it. */
+        if (port == 1 && phase->ops[inputs[port]]->kind == OP_LOAD) {
+            op_edit_load(phase->ops[inputs[port]])->side = true;
         }
     }
-    TRY(planner_op_create(OP_STAGE, node->name, &op, err));
+    TRY(op_create(OP_STAGE, node->name, &op, err));
     op->node = node;
     args = node_args(node);
     status = planner_open_stage(planner, op, node->entry, &args, node->where, err);
@@ -377,11 +154,12 @@ static sluice_status unite_columns(struct phase *phase, const struct node *node,
     return SLUICE_OK;
 }
 
-/* Where each column of the union is in an input; -1: nowhere, and null. */
+/* Where each column of the union is in an input. */
 static sluice_status wire_union(struct phase *phase, const struct node *node, struct op *op,
                                 const uint32_t *inputs, uint32_t which, struct sluice_error *err)
 {
     const struct op *from = phase->ops[inputs[which]];
+    struct op_column *columns = op->as.unite.ports[which].columns;
 
     for (uint32_t k = 0; k < op->out.n; k++) {
         struct field *field = &op->out.fields[k];
@@ -398,11 +176,12 @@ static sluice_status wire_union(struct phase *phase, const struct node *node, st
         if (slot < 0 && (!node->fill || field->hidden)) {
             return refuse_union(node, has, field->name, from, false, err);
         }
-        op->from[which * op->out.n + k] = slot < 0 ? -1 : slot;
         if (slot < 0) {
+            columns[k] = (struct op_column){ FROM_NOWHERE, 0 };
             field->type->nullable = true;
             continue;
         }
+        columns[k] = (struct op_column){ FROM_INPUT, (uint32_t)slot };
         if (!type_equal(from->out.fields[slot].type, field->type, false)) {
             return refuse_union(node, has, field->name, from, true, err);
         }
@@ -415,6 +194,7 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
                                  struct phase *phase, struct sluice_error *err)
 {
     uint32_t inputs[8];
+    struct op_union *unite;
     struct op *op;
 
     for (uint32_t k = 0; k < node->n_inputs; k++) {
@@ -426,14 +206,18 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
     for (uint32_t k = 0; k < node->n_inputs; k++) {
         TRY(unite_columns(phase, node, op, inputs, k, err));
     }
-    op->from = calloc((size_t)node->n_inputs * op->out.n + 1, sizeof *op->from);
-    op->union_inputs = calloc(node->n_inputs, sizeof *op->union_inputs);
-    if (op->from == NULL || op->union_inputs == NULL) {
+    unite = op_edit_union(op);
+    unite->ports = calloc(node->n_inputs, sizeof *unite->ports);
+    if (unite->ports == NULL) {
         return error_nomem(err, "the plan");
     }
-    op->n_union = node->n_inputs;
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        op->union_inputs[i] = inputs[i];
+        unite->ports[i].op = inputs[i];
+        unite->ports[i].columns = calloc(op->out.n + 1, sizeof *unite->ports[i].columns);
+        unite->n_ports = i + 1;
+        if (unite->ports[i].columns == NULL) {
+            return error_nomem(err, "the plan");
+        }
         TRY(wire_union(phase, node, op, inputs, i, err));
         TRY(planner_consume(phase, inputs[i], op->index, i, err));
     }

@@ -39,9 +39,28 @@ static sluice_status place_stage(struct planner *planner, struct op *op,
                          "'%s' must run in a process of its own, which this command can't do",
                          op->name);
     }
-    op->isolated = true;
-    op->quarantine_late = isolation->quarantine_late;
+    op_edit_code(op)->isolated = true;
+    op_edit_code(op)->quarantine_late = isolation->quarantine_late;
     return options->isolate(options->isolate_ctx, *entry, isolation, entry, err);
+}
+
+/* The dataset folder is what the option says that is one. */
+static sluice_status note_dataset(struct op_stage *stage, const struct options *options,
+                                  struct sluice_error *err)
+{
+    struct option_value value;
+
+    for (uint64_t k = 0; options_get(options, k, &value); k++) {
+        if ((value.option.flags & SLUICE_OPTF_OUTPUT_PATH) != 0 && value.text != NULL) {
+            const char *folder = options_string(options, value.option.name);
+            free(stage->dataset);
+            stage->dataset = str_copy(folder, strlen(folder));
+            if (stage->dataset == NULL) {
+                return error_nomem(err, "the plan");
+            }
+        }
+    }
+    return SLUICE_OK;
 }
 
 sluice_status planner_open_stage(struct planner *planner, struct op *op,
@@ -50,6 +69,7 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
 {
     struct option_table table = option_table_of(&entry->stage);
     struct options *options = NULL;
+    struct op_code *code = op_edit_code(op);
     sluice_status status =
         options_parse(&table, args, planner->plan->options.base_dir, &options, err);
 
@@ -61,34 +81,24 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
         }
     }
     if (status == SLUICE_OK) {
-        for (uint64_t k = 0;; k++) {
-            struct option_value value;
-            if (!options_get(options, k, &value)) {
-                break;
-            }
-            if ((value.option.flags & SLUICE_OPTF_OUTPUT_PATH) != 0 && value.text != NULL) {
-                const char *folder = options_string(options, value.option.name);
-                op->dataset = str_copy(folder, strlen(folder));
-                if (op->dataset == NULL) {
-                    options_destroy(options);
-                    return error_nomem(err, "the plan");
-                }
-            }
+        status = op->kind == OP_STAGE ? note_dataset(op_edit_stage(op), options, err) : SLUICE_OK;
+        if (status != SLUICE_OK) {
+            options_destroy(options);
+            return status;
         }
-        status =
-            stage_open(entry, options, op->name, planner->plan->options.services, &op->stage, err);
+        status = stage_open(entry, options, op->name, planner->plan->options.services, &code->stage,
+                            err);
     }
     if (status != SLUICE_OK) {
         return error_prefix(err, "%s", where);
     }
-    op->kind_of = stage_kind(op->stage);
-    op->writes = op->kind_of->role == SLUICE_ROLE_WRITER;
-    if (op->writes && op->dataset == NULL) {
+    code->declared = stage_kind(code->stage);
+    if (op_writes(op) && op_stage(op)->dataset == NULL) {
         return error_set(err, SLUICE_E_INTERNAL,
                          "%s: the writer '%s' has no option for its dataset folder (OUTPUT_PATH)",
                          where, op->name);
     }
-    return op->writes ? planner_check_dataset(planner, op, where, err) : SLUICE_OK;
+    return op_writes(op) ? planner_check_dataset(planner, op, where, err) : SLUICE_OK;
 }
 
 /* Provider texts are compared as the providers understand them: canonical options. */
@@ -173,6 +183,8 @@ static sluice_status find_derived_port(void *ctx, uint32_t port, const char *pro
 static sluice_status note_needs(struct op *op, const struct stage_prepared *prepared,
                                 const struct schema *const *schemas, struct sluice_error *err)
 {
+    struct op_stage *stage = op_edit_stage(op);
+
     for (uint32_t port = 0; port < STAGE_PORTS; port++) {
         if (prepared->n_needs[port] > PLAN_NEEDS_MAX) {
             return error_set(err, SLUICE_E_SCHEMA,
@@ -180,10 +192,10 @@ static sluice_status note_needs(struct op *op, const struct stage_prepared *prep
                              "columns in the reader: what is not declared goes by in `metadata`",
                              op->name, prepared->n_needs[port], PLAN_NEEDS_MAX);
         }
-        free(op->need[port]);
-        op->n_need[port] = prepared->n_needs[port];
-        op->need[port] = calloc(prepared->n_needs[port] + 1, sizeof *op->need[port]);
-        if (op->need[port] == NULL) {
+        free(stage->need[port]);
+        stage->n_need[port] = prepared->n_needs[port];
+        stage->need[port] = calloc(prepared->n_needs[port] + 1, sizeof *stage->need[port]);
+        if (stage->need[port] == NULL) {
             return error_nomem(err, "the plan");
         }
         for (uint32_t k = 0; k < prepared->n_needs[port]; k++) {
@@ -197,7 +209,7 @@ static sluice_status note_needs(struct op *op, const struct stage_prepared *prep
                                      op->name, need->name);
                 }
             }
-            op->need[port][k] = slot < 0 ? -1 : slot;
+            stage->need[port][k] = slot < 0 ? -1 : slot;
         }
     }
     return SLUICE_OK;
@@ -207,12 +219,12 @@ static sluice_status note_needs(struct op *op, const struct stage_prepared *prep
 static sluice_status annotated_schema(struct op *op, const struct schema *in,
                                       const struct schema *added, struct sluice_error *err)
 {
-    uint32_t room = in->n + added->n;
+    struct op_column *columns = calloc(in->n + added->n + 1u, sizeof *columns);
 
-    op->from = calloc(room + 1, sizeof *op->from);
-    if (op->from == NULL) {
+    if (columns == NULL) {
         return error_nomem(err, "the plan");
     }
+    op_edit_stage(op)->columns = columns;
     for (uint32_t k = 0; k < in->n; k++) {
         const struct field *field = &in->fields[k];
         struct field *copy;
@@ -220,7 +232,8 @@ static sluice_status annotated_schema(struct op *op, const struct schema *in,
         if (field->derived_source != NULL && schema_find(added, field->derived_source) >= 0) {
             continue;
         }
-        op->from[op->out.n] = replaced >= 0 ? ~replaced : (int32_t)k;
+        columns[op->out.n] = replaced >= 0 ? (struct op_column){ FROM_PLUGIN, (uint32_t)replaced }
+                                           : (struct op_column){ FROM_INPUT, k };
         field = replaced >= 0 ? &added->fields[replaced] : field;
         TRY(schema_add(&op->out, field->name, field->type, field->metadata, err));
         copy = &op->out.fields[op->out.n - 1];
@@ -239,7 +252,7 @@ static sluice_status annotated_schema(struct op *op, const struct schema *in,
     }
     for (uint32_t k = 0; k < added->n; k++) {
         if (schema_find(in, added->fields[k].name) < 0) {
-            op->from[op->out.n] = ~(int32_t)k;
+            columns[op->out.n] = (struct op_column){ FROM_PLUGIN, k };
             TRY(schema_add(&op->out, added->fields[k].name, added->fields[k].type,
                            added->fields[k].metadata, err));
         }
@@ -252,7 +265,7 @@ static sluice_status output_schema(struct op *op, const struct schema *in,
 {
     static const struct schema none = { NULL, 0, 0 };
 
-    switch (op->kind_of->role) {
+    switch (op_declared(op)->role) {
     case SLUICE_ROLE_FILTER:
     case SLUICE_ROLE_GATE:
         return annotated_schema(op, in, &none, err);
@@ -274,22 +287,22 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
 
 /* A run with on_timeout = "quarantine" may lose rows to a slow machine: every manifest downstream
  * says so. */
-static sluice_status note_late(struct op *op, struct sluice_error *err)
+static sluice_status note_late(struct op_stage *stage, struct sluice_error *err)
 {
     struct stage_note *notes;
 
-    if (!op->quarantine_late) {
+    if (!stage->code.quarantine_late) {
         return SLUICE_OK;
     }
-    notes = realloc(op->notes, (op->n_notes + 1u) * sizeof *notes);
+    notes = realloc(stage->notes, (stage->n_notes + 1u) * sizeof *notes);
     if (notes == NULL) {
         return error_nomem(err, "the plan");
     }
-    op->notes = notes;
-    notes[op->n_notes].key = str_printf("reproducible");
-    notes[op->n_notes].json = str_printf("false");
-    op->n_notes++;
-    return notes[op->n_notes - 1].key == NULL || notes[op->n_notes - 1].json == NULL
+    stage->notes = notes;
+    notes[stage->n_notes].key = str_printf("reproducible");
+    notes[stage->n_notes].json = str_printf("false");
+    stage->n_notes++;
+    return notes[stage->n_notes - 1].key == NULL || notes[stage->n_notes - 1].json == NULL
                ? error_nomem(err, "the plan")
                : SLUICE_OK;
 }
@@ -300,6 +313,8 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
                                     const char *where, uint32_t n_ports, uint32_t *inputs,
                                     struct sluice_error *err)
 {
+    struct op_stage *stage = op_edit_stage(op);
+
     for (int rounds = 0;; rounds++) {
         struct derived_ctx derived = { .planner = planner };
         struct stage_inputs ports = { .n_ports = n_ports,
@@ -313,7 +328,7 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
             ports.schemas[port] = &phase->ops[inputs[port]]->out;
             derived.schemas[port] = ports.schemas[port];
         }
-        status = stage_prepare(op->stage, &ports, &prepared, err);
+        status = stage_prepare(stage->code.stage, &ports, &prepared, err);
         if (status != SLUICE_OK) {
             stage_prepared_deinit(&prepared);
             return error_prefix(err, "%s", where);
@@ -341,16 +356,16 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
                 stage_prepared_deinit(&prepared);
                 return error_prefix(err, "%s", where);
             }
-            op->outputs = prepared.outputs;
-            op->n_outputs = prepared.n_outputs;
+            stage->outputs = prepared.outputs;
+            stage->n_outputs = prepared.n_outputs;
             prepared.outputs = NULL;
             prepared.n_outputs = 0;
-            op->notes = prepared.notes;
-            op->n_notes = prepared.n_notes;
+            stage->notes = prepared.notes;
+            stage->n_notes = prepared.n_notes;
             prepared.notes = NULL;
             prepared.n_notes = 0;
             planner_find_row(op);
-            status = note_late(op, err);
+            status = note_late(stage, err);
         }
         stage_prepared_deinit(&prepared);
         if (status != SLUICE_OK || !again) {
@@ -375,8 +390,7 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
     TRY(provider_options(planner, need->provider, need->options, need->source, &entry, &canonical,
                          &named, err));
     name = str_printf("%s(%s) of %s", need->provider, need->options, phase->ops[input]->name);
-    status =
-        name == NULL ? error_nomem(err, "the plan") : planner_op_create(OP_STAGE, name, &op, err);
+    status = name == NULL ? error_nomem(err, "the plan") : op_create(OP_STAGE, name, &op, err);
     free(name);
     if (status == SLUICE_OK) {
         uint32_t from = input;

@@ -85,6 +85,22 @@ static sluice_status unify(struct schema *out, const struct schema *in, const st
     return SLUICE_OK;
 }
 
+/* Where each column of the collector is among those of the rows that it gathers. */
+static sluice_status find_slots(const struct op *collector, const struct schema *rows,
+                                int32_t **out, struct sluice_error *err)
+{
+    int32_t *slots = calloc(collector->out.n + 1, sizeof *slots);
+
+    if (slots == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    for (uint32_t k = 0; k < collector->out.n; k++) {
+        slots[k] = schema_find(rows, collector->out.fields[k].name);
+    }
+    *out = slots;
+    return SLUICE_OK;
+}
+
 static sluice_status collector(struct planner *planner, const struct node *dropped,
                                struct phase *phase, const struct node **chain, uint32_t n,
                                const struct op *earlier, struct op **out, struct sluice_error *err)
@@ -94,17 +110,19 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
         { "drop_limit", "float64?" }, { "dup_of", "utf8?" },      { "similarity", "float64?" },
         { "_row", "uint64" }
     };
+    struct op_collect *collect;
     struct op *op;
 
     TRY(planner_op(planner, phase, OP_COLLECT, dropped->name, &op, err));
     op->node = dropped;
-    op->drops_of = calloc(n + 1, sizeof *op->drops_of);
-    op->drop_from = calloc(n + 2, sizeof *op->drop_from);
-    if (op->drops_of == NULL || op->drop_from == NULL) {
+    collect = op_edit_collect(op);
+    collect->stages = calloc(n + 1, sizeof *collect->stages);
+    if (collect->stages == NULL) {
         return error_nomem(err, "the plan");
     }
     if (earlier != NULL) {
-        op->drop_load = (int32_t)earlier->index;
+        collect->earlier.op = earlier->index;
+        collect->has_earlier = true;
         for (uint32_t k = 0; k < earlier->out.n; k++) {
             const char *name = earlier->out.fields[k].name;
             /* What .dropped adds comes once, at the end; hidden columns are this phase's own. */
@@ -120,8 +138,8 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct op *stage = phase->ops[planner->places[chain[i]->id].op];
-        TRY(unify(&op->out, &phase->ops[stage->inputs[0]]->out, dropped, err));
-        op->drops_of[op->n_drops_of++] = stage->index;
+        TRY(unify(&op->out, &phase_input(phase, stage, 0)->out, dropped, err));
+        collect->stages[collect->n_stages++].op = stage->index;
     }
     for (size_t i = 0; i < sizeof extra / sizeof extra[0]; i++) {
         if (schema_find(&op->out, extra[i][0]) >= 0) {
@@ -132,20 +150,12 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
         }
         TRY(schema_add_text(&op->out, extra[i][0], extra[i][1], NULL, err));
     }
-    /* Row n of drop_from, where there is one, is for what an earlier phase gathered. */
-    for (uint32_t i = 0; i <= n; i++) {
-        const struct schema *in;
-        if (i == n && earlier == NULL) {
-            break;
-        }
-        in = i < n ? &phase->ops[phase->ops[op->drops_of[i]]->inputs[0]]->out : &earlier->out;
-        op->drop_from[i] = calloc(op->out.n + 1, sizeof **op->drop_from);
-        if (op->drop_from[i] == NULL) {
-            return error_nomem(err, "the plan");
-        }
-        for (uint32_t k = 0; k < op->out.n; k++) {
-            op->drop_from[i][k] = schema_find(in, op->out.fields[k].name);
-        }
+    for (uint32_t i = 0; i < n; i++) {
+        const struct op *stage = phase->ops[collect->stages[i].op];
+        TRY(find_slots(op, &phase_input(phase, stage, 0)->out, &collect->stages[i].slots, err));
+    }
+    if (earlier != NULL) {
+        TRY(find_slots(op, &earlier->out, &collect->earlier.slots, err));
     }
     op->row_slot = schema_find(&op->out, "_row");
     *out = op;

@@ -22,12 +22,14 @@ static sluice_status check_pair(const struct op *one, const char *folder, const 
                                 const char *other, const char *where, struct sluice_error *err)
 {
     if (strcmp(folder, other) == 0) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "%s: '%s' and '%s' write the same dataset %s%s%s; give each a folder of "
-                         "its own, or unite the streams",
-                         where, two->name, one->name, one->dataset,
-                         strcmp(one->dataset, two->dataset) == 0 ? "" : ", also written ",
-                         strcmp(one->dataset, two->dataset) == 0 ? "" : two->dataset);
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "%s: '%s' and '%s' write the same dataset %s%s%s; give each a folder of "
+            "its own, or unite the streams",
+            where, two->name, one->name, op_stage(one)->dataset,
+            strcmp(op_stage(one)->dataset, op_stage(two)->dataset) == 0 ? "" : ", also written ",
+            strcmp(op_stage(one)->dataset, op_stage(two)->dataset) == 0 ? ""
+                                                                        : op_stage(two)->dataset);
     }
     if (inside(other, folder) || inside(folder, other)) {
         const struct op *within = inside(other, folder) ? one : two;
@@ -35,7 +37,8 @@ static sluice_status check_pair(const struct op *one, const char *folder, const 
         return error_set(err, SLUICE_E_CONFIG,
                          "%s: the dataset %s of '%s' lies in a folder that the dataset %s of '%s' "
                          "keeps for itself (data, snapshots, latest, v000001 ...); give it another",
-                         where, within->dataset, within->name, around->dataset, around->name);
+                         where, op_stage(within)->dataset, within->name, op_stage(around)->dataset,
+                         around->name);
     }
     return SLUICE_OK;
 }
@@ -43,7 +46,7 @@ static sluice_status check_pair(const struct op *one, const char *folder, const 
 sluice_status planner_check_dataset(const struct planner *planner, const struct op *op,
                                     const char *where, struct sluice_error *err)
 {
-    char *folder = path_canonical(op->dataset);
+    char *folder = path_canonical(op_stage(op)->dataset);
     char *around = folder == NULL ? NULL : dataset_around(folder);
     sluice_status status = folder == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
 
@@ -52,16 +55,16 @@ sluice_status planner_check_dataset(const struct planner *planner, const struct 
             error_set(err, SLUICE_E_CONFIG,
                       "%s: '%s' writes to %s, which lies in a folder of the dataset %s; give a "
                       "folder outside of it",
-                      where, op->name, op->dataset, around);
+                      where, op->name, op_stage(op)->dataset, around);
     }
     for (uint32_t p = 0; status == SLUICE_OK && p < planner->plan->n_phases; p++) {
         for (uint32_t i = 0; status == SLUICE_OK && i < planner->plan->phases[p]->n_ops; i++) {
             const struct op *other = planner->plan->phases[p]->ops[i];
             char *second;
-            if (other == op || !other->writes || other->dataset == NULL) {
+            if (other == op || !op_writes(other) || op_stage(other)->dataset == NULL) {
                 continue;
             }
-            second = path_canonical(other->dataset);
+            second = path_canonical(op_stage(other)->dataset);
             status = second == NULL ? error_nomem(err, "the plan")
                                     : check_pair(op, folder, other, second, where, err);
             free(second);
@@ -81,14 +84,14 @@ static sluice_status catches(const struct glob *glob, const char *below, const s
 {
     static const char *const folders[] = { "data/", "v000001/", "latest/" };
 
-    for (uint32_t k = 0; !*caught && k < writer->n_outputs; k++) {
+    for (uint32_t k = 0; !*caught && k < op_stage(writer)->n_outputs; k++) {
         enum outcodec_kind codec;
-        TRY(outcodec_parse(writer->outputs[k].codec, &codec, err));
+        TRY(outcodec_parse(op_stage(writer)->outputs[k].codec, &codec, err));
         for (size_t i = 0; !*caught && i < sizeof folders / sizeof folders[0]; i++) {
             bool deeper = below != NULL && *below != '\0';
             char *path = str_printf("%s%s%spart-00000-0123456789ab%s%s", deeper ? below : "",
                                     deeper ? "/" : "", below == NULL ? "" : folders[i],
-                                    writer->outputs[k].suffix, outcodec_suffix(codec));
+                                    op_stage(writer)->outputs[k].suffix, outcodec_suffix(codec));
             if (path == NULL) {
                 return error_nomem(err, "the plan");
             }
@@ -149,7 +152,7 @@ static sluice_status check_source(const struct planner *planner, const struct no
                 "%s: the input '%s' takes in what '%s' writes to %s: each run would "
                 "read what the last one wrote; write somewhere else, or give a pattern "
                 "that leaves that folder out",
-                files->where, files->patterns[i], writer->name, writer->dataset);
+                files->where, files->patterns[i], writer->name, op_stage(writer)->dataset);
         }
     }
     return SLUICE_OK;
@@ -162,11 +165,11 @@ sluice_status planner_check_inputs(const struct planner *planner, struct sluice_
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             const struct op *op = plan->phases[p]->ops[i];
-            char *folder = op->writes ? path_canonical(op->dataset) : NULL;
+            char *folder = op_writes(op) ? path_canonical(op_stage(op)->dataset) : NULL;
             sluice_status status =
-                op->writes && folder == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
-            for (uint32_t k = 0; op->writes && status == SLUICE_OK && k < planner->graph->n_nodes;
-                 k++) {
+                op_writes(op) && folder == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+            for (uint32_t k = 0;
+                 op_writes(op) && status == SLUICE_OK && k < planner->graph->n_nodes; k++) {
                 const struct node *node = planner->graph->nodes[k];
                 if (node->kind == NODE_FILES) {
                     status = check_source(planner, node, op, folder, err);

@@ -199,7 +199,7 @@ sluice_status planner_inputs(struct planner *planner, struct sluice_error *err)
         }
         plan->n_tasks += phase->n_tasks;
         for (uint32_t i = 0; i < phase->n_ops; i++) {
-            struct plan_edge *edge = phase->ops[i]->edge;
+            struct plan_edge *edge = op_edge(phase->ops[i]);
             if (phase->ops[i]->kind == OP_LOAD) {
                 const struct lane *lane = phase_load_lane(phase, phase->ops[i]);
                 edge->n_partitions = edge->load == LOAD_BY_SPLIT                ? phase->n_tasks

@@ -39,48 +39,45 @@ static sluice_status op_key(const struct phase *phase, struct op *op, struct slu
     struct buf text = BUF_INIT;
     char hex[33];
     char *schema = schema_print(&op->out, true);
+    const struct op_code *code = op_code(op);
+    const struct plan_edge *edge = op_edge(op);
     sluice_status status = SLUICE_OK;
 
     buf_printf(&text, "%s %s\n", kinds[op->kind], op->name);
-    if (op->stage != NULL) {
-        const struct registry_entry *entry = stage_entry(op->stage);
+    if (code != NULL) {
+        const struct registry_entry *entry = stage_entry(code->stage);
         hash_hex(entry->hash, hex);
         buf_printf(&text, "stage %s.%s %s %s %s\n", entry->plugin_name, entry->stage.name,
                    entry->stage.version == NULL ? "" : entry->stage.version, hex, entry->libraries);
-        options_canonical(stage_options(op->stage), &text);
-        status = path_hashes(stage_options(op->stage), &text, err);
-        if (op->quarantine_late) {
+        options_canonical(stage_options(code->stage), &text);
+        status = path_hashes(stage_options(code->stage), &text, err);
+        if (code->quarantine_late) {
             buf_puts(&text, "on_timeout=quarantine\n");
         }
     }
-    for (uint32_t k = 0; k < op->n_outputs; k++) {
+    for (uint32_t k = 0; op->kind == OP_STAGE && k < op_stage(op)->n_outputs; k++) {
+        const struct stage_output *output = &op_stage(op)->outputs[k];
         enum outcodec_kind codec;
         char version[32];
         if (status == SLUICE_OK) {
-            status = outcodec_parse(op->outputs[k].codec, &codec, err);
+            status = outcodec_parse(output->codec, &codec, err);
         }
         if (status == SLUICE_OK) {
-            buf_printf(&text, "output %s %s %d %s\n", op->outputs[k].suffix, op->outputs[k].codec,
-                       op->outputs[k].level, outcodec_version(codec, version));
+            buf_printf(&text, "output %s %s %d %s\n", output->suffix, output->codec, output->level,
+                       outcodec_version(codec, version));
         }
     }
-    if (op->edge != NULL) {
-        char *stored = schema_print(&op->edge->schema, true);
-        buf_printf(&text, "edge %d %u %s\n", (int)op->edge->load,
-                   op->edge->load == LOAD_KEYED ? op->edge->n_partitions : 0,
-                   stored == NULL ? "" : stored);
+    if (edge != NULL) {
+        char *stored = schema_print(&edge->schema, true);
+        buf_printf(&text, "edge %d %u %s\n", (int)edge->load,
+                   edge->load == LOAD_KEYED ? edge->n_partitions : 0, stored == NULL ? "" : stored);
         free(stored);
     }
-    for (uint32_t port = 0; port < 2; port++) {
-        if (op->inputs[port] >= 0) {
-            buf_printf(&text, "input %s\n", phase->ops[op->inputs[port]]->name);
-        }
+    for (uint32_t port = 0; port < op_n_inputs(op); port++) {
+        buf_printf(&text, "input %s\n", phase_input(phase, op, port)->name);
     }
-    for (uint32_t i = 0; i < op->n_union; i++) {
-        buf_printf(&text, "input %s\n", phase->ops[op->union_inputs[i]]->name);
-    }
-    for (uint32_t i = 0; i < op->n_drops_of; i++) {
-        buf_printf(&text, "drops of %s\n", phase->ops[op->drops_of[i]]->name);
+    for (uint32_t i = 0; op->kind == OP_COLLECT && i < op_collect(op)->n_stages; i++) {
+        buf_printf(&text, "drops of %s\n", phase->ops[op_collect(op)->stages[i].op]->name);
     }
     buf_printf(&text, "columns %s\n", schema == NULL ? "" : schema);
     free(schema);

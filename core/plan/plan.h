@@ -6,15 +6,15 @@
  * is one more than its input's where a barrier lies between. A *phase* is what stands at one level
  * of one domain; its task t reads only what is named in the plan and commits once.
  *
- * An *op* is a place in a phase: a reader, a loaded edge, a stage, a union, a collector of dropped
- * rows, or a stored edge. Ops of a phase are in topological order. Everything here is read-only
- * once built and shared by all workers. */
+ * An *op* is a place in a phase (see op.h). Ops of a phase are in topological order. Everything
+ * here is read-only once built and shared by all workers. */
 #ifndef SLUICE_PLAN_PLAN_H
 #define SLUICE_PLAN_PLAN_H
 
 #include "base/hash.h"
 #include "data/schema.h"
 #include "plan/graph.h"
+#include "plan/op.h"
 #include "plan/splits.h"
 #include "plugin/stage.h"
 #include "store/listing.h"
@@ -22,9 +22,6 @@
 
 /* Raise when the core's own output changes for equal inputs: part of every task's key. */
 #define PLAN_OUTPUT_EPOCH 2u
-#define PLAN_NEEDS_MAX 256 /* columns that a stage may ask of a port */
-
-enum op_kind { OP_READ, OP_LOAD, OP_STAGE, OP_UNION, OP_COLLECT, OP_STORE };
 
 enum edge_load {
     LOAD_SAME,     /* task t loads what task t of the producing phase stored */
@@ -48,69 +45,6 @@ struct plan_edge {
      * and why, or why not (owned)? See again.c */
     bool again;
     char *why;
-};
-
-/* How an OP_LOAD comes by the columns that its edge does not store: from a reader's second pass
- * over the split. */
-struct op_again {
-    uint32_t op;      /* the OP_READ in its phase, of the lane that the reader stands for */
-    int32_t *columns; /* per out slot of the load: slot of that OP_READ, or -1: stored; owned */
-    uint32_t first_phase, first_op; /* the reader's first pass */
-};
-
-struct op_input {
-    uint32_t op;
-    uint32_t port;
-};
-
-struct op {
-    uint32_t index;
-    enum op_kind kind;
-    char *name;              /* unique in the plan; the node's name for stages */
-    const struct node *node; /* NULL for providers and edges */
-    struct stage *stage;     /* OP_READ, OP_STAGE: opened and prepared; owned by the plan */
-    const struct sluice_stage *kind_of; /* of stage; borrowed */
-    struct op_input *consumers;         /* (op, port) in order */
-    uint32_t n_consumers;
-    int32_t inputs[2]; /* ops feeding port 0 and 1; -1. A union: see n_union */
-    uint32_t *union_inputs;
-    uint32_t n_union;
-    struct schema out; /* slots of the batches it pushes */
-    bool *live;        /* out slots that somebody downstream uses */
-    /* per port: slot of the input for each needed column, -1 = optional and absent */
-    int32_t *need[2];
-    uint32_t n_need[2]; /* at most PLAN_NEEDS_MAX */
-    /* OP_READ: out slot k comes from the reader's column ~from[k], or is made by the host (0).
-     * OP_STAGE: out slot k comes from input slot from[k], or from emitted column ~from[k].
-     * OP_UNION: from[input * out.n + k], -1 = null. OP_STORE: slot of the k-th stored column. */
-    int32_t *from;
-    int32_t row_slot;       /* slot of _row in out, or -1 */
-    struct plan_edge *edge; /* OP_LOAD, OP_STORE */
-    /* OP_LOAD: one per reader, where the edge's rows are read again; owned */
-    struct op_again *agains;
-    uint32_t n_agains;
-    /* OP_READ: a second pass for an OP_LOAD, which drives it; none of its rows is counted */
-    bool again;
-    uint32_t *drops_of; /* OP_COLLECT: ops whose dropped rows it gathers */
-    uint32_t n_drops_of;
-    /* OP_COLLECT: per drops_of: slot of that op's input for each out column, -1 = null */
-    int32_t **drop_from;
-    /* OP_COLLECT: the OP_LOAD bringing rows dropped in an earlier phase, or -1 */
-    int32_t drop_load;
-    bool side;        /* feeds a port 1, so it is driven before the others */
-    uint32_t lane;    /* OP_READ: index in the phase's lanes */
-    int32_t *part_of; /* OP_READ: per out slot: index of the {part} of the path, or -1 */
-    struct stage_output *outputs; /* writers; owned */
-    uint32_t n_outputs;
-    uint32_t n_emitted;       /* OP_READ: columns that the reader emits */
-    struct stage_note *notes; /* owned */
-    uint32_t n_notes;
-    struct hash128 key;   /* of everything static that shapes its output */
-    char *key_text;       /* the same for people: options and versions */
-    bool writes;          /* a writer: has output files */
-    char *dataset;        /* writers: absolute folder */
-    bool isolated;        /* its stage runs in child processes */
-    bool quarantine_late; /* a row that takes it too long is set aside instead of ending the run */
 };
 
 enum lane_kind { LANE_SPLITS, LANE_PARTITIONS, LANE_GLOBAL };
@@ -196,6 +130,15 @@ const struct lane *phase_lane(const struct phase *, uint32_t task, uint32_t *ind
 const struct lane *phase_load_lane(const struct phase *, const struct op *load);
 /* "web/a.jsonl.zst@0", "partition 7", "all". Borrowed or written to buffer. */
 const char *phase_task_name(const struct phase *, uint32_t task, char buffer[64]);
+/* Does a collector take what this OP_LOAD brings by itself, in its own order? Then nobody pushes
+ * it. */
+bool phase_pulls(const struct phase *, uint32_t load);
+/* The op that feeds a port of op. */
+static inline const struct op *phase_input(const struct phase *phase, const struct op *op,
+                                           uint32_t port)
+{
+    return phase->ops[op_input(op, port)];
+}
 /* The op that carries a graph node, or NULL; *phase_out may be NULL. */
 const struct op *plan_find_op(const struct plan *, const char *name,
                               const struct phase **phase_out);

@@ -30,34 +30,81 @@ struct planner {
 
 /* assign.c: lanes, domains, levels, phases. */
 sluice_status planner_assign(struct planner *, struct sluice_error *) MUST_USE;
-uint32_t planner_root(struct planner *, uint32_t domain);
 
-/* plan.c */
+/* op.c: an op that is in no phase yet; gives. */
+sluice_status op_create(enum op_kind, const char *name, struct op **out,
+                        struct sluice_error *) MUST_USE;
 void op_destroy(struct op *);
 
-/* build.c: ops, edges, schemas, providers. */
-sluice_status planner_build(struct planner *, struct sluice_error *) MUST_USE;
-/* Adds an empty op to a phase. */
+/* What the accessors of op.h give, to be filled in. */
+static inline struct op_read *op_edit_read(struct op *op)
+{
+    assert(op->kind == OP_READ);
+    return &op->as.read;
+}
+
+static inline struct op_stage *op_edit_stage(struct op *op)
+{
+    assert(op->kind == OP_STAGE);
+    return &op->as.stage;
+}
+
+static inline struct op_load *op_edit_load(struct op *op)
+{
+    assert(op->kind == OP_LOAD);
+    return &op->as.load;
+}
+
+static inline struct op_store *op_edit_store(struct op *op)
+{
+    assert(op->kind == OP_STORE);
+    return &op->as.store;
+}
+
+static inline struct op_union *op_edit_union(struct op *op)
+{
+    assert(op->kind == OP_UNION);
+    return &op->as.unite;
+}
+
+static inline struct op_collect *op_edit_collect(struct op *op)
+{
+    assert(op->kind == OP_COLLECT);
+    return &op->as.collect;
+}
+
+/* Of a reader or a stage. */
+static inline struct op_code *op_edit_code(struct op *op)
+{
+    return op->kind == OP_READ ? &op->as.read.code : &op_edit_stage(op)->code;
+}
+
+/* op.c: adds an empty op to a phase. */
 sluice_status planner_op(struct planner *, struct phase *, enum op_kind, const char *name,
                          struct op **out, struct sluice_error *) MUST_USE;
-/* The same in two steps: an op that is in no phase yet, and its way to the end of a phase, behind
- * all its inputs (which owns it from then on, also on failure). */
-sluice_status planner_op_create(enum op_kind, const char *name, struct op **out,
-                                struct sluice_error *) MUST_USE;
+/* The second half of that: takes an op of op_create to the end of a phase, behind all its inputs,
+ * also on failure. */
 sluice_status planner_op_append(struct planner *, struct phase *, struct op *,
                                 struct sluice_error *) MUST_USE;
 /* Finds op's column _row. */
 void planner_find_row(struct op *);
 sluice_status planner_consume(struct phase *, uint32_t producer, uint32_t consumer, uint32_t port,
                               struct sluice_error *) MUST_USE;
-/* The op of phase that delivers what node delivers: its own op, or an edge (made when needed). */
-sluice_status planner_input(struct planner *, const struct node *, struct phase *, enum edge_load,
-                            uint32_t *op, struct sluice_error *) MUST_USE;
 
-/* An edge from an op of an earlier phase, and the op that loads it. */
+/* edges.c: an edge from an op of an earlier phase, and the op that loads it. */
 sluice_status planner_edge(struct planner *, uint32_t from_phase, uint32_t from_op,
                            struct phase *to, enum edge_load, const char *where, uint32_t *op,
                            struct sluice_error *) MUST_USE;
+/* The op of phase that delivers what node delivers: its own op, or an edge (made when needed). */
+sluice_status planner_input(struct planner *, const struct node *, struct phase *, enum edge_load,
+                            uint32_t *op, struct sluice_error *) MUST_USE;
+/* Is this column delivered whether or not anybody asks for it? */
+bool planner_always_live(const char *name);
+/* Does anything behind a loader of the edge use this column? */
+bool planner_stored_live(const struct plan *, const struct plan_edge *, const char *name);
+
+/* build.c: every node's op. */
+sluice_status planner_build(struct planner *, struct sluice_error *) MUST_USE;
 
 /* build_stage.c: opens op's stage where it is to run. */
 sluice_status planner_open_stage(struct planner *, struct op *, const struct registry_entry *,
@@ -83,8 +130,6 @@ sluice_status planner_dropped(struct planner *, const struct node *, struct phas
  * edge is known; columns has a flag per column of the edge, all true. */
 sluice_status planner_again(struct planner *, struct op *store, bool *columns,
                             struct sluice_error *) MUST_USE;
-/* project.c: does anything behind a loader of the edge use this column? */
-bool planner_stored_live(const struct plan *, const struct plan_edge *, const char *name);
 
 /* project.c: liveness, stored columns, the readers' final prepare. */
 sluice_status planner_project(struct planner *, struct sluice_error *) MUST_USE;

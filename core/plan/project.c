@@ -5,45 +5,52 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool always_live(const char *name)
+static void mark(struct phase *phase, uint32_t op, int32_t slot)
 {
-    return strcmp(name, "_row") == 0 || strcmp(name, "_pos") == 0 || strcmp(name, "key") == 0 ||
-           strcmp(name, "_origin") == 0 || strcmp(name, "_span") == 0;
-}
-
-static void mark(struct phase *phase, int32_t op, int32_t slot)
-{
-    if (op >= 0 && slot >= 0) {
+    if (slot >= 0) {
         phase->ops[op]->live[slot] = true;
     }
 }
 
-/* A stored column is kept when a loader of the edge delivers it to somebody. */
-bool planner_stored_live(const struct plan *plan, const struct plan_edge *edge, const char *name)
+/* What an op needs of one of its inputs to push its own live columns. */
+static void mark_columns(struct phase *phase, const struct op *op, uint32_t port,
+                         const struct op_column *columns)
 {
-    if (always_live(name)) {
-        return true;
-    }
-    for (uint32_t p = 0; p < plan->n_phases; p++) {
-        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
-            const struct op *op = plan->phases[p]->ops[i];
-            int32_t slot;
-            if (op->kind != OP_LOAD || op->edge != edge) {
-                continue;
-            }
-            slot = schema_find(&op->out, name);
-            if (slot >= 0 && op->live[slot]) {
-                return true;
-            }
+    for (uint32_t k = 0; columns != NULL && k < op->out.n; k++) {
+        if (op->live[k] && columns[k].from == FROM_INPUT) {
+            mark(phase, op_input(op, port), (int32_t)columns[k].at);
         }
     }
-    return false;
+}
+
+static void mark_drops(struct phase *phase, const struct op *op, uint32_t from,
+                       const int32_t *slots)
+{
+    for (uint32_t k = 0; k < op->out.n; k++) {
+        if (op->live[k]) {
+            mark(phase, from, slots[k]);
+        }
+    }
+}
+
+static void mark_collect(struct phase *phase, const struct op *op)
+{
+    const struct op_collect *collect = op_collect(op);
+
+    for (uint32_t i = 0; i < collect->n_stages; i++) {
+        const struct op *stage = phase->ops[collect->stages[i].op];
+        mark_drops(phase, op, op_input(stage, 0), collect->stages[i].slots);
+    }
+    if (collect->has_earlier) {
+        mark_drops(phase, op, collect->earlier.op, collect->earlier.slots);
+    }
 }
 
 static sluice_status shrink_edge(struct planner *planner, struct op *store,
                                  struct sluice_error *err)
 {
-    struct plan_edge *edge = store->edge;
+    struct plan_edge *edge = op_store(store)->edge;
+    int32_t *slots = op_edit_store(store)->slots;
     uint32_t kept = 0;
     struct schema all = edge->schema;
     bool *stored = malloc((all.n + 1u) * sizeof *stored);
@@ -58,7 +65,7 @@ static sluice_status shrink_edge(struct planner *planner, struct op *store,
         free(stored);
         return error_known(err->code);
     }
-    /* from[] shrinks in place, beside the schema: kept never passes k. */
+    /* slots[] shrinks in place, beside the schema: kept never passes k. */
     schema_init(&edge->schema);
     for (uint32_t k = 0; k < all.n; k++) {
         if (stored[k] && planner_stored_live(planner->plan, edge, all.fields[k].name)) {
@@ -69,7 +76,7 @@ static sluice_status shrink_edge(struct planner *planner, struct op *store,
                 free(stored);
                 return status;
             }
-            store->from[kept++] = store->from[k];
+            slots[kept++] = slots[k];
         }
     }
     schema_deinit(&all);
@@ -83,7 +90,7 @@ static void mark_op(struct phase *phase, struct op *op)
         op->live[op->row_slot] = true;
     }
     for (uint32_t k = 0; k < op->out.n; k++) {
-        if (always_live(op->out.fields[k].name)) {
+        if (planner_always_live(op->out.fields[k].name)) {
             op->live[k] = true;
         }
     }
@@ -98,43 +105,49 @@ static void mark_op(struct phase *phase, struct op *op)
     case OP_LOAD:
         break;
     case OP_STAGE:
-        for (uint32_t port = 0; port < 2; port++) {
-            for (uint32_t k = 0; k < op->n_need[port]; k++) {
-                mark(phase, op->inputs[port], op->need[port][k]);
+        for (uint32_t port = 0; port < op_n_inputs(op); port++) {
+            for (uint32_t k = 0; k < op_stage(op)->n_need[port]; k++) {
+                mark(phase, op_input(op, port), op_stage(op)->need[port][k]);
             }
         }
-        for (uint32_t k = 0; op->from != NULL && k < op->out.n; k++) {
-            if (op->live[k] && op->from[k] >= 0) {
-                mark(phase, op->inputs[0], op->from[k]);
-            }
-        }
+        mark_columns(phase, op, 0, op_stage(op)->columns);
         break;
     case OP_UNION:
-        for (uint32_t i = 0; i < op->n_union; i++) {
-            for (uint32_t k = 0; k < op->out.n; k++) {
-                if (op->live[k]) {
-                    mark(phase, (int32_t)op->union_inputs[i], op->from[i * op->out.n + k]);
-                }
-            }
+        for (uint32_t port = 0; port < op_n_inputs(op); port++) {
+            mark_columns(phase, op, port, op_union(op)->ports[port].columns);
         }
         break;
     case OP_COLLECT:
-        for (uint32_t i = 0; i < op->n_drops_of + (op->drop_load >= 0 ? 1u : 0u); i++) {
-            int32_t from =
-                i < op->n_drops_of ? phase->ops[op->drops_of[i]]->inputs[0] : op->drop_load;
-            for (uint32_t k = 0; k < op->out.n; k++) {
-                if (op->live[k]) {
-                    mark(phase, from, op->drop_from[i][k]);
-                }
-            }
-        }
+        mark_collect(phase, op);
         break;
     case OP_STORE:
-        for (uint32_t k = 0; k < op->edge->schema.n; k++) {
-            mark(phase, op->inputs[0], op->from[k]);
+        for (uint32_t k = 0; k < op_store(op)->edge->schema.n; k++) {
+            mark(phase, op_input(op, 0), op_store(op)->slots[k]);
         }
         break;
     }
+}
+
+/* Where a loader finds what its op gives, now that it is known what the edge stores. */
+static sluice_status find_stored(struct op *op, struct sluice_error *err)
+{
+    const struct plan_edge *edge = op_load(op)->edge;
+    int32_t *stored = calloc(op->out.n + 1, sizeof *stored);
+
+    if (stored == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    for (uint32_t k = 0; k < op->out.n; k++) {
+        const char *name = op->out.fields[k].name;
+        stored[k] = schema_find(&edge->schema, name);
+        if (edge->load == LOAD_BY_SPLIT && strcmp(name, "_row") == 0) {
+            stored[k] = schema_find(&edge->schema, "_pos");
+        } else if (stored[k] < 0 && strcmp(name, "_pos") == 0) {
+            stored[k] = (int32_t)edge->schema.n; /* appended by the loader */
+        }
+    }
+    op_edit_load(op)->stored = stored;
+    return SLUICE_OK;
 }
 
 sluice_status planner_project(struct planner *planner, struct sluice_error *err)
@@ -167,20 +180,7 @@ sluice_status planner_project(struct planner *planner, struct sluice_error *err)
             if (op->kind == OP_READ) {
                 TRY(planner_reader(planner, phase, op, true, err));
             } else if (op->kind == OP_LOAD) {
-                op->from = calloc(op->out.n + 1, sizeof *op->from);
-                if (op->from == NULL) {
-                    return error_nomem(err, "the plan");
-                }
-                for (uint32_t k = 0; k < op->out.n; k++) {
-                    const char *name = op->out.fields[k].name;
-                    int32_t column = schema_find(&op->edge->schema, name);
-                    if (op->edge->load == LOAD_BY_SPLIT && strcmp(name, "_row") == 0) {
-                        column = schema_find(&op->edge->schema, "_pos");
-                    } else if (column < 0 && strcmp(name, "_pos") == 0) {
-                        column = (int32_t)op->edge->schema.n; /* appended by the loader */
-                    }
-                    op->from[k] = column;
-                }
+                TRY(find_stored(op, err));
             }
         }
     }

@@ -15,11 +15,14 @@ static int32_t wanted(void *ctx, const char *name)
     return slot >= 0 && op->live != NULL ? op->live[slot] : 1;
 }
 
+#define HOST_COLUMNS 2u /* _file, _row: behind all others */
+
 /* Adds a utf8 column for every {name} and {name**} in the patterns, in order of first
  * appearance. */
 static sluice_status add_parts(struct op *op, const struct node *files, struct sluice_error *err)
 {
     uint32_t first = op->out.n;
+    int32_t *parts;
 
     for (uint32_t p = 0; p < files->n_patterns; p++) {
         const char *text = files->patterns[p];
@@ -53,13 +56,14 @@ static sluice_status add_parts(struct op *op, const struct node *files, struct s
             free(name);
         }
     }
-    op->part_of = calloc(op->out.n + 8, sizeof *op->part_of);
-    if (op->part_of == NULL) {
+    parts = malloc((op->out.n + HOST_COLUMNS) * sizeof *parts);
+    if (parts == NULL) {
         return error_nomem(err, "the plan");
     }
-    for (uint32_t k = 0; k < op->out.n; k++) {
-        op->part_of[k] = k >= first ? (int32_t)(k - first) : -1;
+    for (uint32_t k = 0; k < op->out.n + HOST_COLUMNS; k++) {
+        parts[k] = k >= first && k < op->out.n ? (int32_t)(k - first) : -1;
     }
+    op_edit_read(op)->parts = parts;
     return SLUICE_OK;
 }
 
@@ -71,6 +75,7 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
     static const char *const hidden[] = { "_begin", "_end" };
     const struct node *files = planner->graph->nodes[op->node->inputs[0]];
     struct stage_inputs inputs = { .n_ports = 0 };
+    struct op_read *read = op_edit_read(op);
     struct stage_prepared prepared;
     sluice_status status;
 
@@ -79,7 +84,7 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
         inputs.wanted = wanted;
         inputs.ctx = op;
     }
-    status = stage_prepare(op->stage, &inputs, &prepared, err);
+    status = stage_prepare(read->code.stage, &inputs, &prepared, err);
     for (size_t i = 0; status == SLUICE_OK && i < 2; i++) {
         if (schema_find(&prepared.added, hidden[i]) < 0) {
             status = error_set(
@@ -99,18 +104,16 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
             status = schema_add_text(&op->out, "_row", "uint64", NULL, err);
         }
         if (status == SLUICE_OK) {
-            op->part_of[op->out.n - 1] = -1;
-            op->part_of[op->out.n - 2] = -1;
-            op->from = calloc(op->out.n, sizeof *op->from);
-            status = op->from == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+            read->columns = calloc(op->out.n, sizeof *read->columns);
+            status = read->columns == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
         }
     }
     if (status == SLUICE_OK) {
         for (uint32_t k = 0; k < op->out.n; k++) {
             int32_t column = schema_find(&prepared.added, op->out.fields[k].name);
-            op->from[k] = column < 0 ? 0 : ~column;
+            read->columns[k] = column < 0 ? (struct op_column){ FROM_HOST, 0 }
+                                          : (struct op_column){ FROM_PLUGIN, (uint32_t)column };
         }
-        op->n_emitted = prepared.added.n;
     }
     stage_prepared_deinit(&prepared);
     return status == SLUICE_OK ? SLUICE_OK : error_prefix(err, "%s", op->node->where);

@@ -41,7 +41,7 @@ void run_quarantine_counts(const struct run *run, uint32_t p, uint64_t *bad, uin
         *bad += quarantined;
         if (op->kind == OP_READ) {
             *records += quarantined + (uint64_t)ledger_get(run->ledgers[p], op->name, "emitted");
-        } else if (op->kind == OP_LOAD && op->edge->load == LOAD_SAME) {
+        } else if (op->kind == OP_LOAD && op_load(op)->edge->load == LOAD_SAME) {
             *records += (uint64_t)ledger_get(run->ledgers[p], op->name, "emitted");
         }
     }
@@ -158,7 +158,7 @@ static sluice_status judge_columns(struct run *run, uint32_t p, struct sluice_er
         int64_t emitted = ledger_get(run->ledgers[p], op->name, "emitted");
         const char *name;
         json_t *absence;
-        if (op->kind != OP_READ || op->again) {
+        if (!op_reads_first(op)) {
             continue;
         }
         json_object_foreach(json_object_get(json_object_get(run->ledgers[p], op->name), "absent"),
@@ -187,7 +187,7 @@ static int64_t count_node(void *ctx, const char *node)
         return -1;
     }
     return ledger_get(count->run->ledgers[phase->index], op->name,
-                      op->writes ? "written" : "emitted");
+                      op_writes(op) ? "written" : "emitted");
 }
 
 static sluice_status judge_gate(struct run *run, uint32_t p, const struct op *op,
@@ -198,7 +198,7 @@ static sluice_status judge_gate(struct run *run, uint32_t p, const struct op *op
     struct stage_worker *worker = NULL;
     struct stage_judgement judgement;
     struct label label = label_gate(op);
-    sluice_status status = stage_worker_open(op->stage, &worker, err);
+    sluice_status status = stage_worker_open(op_code(op)->stage, &worker, err);
 
     /* States are merged in the order of tasks, never in that in which they ended: merging need
      * not commute. */
@@ -236,7 +236,7 @@ sluice_status run_barrier(struct run *run, uint32_t p, struct sluice_error *err)
     TRY(judge_columns(run, p, err));
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
-        if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_GATE) {
+        if (op_is(op, SLUICE_ROLE_GATE)) {
             TRY(judge_gate(run, p, op, err));
         }
     }

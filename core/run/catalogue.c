@@ -80,7 +80,7 @@ static sluice_status gather(const struct op *op, const struct catalogue *catalog
         if (!ends_with(shard->file, catalogue->entries)) {
             continue;
         }
-        path = snapshot_shard_path(op->dataset, shard);
+        path = snapshot_shard_path(op_stage(op)->dataset, shard);
         status =
             path == NULL ? error_nomem(err, "a catalogue") : input_read_all(path, &text, &n, err);
         if (status == SLUICE_OK) {
@@ -99,7 +99,7 @@ static sluice_status gather(const struct op *op, const struct catalogue *catalog
 static sluice_status put(const struct op *op, const char *file, const struct buf *text,
                          struct snapshot *snapshot, struct sluice_error *err)
 {
-    char *folder = disk_join(op->dataset, "data");
+    char *folder = disk_join(op_stage(op)->dataset, "data");
     struct published published;
     char hex[33];
     char *stored;

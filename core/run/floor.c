@@ -37,7 +37,7 @@ uint64_t floor_base(const struct plan *plan)
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             const struct op *op = plan->phases[p]->ops[i];
-            bytes += op->kind_of == NULL ? 0 : op->kind_of->bytes_shared;
+            bytes += op_declared(op) == NULL ? 0 : op_declared(op)->bytes_shared;
         }
     }
     return bytes;
@@ -103,23 +103,23 @@ static uint64_t compressor(const struct stage_output *output)
 
 double floor_call(const struct op *op)
 {
-    double own =
-        op->kind_of->bytes_per_batch > 0 ? op->kind_of->bytes_per_batch : SLUICE_BYTES_PER_BATCH;
+    const struct sluice_stage *stage = op_declared(op);
+    double own = stage->bytes_per_batch > 0 ? stage->bytes_per_batch : SLUICE_BYTES_PER_BATCH;
 
-    return op->isolated ? own + CARRIED : own;
+    return op_isolated(op) ? own + CARRIED : own;
 }
 
 static void add_stage(const struct phase *phase, const struct op *op, struct floor_phase *out)
 {
-    const struct sluice_stage *stage = op->kind_of;
+    const struct sluice_stage *stage = op_declared(op);
 
     out->per_worker += stage->bytes_worker;
     if (stage->mode != SLUICE_MODE_STATELESS && stage->bytes_per_input > 0) {
         double bytes = stage->bytes_per_input * (double)largest_split(phase);
         out->per_worker += bytes < 1e18 ? (uint64_t)bytes : UINT64_C(1000000000000000000);
     }
-    for (uint32_t k = 0; k < op->n_outputs; k++) {
-        out->per_worker += compressor(&op->outputs[k]);
+    for (uint32_t k = 0; op->kind == OP_STAGE && k < op_stage(op)->n_outputs; k++) {
+        out->per_worker += compressor(&op_stage(op)->outputs[k]);
     }
 }
 
@@ -128,7 +128,7 @@ static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
     double most = 0;
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
-        double call = phase->ops[i]->kind_of == NULL ? 0 : floor_call(phase->ops[i]);
+        double call = op_declared(phase->ops[i]) == NULL ? 0 : floor_call(phase->ops[i]);
         most = call > most ? call : most;
     }
     most *= (double)batch_bytes;
@@ -144,11 +144,11 @@ void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t
     out->per_worker = BATCHES * batch_bytes + TABLE;
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
-        bool sorts =
-            op->edge != NULL && (op->edge->load == LOAD_KEYED || op->edge->load == LOAD_BY_SPLIT);
+        const struct plan_edge *edge = op_edge(op);
+        bool sorts = edge != NULL && (edge->load == LOAD_KEYED || edge->load == LOAD_BY_SPLIT);
         switch (op->kind) {
         case OP_READ: {
-            const struct lane *lane = phase->lanes[op->lane];
+            const struct lane *lane = phase->lanes[op_read(op)->lane];
             uint64_t feed = largest_feed(lane);
             uint64_t window;
             out->per_worker += 2 * batch_bytes + TABLE + decoder(lane, &window);

@@ -21,7 +21,7 @@ static sluice_status read_name(const struct op *op, struct snapshot *snapshot,
                                const struct snapshot_shard *shard, const char **out,
                                struct sluice_error *err)
 {
-    char *path = snapshot_shard_path(op->dataset, shard);
+    char *path = snapshot_shard_path(op_stage(op)->dataset, shard);
     void *text = NULL;
     uint64_t n = 0;
     sluice_status status =

@@ -69,14 +69,15 @@ static sluice_status add_notes(const struct run *run, json_t *notes, struct slui
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
             const struct op *op = run->plan->phases[p]->ops[i];
-            for (uint32_t k = 0; k < op->n_notes; k++) {
-                json_t *value = json_loads(op->notes[k].json, JSON_DECODE_ANY, NULL);
+            for (uint32_t k = 0; op->kind == OP_STAGE && k < op_stage(op)->n_notes; k++) {
+                const struct stage_note *note = &op_stage(op)->notes[k];
+                json_t *value = json_loads(note->json, JSON_DECODE_ANY, NULL);
                 char key[300];
-                snprintf(key, sizeof key, "%s.%s", op->name, op->notes[k].key);
+                snprintf(key, sizeof key, "%s.%s", op->name, note->key);
                 if (value == NULL || json_object_set_new(notes, key, value) != 0) {
                     return error_set(err, SLUICE_E_INTERNAL,
                                      "stage '%s' notes '%s', which is not JSON", op->name,
-                                     op->notes[k].json);
+                                     note->json);
                 }
             }
         }
@@ -100,9 +101,9 @@ static sluice_status whole_ledger(const struct run *run, json_t **out, struct sl
  * them. 0 = none. */
 static uint32_t append_parent(const struct op *op)
 {
-    for (uint32_t k = 0; k < op->n_notes; k++) {
-        if (strcmp(op->notes[k].key, "append") == 0) {
-            return (uint32_t)strtoul(op->notes[k].json, NULL, 10);
+    for (uint32_t k = 0; k < op_stage(op)->n_notes; k++) {
+        if (strcmp(op_stage(op)->notes[k].key, "append") == 0) {
+            return (uint32_t)strtoul(op_stage(op)->notes[k].json, NULL, 10);
         }
     }
     return 0;
@@ -113,7 +114,7 @@ static sluice_status carry_on(const struct op *op, uint32_t number, struct snaps
                               uint32_t *part, struct sluice_error *err)
 {
     struct snapshot *parent = NULL;
-    sluice_status status = snapshot_open(op->dataset, number, &parent, err);
+    sluice_status status = snapshot_open(op_stage(op)->dataset, number, &parent, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < parent->n_shards; i++) {
         const struct snapshot_shard *shard = &parent->shards[i];
@@ -133,7 +134,7 @@ static sluice_status check_newest(const struct op *op, uint32_t number,
                                   const struct snapshot *snapshot, struct sluice_error *err)
 {
     struct snapshot *newest = NULL;
-    sluice_status status = snapshot_open(op->dataset, 0, &newest, err);
+    sluice_status status = snapshot_open(op_stage(op)->dataset, 0, &newest, err);
     bool same = status == SLUICE_OK && newest->n_shards == snapshot->n_shards;
 
     for (size_t i = 0; same && i < newest->n_shards; i++) {
@@ -143,7 +144,8 @@ static sluice_status check_newest(const struct op *op, uint32_t number,
         status = error_set(err, SLUICE_E_CONFIG,
                            "%s: this run carries snapshot %u on, but the newest is %u; run again "
                            "from %s@%u, so that nothing of it is lost",
-                           op->dataset, number, newest->number, op->dataset, newest->number);
+                           op_stage(op)->dataset, number, newest->number, op_stage(op)->dataset,
+                           newest->number);
     }
     snapshot_destroy(newest);
     return status;
@@ -193,11 +195,11 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         /* Others may have published since the plan was made. */
         status = check_newest(op, parent, snapshot, err);
     }
-    for (uint32_t k = 0; status == SLUICE_OK && k < op->n_notes; k++) {
-        if (strcmp(op->notes[k].key, "catalogue") == 0) {
-            status = catalogue_add(op, op->notes[k].json, snapshot, err);
-        } else if (strcmp(op->notes[k].key, "names") == 0) {
-            status = names_apply(op, op->notes[k].json, snapshot, err);
+    for (uint32_t k = 0; status == SLUICE_OK && k < op_stage(op)->n_notes; k++) {
+        if (strcmp(op_stage(op)->notes[k].key, "catalogue") == 0) {
+            status = catalogue_add(op, op_stage(op)->notes[k].json, snapshot, err);
+        } else if (strcmp(op_stage(op)->notes[k].key, "names") == 0) {
+            status = names_apply(op, op_stage(op)->notes[k].json, snapshot, err);
         }
     }
     if (status == SLUICE_OK) {
@@ -212,7 +214,7 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     }
     if (status == SLUICE_OK) {
         struct snapshot_outcome outcome;
-        status = snapshot_publish(op->dataset, snapshot, run->vouch, &outcome, err);
+        status = snapshot_publish(op_stage(op)->dataset, snapshot, run->vouch, &outcome, err);
         published->number = snapshot->number;
         published->fresh = outcome.is_new;
         published->mended = outcome.mended;
@@ -220,7 +222,7 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     snapshot_destroy(snapshot);
     if (status == SLUICE_OK) {
         published->op = str_copy(op->name, strlen(op->name));
-        published->dataset = str_copy(op->dataset, strlen(op->dataset));
+        published->dataset = str_copy(op_stage(op)->dataset, strlen(op_stage(op)->dataset));
         status = published->op == NULL || published->dataset == NULL
                      ? error_nomem(err, "a snapshot")
                      : SLUICE_OK;
@@ -239,7 +241,7 @@ sluice_status run_publish(struct run *run, struct run_published **list, size_t *
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
             const struct op *op = run->plan->phases[p]->ops[i];
-            if (op->kind == OP_STAGE && op->writes) {
+            if (op_writes(op)) {
                 (*n)++;
                 TRY(publish_writer(run, p, op, &(*list)[*n - 1], err));
             }

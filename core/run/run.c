@@ -86,8 +86,8 @@ static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
         const struct phase *phase = run->plan->phases[p];
         TRY(sweep_below(run->tasks_dir, phase->name, err));
         for (uint32_t i = 0; i < phase->n_ops; i++) {
-            if (phase->ops[i]->writes) {
-                TRY(sweep_below(phase->ops[i]->dataset, "data", err));
+            if (op_writes(phase->ops[i])) {
+                TRY(sweep_below(op_stage(phase->ops[i])->dataset, "data", err));
             }
         }
     }

@@ -84,15 +84,17 @@ bool runview_ready(const struct run *run, uint32_t p, uint32_t task)
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
+        const struct plan_edge *edge;
         if (op->kind != OP_LOAD) {
             continue;
         }
-        if ((op->edge->load == LOAD_KEYED || op->edge->load == LOAD_GATHER) &&
+        edge = op_load(op)->edge;
+        if ((edge->load == LOAD_KEYED || edge->load == LOAD_GATHER) &&
             phase_load_lane(phase, op) != lane) {
             continue;
         }
-        if (op->edge->load == LOAD_SAME ? !run->tasks[op->edge->producer_phase][task].done
-                                        : !phase_done(run, op->edge->producer_phase)) {
+        if (edge->load == LOAD_SAME ? !run->tasks[edge->producer_phase][task].done
+                                    : !phase_done(run, edge->producer_phase)) {
             return false;
         }
     }
@@ -230,7 +232,6 @@ static sluice_status adopt_old(struct run *run, uint32_t p, uint32_t task, struc
 
     for (uint32_t i = 0; usable && i < phase->n_ops; i++) {
         const struct commit_state *blob;
-        const struct plan_edge *edge = phase->ops[i]->edge;
         struct sluice_error how = ERROR_INIT;
         if (phase->ops[i]->kind != OP_STORE) {
             continue;
@@ -239,8 +240,7 @@ static sluice_status adopt_old(struct run *run, uint32_t p, uint32_t task, struc
         usable =
             blob != NULL &&
             edge_directory_decode(blob->data, blob->size, &directories[n], &how) == SLUICE_OK &&
-            directories[n].n_partitions ==
-                (edge->load == LOAD_KEYED || edge->load == LOAD_BY_SPLIT ? edge->n_partitions : 1);
+            directories[n].n_partitions == op_store(phase->ops[i])->edge->n_partitions;
         n++;
     }
     if (!usable) {

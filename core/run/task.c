@@ -53,7 +53,7 @@ struct slice_range {
 static struct slice_range slices_of(const struct run *run, const struct phase *phase,
                                     const struct op *load, uint32_t task)
 {
-    const struct plan_edge *edge = load->edge;
+    const struct plan_edge *edge = op_load(load)->edge;
     uint32_t producers = run->plan->phases[edge->producer_phase]->n_tasks;
     uint32_t index = 0;
     const struct lane *lane = phase_lane(phase, task, &index);
@@ -89,9 +89,9 @@ static struct hash128 load_hash(const struct run *run, const struct phase *phase
     hasher_reset(hasher);
     for (uint32_t t = 0; range.active && t < range.n_tasks; t++) {
         const struct edge_directory *directory =
-            directory_of(run, load->edge, range.first_task + t);
+            directory_of(run, op_load(load)->edge, range.first_task + t);
         const struct edge_slice *slice = &directory->slices[range.partition];
-        if (load->edge->load == LOAD_BY_SPLIT && slice->rows == 0) {
+        if (op_load(load)->edge->load == LOAD_BY_SPLIT && slice->rows == 0) {
             continue; /* rows are merged: producers without any don't matter */
         }
         hasher_add_u64(hasher, slice->rows);
@@ -130,7 +130,7 @@ static sluice_status key_parts(const struct run *run, uint32_t p, uint32_t task,
             struct hash128 hash;
             char name[256];
             if (op->kind == OP_READ && lane->kind == LANE_SPLITS &&
-                phase->lanes[op->lane] == lane) {
+                phase->lanes[op_read(op)->lane] == lane) {
                 hash = lane->splits.items[index].fingerprint;
                 snprintf(name, sizeof name, "input of %s", op->name);
             } else if (op->kind == OP_LOAD) {
@@ -178,8 +178,8 @@ const char *run_output_folder(const struct run *run, uint32_t p, const struct co
         return run->spill_dir;
     }
     for (uint32_t i = 0; i < phase->n_ops; i++) {
-        if (phase->ops[i]->writes && label_is_shards(output->port, phase->ops[i]->name)) {
-            snprintf(buffer, size, "%s/data", phase->ops[i]->dataset);
+        if (op_writes(phase->ops[i]) && label_is_shards(output->port, phase->ops[i]->name)) {
+            snprintf(buffer, size, "%s/data", op_stage(phase->ops[i])->dataset);
             return buffer;
         }
     }
@@ -233,11 +233,8 @@ static sluice_status adopt(struct run *run, uint32_t p, uint32_t task, struct co
         } else {
             status = edge_directory_decode(blob->data, blob->size, &state->directories[n], err);
         }
-        if (status == SLUICE_OK && state->directories[n].n_partitions !=
-                                       (phase->ops[i]->edge->load == LOAD_KEYED ||
-                                                phase->ops[i]->edge->load == LOAD_BY_SPLIT
-                                            ? phase->ops[i]->edge->n_partitions
-                                            : 1)) {
+        if (status == SLUICE_OK &&
+            state->directories[n].n_partitions != op_store(phase->ops[i])->edge->n_partitions) {
             /* By split: the number of splits may have changed since; what was stored then is no
              * longer what is asked for. */
             status = error_set(err, SLUICE_E_DATA,
@@ -364,7 +361,7 @@ static sluice_status publish_files(struct run *run, struct chain *chain, const s
             snprintf(name, sizeof name, "e%u", i);
             TRY(publish_port(commit, key, port, name, label_edge(i).text, directory, rows, durable,
                              err));
-        } else if (op->kind == OP_STAGE && op->writes) {
+        } else if (op_writes(op)) {
             struct shards *shards = chain_shards(chain, i);
             const struct shard *items;
             uint32_t n;
@@ -375,7 +372,7 @@ static sluice_status publish_files(struct run *run, struct chain *chain, const s
                 TRY(add_output(commit, label_shards(op).text, items[k].file,
                                items[k].output == 0 ? items[k].rows : 0, &items[k].published, err));
             }
-        } else if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_GATE) {
+        } else if (op_is(op, SLUICE_ROLE_GATE)) {
             struct buf state = BUF_INIT;
             sluice_status status = chain_state(chain, i, &state, err);
             if (status == SLUICE_OK) {
@@ -492,12 +489,12 @@ static uint64_t first_pass_records(const struct run *run, const struct phase *ph
     uint32_t index = 0;
     const struct lane *lane = phase_lane(phase, task, &index);
 
-    for (uint32_t i = 0; i < load->n_agains; i++) {
-        const struct op_again *again = &load->agains[i];
+    for (uint32_t i = 0; i < op_load(load)->n_agains; i++) {
+        const struct op_again *again = &op_load(load)->agains[i];
         const char *text = run->tasks[again->first_phase][task].ledger;
         json_t *ledger;
         int64_t records;
-        if (phase->lanes[phase->ops[again->op]->lane] != lane || text == NULL) {
+        if (phase->lanes[op_read(phase->ops[again->op])->lane] != lane || text == NULL) {
             continue;
         }
         ledger = json_loads(text, 0, NULL);
@@ -531,16 +528,16 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
             continue;
         }
         loads[i].read_records = first_pass_records(run, phase, op, task);
-        label = label_edge(op->edge->store_op);
+        label = label_edge(op_load(op)->edge->store_op);
         loads[i].inputs = calloc(range.n_tasks + 1u, sizeof *loads[i].inputs);
         if (loads[i].inputs == NULL) {
             return error_nomem(err, "a task's inputs");
         }
         for (uint32_t t = 0; t < range.n_tasks; t++) {
             uint32_t producer = range.first_task + t;
-            const struct edge_directory *directory = directory_of(run, op->edge, producer);
+            const struct edge_directory *directory = directory_of(run, op_load(op)->edge, producer);
             const struct commit_output *output = commit_find_output(
-                run->tasks[op->edge->producer_phase][producer].commit, label.text);
+                run->tasks[op_load(op)->edge->producer_phase][producer].commit, label.text);
             char *path;
             /* No file is opened for nothing: of many producers few have rows of one partition. */
             if (directory->slices[range.partition].rows == 0) {

@@ -87,8 +87,9 @@ static void world_open(struct world *world)
                                   (struct hash128){ 1, 2 }, &entry, NULL),
                      SLUICE_OK);
     assert_int_equal(options_parse(&table, &args, NULL, &parsed, NULL), SLUICE_OK);
-    assert_int_equal(stage_open(entry, parsed, "picky", &services, &world->op.stage, NULL),
-                     SLUICE_OK);
+    assert_int_equal(
+        stage_open(entry, parsed, "picky", &services, &world->op.as.stage.code.stage, NULL),
+        SLUICE_OK);
     world->lane.kind = LANE_GLOBAL;
     world->lane.n_tasks = 1;
     world->lanes[0] = &world->lane;
@@ -102,9 +103,10 @@ static void world_open(struct world *world)
     world->op.index = 1;
     world->op.kind = OP_STAGE;
     world->op.name = (char *)"picky";
-    world->op.kind_of = &kind;
-    world->op.need[0] = world->need;
-    world->op.n_need[0] = 3;
+    world->op.as.stage.code.declared = &kind;
+    world->op.as.stage.n_inputs = 1;
+    world->op.as.stage.need[0] = world->need;
+    world->op.as.stage.n_need[0] = 3;
     world->ops[0] = &world->source;
     world->ops[1] = &world->op;
     world->phase.name = (char *)"1-load-picky";
@@ -126,7 +128,7 @@ static void world_close(struct world *world)
 
     batch_unref(world->batch);
     schema_deinit(&world->source.out);
-    stage_close(world->op.stage);
+    stage_close(world->op.as.stage.code.stage);
     registry_destroy(world->registry);
     snprintf(command, sizeof command, "rm -rf '%s'", world->folder);
     assert_int_equal(system(command), 0);
@@ -217,7 +219,7 @@ static void test_limits(void **state)
     assert_int_equal(kept.n, QUARANTINE_ROWS_MAX);
     quarantine_deinit(&kept);
     sided.flags = SLUICE_STAGE_SIDE_INPUT;
-    world.op.kind_of = &sided;
+    world.op.as.stage.code.declared = &sided;
     keep(&world, &kept, 1, 0);
     assert_int_equal(kept.n, 0);
     assert_int_equal(quarantine_write(&kept, "/does/not/exist", NULL),

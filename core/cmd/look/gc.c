@@ -293,11 +293,11 @@ static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
                                    struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
-    char *data = disk_join(writer->dataset, "data");
-    char *snapshots = disk_join(writer->dataset, "snapshots");
+    char *data = disk_join(op_stage(writer)->dataset, "data");
+    char *snapshots = disk_join(op_stage(writer)->dataset, "snapshots");
     sluice_status status = data == NULL || snapshots == NULL
                                ? error_nomem(err, "a path")
-                               : snapshot_unreferenced(writer->dataset, &names, err);
+                               : snapshot_unreferenced(op_stage(writer)->dataset, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         char key[25];
@@ -314,7 +314,7 @@ static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
         status = sweep_temporaries(sweep, snapshots, err);
     }
     if (status == SLUICE_OK) {
-        status = sweep_temporaries(sweep, writer->dataset, err);
+        status = sweep_temporaries(sweep, op_stage(writer)->dataset, err);
     }
     free(data);
     free(snapshots);
@@ -379,7 +379,7 @@ static sluice_status sweep_run(struct sweep *sweep, const char *name, struct slu
         free(folder);
         TRY(status);
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
-            if (plan->phases[p]->ops[i]->kind == OP_STAGE && plan->phases[p]->ops[i]->writes) {
+            if (op_writes(plan->phases[p]->ops[i])) {
                 TRY(sweep_dataset(sweep, plan->phases[p]->ops[i], err));
             }
         }

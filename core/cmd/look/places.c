@@ -42,7 +42,7 @@ static bool places_reader(const struct plan *plan, const struct lane *lane, uint
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             const struct op *op = plan->phases[p]->ops[i];
-            if (op->kind == OP_READ && !op->again && plan->phases[p]->lanes[op->lane] == lane) {
+            if (op_reads_first(op) && plan->phases[p]->lanes[op_read(op)->lane] == lane) {
                 *phase = p;
                 return places_task(plan->phases[p], lane, split, task);
             }
@@ -55,25 +55,27 @@ static bool places_reader(const struct plan *plan, const struct lane *lane, uint
 static const struct op *places_input(const struct plan *plan, const struct phase **phase,
                                      const struct op *op)
 {
+    const struct op_drops *earlier;
+
     switch (op->kind) {
     case OP_READ:
         return NULL;
     case OP_LOAD:
-        *phase = plan->phases[op->edge->producer_phase];
-        return (*phase)->ops[op->edge->producer_op];
+        *phase = plan->phases[op_load(op)->edge->producer_phase];
+        return (*phase)->ops[op_load(op)->edge->producer_op];
     case OP_UNION:
-        return op->n_union > 0 ? (*phase)->ops[op->union_inputs[0]] : NULL;
-    case OP_COLLECT:
-        if (op->n_drops_of > 0) {
-            op = (*phase)->ops[op->drops_of[0]];
-            return op->inputs[0] < 0 ? NULL : (*phase)->ops[op->inputs[0]];
-        }
-        return op->drop_load < 0 ? NULL : (*phase)->ops[op->drop_load];
     case OP_STAGE:
     case OP_STORE:
         break;
+    case OP_COLLECT:
+        if (op_collect(op)->n_stages == 0) {
+            earlier = op_earlier_drops(op);
+            return earlier == NULL ? NULL : (*phase)->ops[earlier->op];
+        }
+        op = (*phase)->ops[op_collect(op)->stages[0].op];
+        break;
     }
-    return op->inputs[0] < 0 ? NULL : (*phase)->ops[op->inputs[0]];
+    return op_n_inputs(op) == 0 ? NULL : phase_input(*phase, op, 0);
 }
 
 /* The transform that made the rows which op delivers, or NULL: they are the documents that a reader
@@ -82,7 +84,7 @@ static const struct op *places_made_by(const struct plan *plan, const struct pha
                                        const struct op *op)
 {
     while (op != NULL) {
-        if (op->kind == OP_STAGE && op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+        if (op_is(op, SLUICE_ROLE_TRANSFORM)) {
             return op;
         }
         op = places_input(plan, &phase, op);
@@ -102,7 +104,7 @@ static const struct op *gathered(const struct phase *phase, const struct lane *l
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
         if (op->kind == OP_LOAD &&
-            (op->edge->load == LOAD_GATHER || op->edge->load == LOAD_KEYED) &&
+            (op_load(op)->edge->load == LOAD_GATHER || op_load(op)->edge->load == LOAD_KEYED) &&
             phase_load_lane(phase, op) == lane) {
             return op;
         }
@@ -134,10 +136,10 @@ static bool origin_says(const struct op *maker, const char *key)
 static int32_t before_exchange(const struct plan *plan, const struct phase *phase,
                                const struct op *op)
 {
-    while (op != NULL && (op->kind != OP_STAGE || op->kind_of->role != SLUICE_ROLE_TRANSFORM)) {
+    while (op != NULL && !op_is(op, SLUICE_ROLE_TRANSFORM)) {
         if (op->kind == OP_LOAD &&
-            (op->edge->load == LOAD_KEYED || op->edge->load == LOAD_GATHER)) {
-            return (int32_t)op->edge->producer_phase;
+            (op_load(op)->edge->load == LOAD_KEYED || op_load(op)->edge->load == LOAD_GATHER)) {
+            return (int32_t)op_load(op)->edge->producer_phase;
         }
         op = places_input(plan, &phase, op);
     }
@@ -182,14 +184,14 @@ static void before_gather(const struct plan *plan, const struct phase *phase, co
 
     for (; op != NULL; op = places_input(plan, &phase, op)) {
         if (op->kind == OP_STAGE) {
-            made = op->kind_of->role == SLUICE_ROLE_TRANSFORM;
+            made = op_declared(op)->role == SLUICE_ROLE_TRANSFORM;
         } else if (op->kind == OP_UNION) {
-            for (uint32_t k = 0; k < op->n_union; k++) {
-                before_gather(plan, phase, phase->ops[op->union_inputs[k]], made, before);
+            for (uint32_t k = 0; k < op_n_inputs(op); k++) {
+                before_gather(plan, phase, phase_input(phase, op, k), made, before);
             }
             break;
-        } else if (op->kind == OP_LOAD && op->edge->load == LOAD_GATHER && made) {
-            deeper = (int32_t)op->edge->producer_phase;
+        } else if (op->kind == OP_LOAD && op_load(op)->edge->load == LOAD_GATHER && made) {
+            deeper = (int32_t)op_load(op)->edge->producer_phase;
         }
     }
     if (deeper >= 0) {
@@ -239,13 +241,13 @@ sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
     while (lane != NULL && lane->kind != LANE_SPLITS) {
         const struct op *load = gathered(plan->phases[p], lane);
         if (load == NULL || (number >> POSITION_BITS == 0 &&
-                             plan->phases[load->edge->producer_phase]->n_tasks > 1)) {
+                             plan->phases[op_load(load)->edge->producer_phase]->n_tasks > 1)) {
             return error_set(
                 err, SLUICE_E_DATA,
                 "'%s' writes rows gathered from several tasks, and their numbers do not say which",
                 writer->name);
         }
-        p = load->edge->producer_phase;
+        p = op_load(load)->edge->producer_phase;
         lane = phase_lane(plan->phases[p], (uint32_t)(number >> POSITION_BITS), &split);
         number &= (UINT64_C(1) << POSITION_BITS) - 1;
     }

@@ -15,9 +15,11 @@ static const char *role_name(const struct op *op)
 {
     static const char *const roles[] = { "",          "reader", "filter", "annotator",
                                          "transform", "gate",   "writer" };
-    return op->again                                      ? "again"
-           : op->kind_of == NULL || op->kind_of->role > 6 ? ""
-                                                          : roles[op->kind_of->role];
+    const struct sluice_stage *declared = op_declared(op);
+
+    return op_reads_again(op)                       ? "again"
+           : declared == NULL || declared->role > 6 ? ""
+                                                    : roles[declared->role];
 }
 
 static const char *kind_name(const struct op *op)
@@ -35,7 +37,7 @@ static const char *kind_name(const struct op *op)
     case OP_STAGE:
         break;
     }
-    return op->kind_of->name;
+    return op_declared(op)->name;
 }
 
 static double work_of(const struct time_spent *time)
@@ -214,7 +216,8 @@ static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p
         json_object_set_new(json, "role",
                             json_string(op->node == NULL ? "provider" : role_name(op)));
         json_object_set_new(
-            json, "out", json_integer(op->writes ? ledger_get(sum, op->name, "written") : emitted));
+            json, "out",
+            json_integer(op_writes(op) ? ledger_get(sum, op->name, "written") : emitted));
     }
     add_seconds(json, "seconds", work_of(&metrics->time));
     add_seconds(json, "wait_seconds", wait_of(&metrics->time));
@@ -281,8 +284,8 @@ static void add_funnel(json_t *report, const struct run *run)
         bool reads = false;
         for (uint32_t i = 0; i < phase->n_ops; i++) {
             const struct op *op = phase->ops[i];
-            bool stage = (op->kind == OP_READ && !op->again) || op->kind == OP_STAGE;
-            reads = reads || (op->kind == OP_READ && !op->again);
+            bool stage = (op_reads_first(op)) || op->kind == OP_STAGE;
+            reads = reads || (op_reads_first(op));
             if (stage) {
                 funnel_add(funnel_find(&funnel, phase, op), run, p, op);
             }

@@ -102,12 +102,12 @@ static sluice_status find_writer(struct tracing *tracing, const char *name,
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             const struct op *op = plan->phases[p]->ops[i];
-            if (op->kind != OP_STAGE || !op->writes) {
+            if (op->kind != OP_STAGE || !op_writes(op)) {
                 continue;
             }
             if (strcmp(op->name, name) == 0) {
                 tracing->writer = str_copy(op->name, strlen(op->name));
-                tracing->dataset = str_copy(op->dataset, strlen(op->dataset));
+                tracing->dataset = str_copy(op_stage(op)->dataset, strlen(op_stage(op)->dataset));
                 return tracing->writer == NULL || tracing->dataset == NULL
                            ? error_nomem(err, "a path")
                            : SLUICE_OK;

@@ -223,10 +223,10 @@ static void verify_op(struct verification *v, const char *where, const struct op
     case OP_STAGE:
         break;
     }
-    if (op->kind_of->role == SLUICE_ROLE_WRITER) {
+    if (op_declared(op)->role == SLUICE_ROLE_WRITER) {
         equal(v, where, op->name, "in", in, "written + quarantined",
               written + ledger_get(ledger, op->name, "quarantined"));
-    } else if (op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+    } else if (op_declared(op)->role == SLUICE_ROLE_TRANSFORM) {
         equal(v, where, op->name, "in", in, "consumed + dropped + quarantined",
               ledger_get(ledger, op->name, "consumed") + lost);
     } else {
@@ -251,8 +251,8 @@ static void verify_links(struct verification *v, const char *where, const struct
         }
         if (to->kind == OP_UNION) {
             emitted = 0;
-            for (uint32_t u = 0; u < to->n_union; u++) {
-                emitted += ledger_get(ledger, phase->ops[to->union_inputs[u]]->name, "emitted");
+            for (uint32_t u = 0; u < op_n_inputs(to); u++) {
+                emitted += ledger_get(ledger, phase_input(phase, to, u)->name, "emitted");
             }
         }
         snprintf(link, sizeof link, "%s > %s", op->name, to->name);
@@ -285,7 +285,7 @@ static void verify_counts(struct verification *v, const char *where, const struc
         dropped += ledger_dropped(ledger, op->name);
         bad += ledger_get(ledger, op->name, "quarantined");
         read += op->kind == OP_READ ? ledger_get(ledger, op->name, "emitted") : 0;
-        if (op->writes) {
+        if (op_writes(op)) {
             equal(v, where, op->name, "written", ledger_get(ledger, op->name, "written"),
                   "rows of its files", output_rows(commit, "shard", op->name));
         } else if (op->kind == OP_STORE) {
@@ -313,17 +313,6 @@ static bool phase_done(const struct run *run, uint32_t p)
     return true;
 }
 
-/* A collector pulls this edge's rows itself; they are counted there. */
-static bool is_pulled(const struct phase *phase, uint32_t index)
-{
-    for (uint32_t i = 0; i < phase->n_ops; i++) {
-        if (phase->ops[i]->kind == OP_COLLECT && phase->ops[i]->drop_load == (int32_t)index) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* What the phases before stored is what this one loaded. */
 static void verify_edges(struct verification *v, uint32_t p)
 {
@@ -332,9 +321,9 @@ static void verify_edges(struct verification *v, uint32_t p)
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
-        const struct plan_edge *edge = op->edge;
+        const struct plan_edge *edge = op_edge(op);
         int64_t stored;
-        if (op->kind != OP_LOAD || is_pulled(phase, i) || !phase_done(run, p) ||
+        if (op->kind != OP_LOAD || phase_pulls(phase, i) || !phase_done(run, p) ||
             !phase_done(run, edge->producer_phase)) {
             continue;
         }
@@ -432,16 +421,17 @@ static sluice_status verify_published(struct verification *v, uint32_t p, const 
     sluice_status status = made_files(v->look.run, p, op, &made, err);
 
     if (status == SLUICE_OK) {
-        status = snapshot_list(op->dataset, &numbers, &n, err);
+        status = snapshot_list(op_stage(op)->dataset, &numbers, &n, err);
     }
     for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
         struct snapshot *snapshot = NULL;
-        status = snapshot_open(op->dataset, numbers[i], &snapshot, err);
+        status = snapshot_open(op_stage(op)->dataset, numbers[i], &snapshot, err);
         if (status == SLUICE_E_DATA) {
             fault(v, err->message);
             status = SLUICE_OK;
         } else if (status == SLUICE_OK) {
-            status = snapshot_verify_links(op->dataset, snapshot, made, v->deep, fault, v, err);
+            status = snapshot_verify_links(op_stage(op)->dataset, snapshot, made, v->deep, fault, v,
+                                           err);
         }
         snapshot_destroy(snapshot);
     }
@@ -472,7 +462,7 @@ static sluice_status verify_run(struct verification *v, const char *name, struct
             }
         }
         for (uint32_t i = 0; i < phase->n_ops; i++) {
-            if (phase->ops[i]->writes) {
+            if (op_writes(phase->ops[i])) {
                 TRY(verify_published(v, p, phase->ops[i], err));
             }
         }

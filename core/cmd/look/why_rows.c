@@ -230,8 +230,9 @@ static sluice_status check_names(const struct why *why, const char *reason,
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             const struct op *op = plan->phases[p]->ops[i];
-            for (uint32_t k = 1; op->stage != NULL && k <= stage_n_reasons(op->stage); k++) {
-                const char *name = stage_reason(op->stage, k);
+            for (uint32_t k = 1; op_code(op) != NULL && k <= stage_n_reasons(op_code(op)->stage);
+                 k++) {
+                const char *name = stage_reason(op_code(op)->stage, k);
                 found = found || strcmp(name, reason) == 0;
                 if (n < 256) {
                     names[n++] = name;

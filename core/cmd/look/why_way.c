@@ -236,8 +236,9 @@ static sluice_status written_event(struct way *way, const struct marks *marks, c
         json = event(way, marks->phase, op, "written");
         output = places_output(commit, op->name, written->ordinal);
         if (output != NULL) {
-            TRY(places_public(op->dataset, output->file, &name, &number, err));
-            json_object_set_new(json, "dataset", look_string(op->dataset, strlen(op->dataset)));
+            TRY(places_public(op_stage(op)->dataset, output->file, &name, &number, err));
+            json_object_set_new(json, "dataset",
+                                look_string(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
             json_object_set_new(json, "file", json_string(output->file));
         }
         if (name != NULL) {
@@ -259,7 +260,7 @@ static sluice_status written_event(struct way *way, const struct marks *marks, c
 /* Whether the document reaches port 0 of op. */
 static bool arrives(const struct way *way, uint32_t p, const struct op *op)
 {
-    return op->inputs[0] >= 0 && way->present[p][op->inputs[0]];
+    return op_n_inputs(op) > 0 && way->present[p][op_input(op, 0)];
 }
 
 static sluice_status pass_stage(struct way *way, const struct marks *marks, const struct op *op,
@@ -267,15 +268,15 @@ static sluice_status pass_stage(struct way *way, const struct marks *marks, cons
 {
     bool *present = &way->present[marks->phase][op->index];
 
-    if (op->kind_of->role == SLUICE_ROLE_WRITER) {
+    if (op_declared(op)->role == SLUICE_ROLE_WRITER) {
         return written_event(way, marks, op, err);
     }
     if (!arrives(way, marks->phase, op)) {
         return SLUICE_OK;
     }
-    if (op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+    if (op_declared(op)->role == SLUICE_ROLE_TRANSFORM) {
         json_t *json = event(way, marks->phase, op, "consumed");
-        if ((op->kind_of->flags & SLUICE_STAGE_HIDDEN) != 0) {
+        if ((op_declared(op)->flags & SLUICE_STAGE_HIDDEN) != 0) {
             json_object_set_new(json, "hidden", json_true());
         }
         return SLUICE_OK;
@@ -293,7 +294,7 @@ static sluice_status pass_stage(struct way *way, const struct marks *marks, cons
         return SLUICE_OK;
     }
     *present = true;
-    if (stage_n_reasons(op->stage) > 0) {
+    if (stage_n_reasons(op_code(op)->stage) > 0) {
         event(way, marks->phase, op, "kept");
     } else {
         json_object_set_new(event(way, marks->phase, op, "passed"), "hidden", json_true());
@@ -303,9 +304,9 @@ static sluice_status pass_stage(struct way *way, const struct marks *marks, cons
 
 static bool collected(const struct marks *marks, const struct phase *phase, const struct op *op)
 {
-    for (uint32_t d = 0; d < op->n_drops_of; d++) {
+    for (uint32_t d = 0; d < op_collect(op)->n_stages; d++) {
         for (size_t k = 0; k < marks->n_drops; k++) {
-            if (marks->drops[k].stage == phase->ops[op->drops_of[d]]) {
+            if (marks->drops[k].stage == phase->ops[op_collect(op)->stages[d].op]) {
                 return true;
             }
         }
@@ -322,23 +323,24 @@ static sluice_status pass_phase(struct way *way, struct marks *marks, struct slu
         const struct op *op = phase->ops[i];
         switch (op->kind) {
         case OP_READ:
-            present[i] = !op->again && phase->lanes[op->lane] == way->place->lane;
+            present[i] = op_reads_first(op) && phase->lanes[op_read(op)->lane] == way->place->lane;
             if (present[i]) {
                 event(way, marks->phase, op, "read");
             }
             break;
         case OP_LOAD:
-            present[i] = op->edge->load == LOAD_SAME &&
-                         way->present[op->edge->producer_phase][op->edge->producer_op];
+            present[i] =
+                op_load(op)->edge->load == LOAD_SAME &&
+                way->present[op_load(op)->edge->producer_phase][op_load(op)->edge->producer_op];
             break;
         case OP_UNION:
-            for (uint32_t k = 0; k < op->n_union; k++) {
-                present[i] = present[i] || present[op->union_inputs[k]];
+            for (uint32_t k = 0; k < op_n_inputs(op); k++) {
+                present[i] = present[i] || present[op_input(op, k)];
             }
             break;
         case OP_COLLECT:
-            present[i] =
-                (op->drop_load >= 0 && present[op->drop_load]) || collected(marks, phase, op);
+            present[i] = (op_earlier_drops(op) != NULL && present[op_earlier_drops(op)->op]) ||
+                         collected(marks, phase, op);
             break;
         case OP_STORE:
             break;

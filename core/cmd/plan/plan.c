@@ -33,9 +33,11 @@ static const char *role_text(const struct op *op)
     static const char *const roles[] = { "",          "reader", "filter", "annotator",
                                          "transform", "gate",   "writer" };
     static const char *const kinds[] = { "reader", "load", "stage", "union", "dropped", "store" };
-    return op->again                                      ? "again"
-           : op->kind_of == NULL || op->kind_of->role > 6 ? kinds[op->kind]
-                                                          : roles[op->kind_of->role];
+    const struct sluice_stage *declared = op_declared(op);
+
+    return op_reads_again(op)                       ? "again"
+           : declared == NULL || declared->role > 6 ? kinds[op->kind]
+                                                    : roles[declared->role];
 }
 
 /* Names of the columns of a schema, only those that are live (NULL = all); hidden ones begin with
@@ -55,7 +57,7 @@ static json_t *columns_json(const struct schema *schema, const bool *live, bool 
 static json_t *reader_json(const struct planning *planning, const struct phase *phase,
                            const struct op *op)
 {
-    const struct lane *lane = phase->lanes[op->lane];
+    const struct lane *lane = phase->lanes[op_read(op)->lane];
     json_t *json = json_object();
     json_t *files = json_array();
     json_t *patterns = json_array();
@@ -85,7 +87,7 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
         json_object_set_new(json, "text_bytes", json_integer((json_int_t)decoded));
     }
     json_object_set_new(json, "splits", json_integer((json_int_t)lane->n_tasks));
-    if (op->isolated) {
+    if (op_isolated(op)) {
         json_object_set_new(json, "isolated", json_true());
     }
     json_object_set_new(json, "columns", columns_json(&op->out, op->live, false));
@@ -98,12 +100,10 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
 
 static json_t *store_json(const struct op *op)
 {
-    uint32_t partitions = op->edge->load == LOAD_KEYED || op->edge->load == LOAD_BY_SPLIT
-                              ? op->edge->n_partitions
-                              : 1;
-    return json_pack("{s:s, s:s, s:i, s:o, s:s*}", "name", op->name, "load",
-                     load_text(op->edge->load), "partitions", (int)partitions, "columns",
-                     columns_json(&op->edge->schema, NULL, true), "moves", op->edge->why);
+    const struct plan_edge *edge = op_store(op)->edge;
+    return json_pack("{s:s, s:s, s:i, s:o, s:s*}", "name", op->name, "load", load_text(edge->load),
+                     "partitions", (int)edge->n_partitions, "columns",
+                     columns_json(&edge->schema, NULL, true), "moves", edge->why);
 }
 
 static json_t *stage_json(const struct phase *phase, const struct op *op)
@@ -111,36 +111,32 @@ static json_t *stage_json(const struct phase *phase, const struct op *op)
     json_t *inputs = json_array();
     json_t *json = json_object();
 
-    for (int k = 0; k < 2; k++) {
-        if (op->inputs[k] >= 0) {
-            json_array_append_new(inputs, json_string(phase->ops[op->inputs[k]]->name));
-        }
+    for (uint32_t k = 0; k < op_n_inputs(op); k++) {
+        json_array_append_new(inputs, json_string(phase_input(phase, op, k)->name));
     }
-    for (uint32_t k = 0; k < op->n_union; k++) {
-        json_array_append_new(inputs, json_string(phase->ops[op->union_inputs[k]]->name));
-    }
-    for (uint32_t k = 0; k < op->n_drops_of; k++) {
-        json_array_append_new(inputs, json_string(phase->ops[op->drops_of[k]]->name));
+    for (uint32_t k = 0; op->kind == OP_COLLECT && k < op_collect(op)->n_stages; k++) {
+        json_array_append_new(inputs, json_string(phase->ops[op_collect(op)->stages[k].op]->name));
     }
     json_object_set_new(json, "name", json_string(op->name));
-    json_object_set_new(json, "kind",
-                        json_string(op->kind_of == NULL ? role_text(op) : op->kind_of->name));
+    json_object_set_new(
+        json, "kind", json_string(op_declared(op) == NULL ? role_text(op) : op_declared(op)->name));
     json_object_set_new(json, "role", json_string(role_text(op)));
     json_object_set_new(json, "inputs", inputs);
-    if (op->kind_of == NULL && op->kind != OP_LOAD) {
+    if (op_declared(op) == NULL && op->kind != OP_LOAD) {
         json_object_set_new(json, "columns", columns_json(&op->out, op->live, false));
     }
-    if (op->isolated && !op->again) {
+    if (op_isolated(op) && !op_reads_again(op)) {
         json_object_set_new(json, "isolated", json_true());
     }
-    if (op->writes) {
-        json_object_set_new(json, "dataset", look_string(op->dataset, strlen(op->dataset)));
+    if (op_writes(op)) {
+        json_object_set_new(json, "dataset",
+                            look_string(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
     }
-    if (op->n_notes > 0) {
+    if (op->kind == OP_STAGE && op_stage(op)->n_notes > 0) {
         json_t *notes = json_object();
-        for (uint32_t k = 0; k < op->n_notes; k++) {
-            json_object_set_new(notes, op->notes[k].key,
-                                json_loads(op->notes[k].json, JSON_DECODE_ANY, NULL));
+        for (uint32_t k = 0; k < op_stage(op)->n_notes; k++) {
+            json_object_set_new(notes, op_stage(op)->notes[k].key,
+                                json_loads(op_stage(op)->notes[k].json, JSON_DECODE_ANY, NULL));
         }
         json_object_set_new(json, "notes", notes);
     }
@@ -273,7 +269,7 @@ static sluice_status phase_json(const struct planning *planning, uint32_t p, jso
         const struct op *op = phase->ops[i];
         json_array_append_new(op->kind == OP_STORE ? stores : stages,
                               op->kind == OP_STORE ? store_json(op) : stage_json(phase, op));
-        if (op->kind == OP_READ && !op->again) {
+        if (op_reads_first(op)) {
             json_array_append_new(readers, reader_json(planning, phase, op));
         }
     }

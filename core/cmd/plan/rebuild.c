@@ -76,16 +76,16 @@ sluice_status rebuild_json(const struct plan *plan, json_t *list, struct sluice_
             bool appends = false;
             uint32_t *numbers = NULL;
             size_t n = 0;
-            for (uint32_t k = 0; k < op->n_notes; k++) {
-                appends = appends || strcmp(op->notes[k].key, "append") == 0;
+            for (uint32_t k = 0; op_writes(op) && k < op_stage(op)->n_notes; k++) {
+                appends = appends || strcmp(op_stage(op)->notes[k].key, "append") == 0;
             }
-            if (!op->writes || !appends) {
+            if (!appends) {
                 continue;
             }
-            TRY(snapshot_list(op->dataset, &numbers, &n, err));
+            TRY(snapshot_list(op_stage(op)->dataset, &numbers, &n, err));
             free(numbers);
             if (n > 0) {
-                TRY(dataset_json(op->dataset, list, err));
+                TRY(dataset_json(op_stage(op)->dataset, list, err));
             }
         }
     }

@@ -84,7 +84,7 @@ static sluice_status add_plugin(const struct registry_plugin *plugin, json_t *li
 
 static sluice_status add_files(const struct op *op, json_t *list, struct sluice_error *err)
 {
-    const struct options *options = stage_options(op->stage);
+    const struct options *options = stage_options(op_code(op)->stage);
     const char *name;
     const char *path;
     uint32_t flags;
@@ -137,11 +137,11 @@ sluice_status used_collect(const struct session *session, json_t **out, struct s
         const struct phase *phase = session->plan->phases[p];
         for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
             const struct op *op = phase->ops[i];
-            if (op->stage == NULL) {
+            if (op_code(op) == NULL) {
                 continue;
             }
-            status =
-                add_plugin(stage_entry(op->stage)->plugin, json_object_get(used, "plugins"), err);
+            status = add_plugin(stage_entry(op_code(op)->stage)->plugin,
+                                json_object_get(used, "plugins"), err);
             if (status == SLUICE_OK) {
                 status = add_files(op, json_object_get(used, "files"), err);
             }

@@ -55,12 +55,12 @@ static sluice_status run_of(const char *path, char **out, struct sluice_error *e
 static sluice_status check_columns(const struct phase *phase, const struct op *op,
                                    const struct quarantined *row, struct sluice_error *err)
 {
-    bool same =
-        op != NULL && op->kind == OP_STAGE && op->inputs[0] >= 0 && op->n_need[0] == row->n_columns;
-    const struct schema *schema = same ? &phase->ops[op->inputs[0]]->out : NULL;
+    bool same = op != NULL && op->kind == OP_STAGE && op_n_inputs(op) > 0 &&
+                op_stage(op)->n_need[0] == row->n_columns;
+    const struct schema *schema = same ? &phase_input(phase, op, 0)->out : NULL;
 
     for (uint32_t k = 0; same && k < row->n_columns; k++) {
-        int32_t slot = op->need[0][k];
+        int32_t slot = op_stage(op)->need[0][k];
         same = slot < 0 ? row->types[k] == NULL
                         : row->types[k] != NULL &&
                               type_equal(schema->fields[slot].type, row->types[k], true);
@@ -116,10 +116,10 @@ static json_t *outcome_json(const struct op *op, const struct stage_result *resu
     }
     if (verdict != NULL && verdict->reason > 0) {
         return json_pack("{s:s, s:s, s:f, s:f}", "outcome", "dropped", "reason",
-                         stage_reason(op->stage, (uint32_t)verdict->reason), "value",
+                         stage_reason(op_code(op)->stage, (uint32_t)verdict->reason), "value",
                          verdict->value, "limit", verdict->limit);
     }
-    if (op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+    if (op_declared(op)->role == SLUICE_ROLE_TRANSFORM) {
         for (uint32_t k = 0; k < result->n_batches; k++) {
             rows += result->batches[k].length;
         }
@@ -139,7 +139,7 @@ static json_t *run_row(const struct op *op, const struct quarantined *row)
 
     stage_result_init(&result);
     if (status == SLUICE_OK) {
-        status = stage_worker_open(op->stage, &worker, &err);
+        status = stage_worker_open(op_code(op)->stage, &worker, &err);
     }
     if (status == SLUICE_OK) {
         status = stage_process(worker, &one.batch, &result, &err);

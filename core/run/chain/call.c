@@ -82,7 +82,7 @@ struct view {
 static sluice_status view_init(struct view *view, const struct op *op, uint32_t port,
                                const struct batch *batch, struct sluice_error *err)
 {
-    uint32_t n = op->n_need[port];
+    uint32_t n = op_stage(op)->n_need[port];
 
     if (n > PLAN_NEEDS_MAX) {
         return error_set(err, SLUICE_E_SCHEMA,
@@ -93,7 +93,7 @@ static sluice_status view_init(struct view *view, const struct op *op, uint32_t 
     memset(&view->empty, 0, sizeof view->empty);
     view->buffers[0] = NULL;
     for (uint32_t k = 0; k < n; k++) {
-        int32_t slot = op->need[port][k];
+        int32_t slot = op_stage(op)->need[port][k];
         assert(slot < 0 || batch->columns[slot] != NULL);
         view->children[k] = slot < 0 ? &view->empty : &batch->columns[slot]->array;
     }
@@ -129,12 +129,11 @@ static uint64_t text_bytes(const struct ArrowArray *texts, const struct batch *b
 static uint64_t bytes_seen(const struct chain *chain, const struct op *op, uint32_t port,
                            const struct batch *batch)
 {
-    const struct schema *schema =
-        op->inputs[port] < 0 ? NULL : &chain->phase->ops[op->inputs[port]]->out;
+    const struct schema *schema = &phase_input(chain->phase, op, port)->out;
     uint64_t sum = 0;
 
-    for (uint32_t k = 0; schema != NULL && k < op->n_need[port]; k++) {
-        int32_t slot = op->need[port][k];
+    for (uint32_t k = 0; k < op_stage(op)->n_need[port]; k++) {
+        int32_t slot = op_stage(op)->need[port][k];
         const struct type *type =
             slot < 0 || (uint32_t)slot >= schema->n ? NULL : schema->fields[slot].type;
         if (type != NULL && (type->kind == TYPE_UTF8 || type->kind == TYPE_JSON)) {
@@ -181,7 +180,7 @@ static sluice_status call(struct chain *chain, const struct op *op, uint32_t por
         TRY(chain_worker(chain, op->index, &worker, err)); /* that none opens is no row's fault */
         meter_begin(&chain->meter);
         status = stage_process(worker, &view.batch, &answer->result, err);
-        meter_end(&chain->meter, &metrics->time, op->isolated);
+        meter_end(&chain->meter, &metrics->time, op_isolated(op));
         METRIC_ADD(metrics->bytes_in, bytes_seen(chain, op, port, answer->batch));
         if (status != SLUICE_OK && !stage_worker_usable(worker)) {
             chain_drop_worker(chain, op->index);
@@ -206,8 +205,8 @@ sluice_status chain_call(struct chain *chain, const struct op *op, uint32_t port
     if (answer == NULL) {
         return error_nomem(err, "an answer");
     }
-    if (op->kind_of->role == SLUICE_ROLE_ANNOTATOR && port == 0 && batch->rows != NULL) {
-        status = compact(&chain->phase->ops[op->inputs[0]]->out, batch, &answer->batch, err);
+    if (op_declared(op)->role == SLUICE_ROLE_ANNOTATOR && port == 0 && batch->rows != NULL) {
+        status = compact(&phase_input(chain->phase, op, 0)->out, batch, &answer->batch, err);
     } else {
         answer->batch = batch_ref(batch);
     }

@@ -8,14 +8,13 @@
 static sluice_status open_store(struct chain *chain, const struct op *op, struct op_state *state,
                                 struct sluice_error *err)
 {
-    struct edge_spec spec = { EDGE_SINGLE, op->edge->n_partitions, &op->edge->schema };
+    const struct plan_edge *edge = op_store(op)->edge;
+    struct edge_spec spec = { EDGE_SINGLE, edge->n_partitions, &edge->schema };
 
-    if (op->edge->load == LOAD_KEYED) {
+    if (edge->load == LOAD_KEYED) {
         spec.partition = EDGE_BY_KEY;
-    } else if (op->edge->load == LOAD_BY_SPLIT) {
+    } else if (edge->load == LOAD_BY_SPLIT) {
         spec.partition = EDGE_BY_SPLIT;
-    } else {
-        spec.n_partitions = 1;
     }
     return port_open(chain->options.spill_dir, &spec, chain->options.scratch_dir,
                      chain->options.memory, &state->port, err);
@@ -45,7 +44,7 @@ sluice_status chain_create(const struct chain_options *options, struct chain **o
         const struct op *op = phase->ops[i];
         if (op->kind == OP_STORE) {
             status = open_store(chain, op, &chain->states[i], err);
-        } else if (op->kind == OP_STAGE && op->writes) {
+        } else if (op_writes(op)) {
             status = shards_open(op, options->key, &chain->states[i].shards, err);
         }
     }

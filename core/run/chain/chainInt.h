@@ -8,9 +8,9 @@
 
 /* Rows that one stage dropped from one batch, waiting for the collector to put them in order. */
 struct drop_slice {
-    uint32_t source;     /* index in op->drops_of, or n_drops_of for rows of an earlier phase */
-    struct batch *batch; /* the stage's input; owned */
-    uint32_t *rows;      /* row numbers in batch; owned */
+    uint32_t source;                 /* which of the collector's stages */
+    struct batch *batch;             /* the stage's input; owned */
+    uint32_t *rows;                  /* row numbers in batch; owned */
     struct sluice_verdict *verdicts; /* one per row; owned, dup_of points into text */
     char *text;                      /* owned */
     int64_t n, at;

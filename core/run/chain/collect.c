@@ -29,7 +29,7 @@ void collector_deinit(struct chain *chain, uint32_t index)
 
 static uint64_t slice_row(const struct chain *chain, const struct drop_slice *slice)
 {
-    const struct op *from = chain->phase->ops[slice->stage->inputs[0]];
+    const struct op *from = phase_input(chain->phase, slice->stage, 0);
     uint32_t row = slice->rows[slice->at];
 
     return ((const uint64_t *)slice->batch->columns[from->row_slot]->array.buffers[1])[row];
@@ -45,7 +45,7 @@ static sluice_status earlier_row(struct chain *chain, const struct op *op, struc
     if (state->earlier == NULL || state->earlier_done) {
         return SLUICE_OK;
     }
-    load = chain->phase->ops[op->drop_load];
+    load = chain->phase->ops[op_earlier_drops(op)->op];
     while (state->earlier_batch == NULL || state->earlier_at >= state->earlier_batch->n_rows) {
         batch_unref(state->earlier_batch);
         state->earlier_batch = NULL;
@@ -55,9 +55,9 @@ static sluice_status earlier_row(struct chain *chain, const struct op *op, struc
             state->earlier_done = true;
             return SLUICE_OK;
         }
-        chain->ledger.ops[op->drop_load].emitted += (uint64_t)state->earlier_batch->n_rows;
+        chain->ledger.ops[load->index].emitted += (uint64_t)state->earlier_batch->n_rows;
     }
-    *row = ((const uint64_t *)state->earlier_batch->columns[load->from[load->row_slot]]
+    *row = ((const uint64_t *)state->earlier_batch->columns[op_load(load)->stored[load->row_slot]]
                 ->array.buffers[1])[state->earlier_at];
     *more = true;
     return SLUICE_OK;
@@ -69,7 +69,7 @@ static bool own_column(const char *name, const struct drop_slice *slice, struct 
                        bool *ok)
 {
     const struct sluice_verdict *verdict = &slice->verdicts[slice->at];
-    const char *reason = stage_reason(slice->stage->stage, (uint32_t)verdict->reason);
+    const char *reason = stage_reason(op_code(slice->stage)->stage, (uint32_t)verdict->reason);
 
     if (strcmp(name, "drop_stage") == 0) {
         *ok = builder_bytes_add(builder, slice->stage->name, strlen(slice->stage->name));
@@ -98,13 +98,13 @@ static bool copy_row(const struct op *op, const struct drop_slice *slice, const 
     for (uint32_t k = 0; k < op->out.n; k++) {
         bool ok = true;
         if (slice == NULL) {
-            int32_t slot = op->drop_from[op->n_drops_of][k];
-            int32_t column = slot < 0 ? -1 : load->from[slot];
+            int32_t slot = op_earlier_drops(op)->slots[k];
+            int32_t column = slot < 0 ? -1 : op_load(load)->stored[slot];
             ok = column < 0
                      ? builder_null(builders[k])
                      : builder_copy(builders[k], &earlier->columns[column]->array, earlier_at);
         } else if (!own_column(op->out.fields[k].name, slice, builders[k], &ok)) {
-            int32_t slot = op->drop_from[slice->source][k];
+            int32_t slot = op_collect(op)->stages[slice->source].slots[k];
             const struct column *column = slot < 0 ? NULL : slice->batch->columns[slot];
             ok = column == NULL ? builder_null(builders[k])
                                 : builder_copy(builders[k], &column->array, slice->rows[slice->at]);
@@ -141,7 +141,8 @@ sluice_status collector_drain(struct chain *chain, uint32_t index, uint64_t limi
 {
     const struct op *op = chain->phase->ops[index];
     struct op_state *state = &chain->states[index];
-    const struct op *load = op->drop_load < 0 ? NULL : chain->phase->ops[op->drop_load];
+    const struct op_drops *drops = op_earlier_drops(op);
+    const struct op *load = drops == NULL ? NULL : chain->phase->ops[drops->op];
     struct builder **builders = calloc(op->out.n + 1u, sizeof(struct builder *));
     int64_t n = 0;
     sluice_status status = builders == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;

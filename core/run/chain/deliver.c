@@ -39,10 +39,10 @@ sluice_status chain_emit(struct chain *chain, uint32_t op, struct batch *batch,
     return status;
 }
 
-/* A batch of op's live columns; takes references to what from[] says. emitted: columns of what the
- * stage gave, or NULL. */
-static sluice_status project(const struct op *op, const int32_t *from, const struct batch *in,
-                             struct ArrowArray *emitted, struct batch **out,
+/* A batch of op's live columns, as `columns` says; takes references to those of the input. emitted:
+ * what the stage gave, or NULL. */
+static sluice_status project(const struct op *op, const struct op_column *columns,
+                             const struct batch *in, struct ArrowArray *emitted, struct batch **out,
                              struct sluice_error *err)
 {
     struct draft draft;
@@ -53,13 +53,15 @@ static sluice_status project(const struct op *op, const int32_t *from, const str
         if (!op->live[k]) {
             continue;
         }
-        if (from[k] >= 0) {
-            if (in->columns[from[k]] != NULL) {
-                draft_share(&draft, k, in->columns[from[k]]);
+        if (columns[k].from == FROM_INPUT) {
+            if (in->columns[columns[k].at] != NULL) {
+                draft_share(&draft, k, in->columns[columns[k].at]);
             }
-        } else if (emitted != NULL) {
-            draft_move(&draft, k, emitted->children[~from[k]]);
-        } else if (op->kind == OP_UNION) { /* this input has no such column */
+        } else if (columns[k].from == FROM_PLUGIN) {
+            if (emitted != NULL) {
+                draft_move(&draft, k, emitted->children[columns[k].at]);
+            }
+        } else {
             draft_place(&draft, k, column_nulls(op->out.fields[k].type, in->length, &nulls, err),
                         &nulls);
         }
@@ -76,13 +78,13 @@ static sluice_status deliver_filter(struct chain *chain, const struct op *op,
     struct batch *out = NULL;
     sluice_status status;
 
-    if (op->kind_of->role == SLUICE_ROLE_GATE) {
+    if (op_declared(op)->role == SLUICE_ROLE_GATE) {
         TRY(chain_set_aside(chain, op, answer, &kept, err));
         chain->ledger.ops[op->index].kept += (uint64_t)kept->n_rows;
     } else {
         TRY(chain_judge(chain, op, answer, &kept, err));
     }
-    status = project(op, op->from, kept, NULL, &out, err);
+    status = project(op, op_stage(op)->columns, kept, NULL, &out, err);
     batch_unref(kept);
     if (status == SLUICE_OK) {
         status = deliver(chain, op, out, err);
@@ -101,7 +103,7 @@ static sluice_status deliver_annotator(struct chain *chain, const struct op *op,
     sluice_status status;
 
     assert(result->n_batches <= 1); /* stage_process sees to it */
-    TRY(project(op, op->from, answer->batch, emitted, &out, err));
+    TRY(project(op, op_stage(op)->columns, answer->batch, emitted, &out, err));
     if (result->has_verdicts) {
         /* Rows are judged as they came in; out has the same rows. */
         struct batch *same = NULL;
@@ -206,13 +208,13 @@ static sluice_status check_origin(const struct chain *chain, const struct op *op
 {
     const struct stage_result *result = &answer->result;
     const struct batch *batch = answer->batch;
-    const struct op *from = chain->phase->ops[op->inputs[0]];
+    const struct op *from = phase_input(chain->phase, op, 0);
     int32_t slot = schema_find(&op->out, "_origin");
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
     size_t n;
 
-    if (slot < 0 || op->kind_of->mode != SLUICE_MODE_STATELESS || result->n_batches == 0 ||
+    if (slot < 0 || op_declared(op)->mode != SLUICE_MODE_STATELESS || result->n_batches == 0 ||
         field_metadata(&op->out.fields[slot], "through", &n) != NULL) {
         return SLUICE_OK;
     }
@@ -257,14 +259,14 @@ static sluice_status deliver_answer(struct chain *chain, const struct op *op, ui
 {
     TRY(chain_book(chain, op->index, &answer->result, err));
     if (port != 0) { /* a side input: it was for the stage alone, but a transform may emit */
-        return op->kind_of->role == SLUICE_ROLE_TRANSFORM
+        return op_declared(op)->role == SLUICE_ROLE_TRANSFORM
                    ? chain_deliver_batches(chain, op, &answer->result, err)
                    : SLUICE_OK;
     }
     if (answer->fault != SLUICE_OK) {
         return chain_quarantine_culprit(chain, op, answer, err);
     }
-    switch (op->kind_of->role) {
+    switch (op_declared(op)->role) {
     case SLUICE_ROLE_FILTER:
     case SLUICE_ROLE_GATE:
         return deliver_filter(chain, op, answer, err);
@@ -334,13 +336,13 @@ static sluice_status push(struct chain *chain, uint32_t index, uint32_t port, st
     case OP_STAGE:
         return push_stage(chain, op, port, batch, err);
     case OP_UNION:
-        TRY(project(op, op->from + (size_t)port * op->out.n, batch, NULL, &out, err));
+        TRY(project(op, op_union(op)->ports[port].columns, batch, NULL, &out, err));
         status = deliver(chain, op, out, err);
         batch_unref(out);
         return status;
     case OP_STORE:
         meter_begin(&chain->meter);
-        status = port_add(chain->states[index].port, batch, op->from, err);
+        status = port_add(chain->states[index].port, batch, op_store(op)->slots, err);
         meter_end(&chain->meter, &metrics->time, false);
         giant_after(chain, op);
         return status;

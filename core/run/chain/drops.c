@@ -17,7 +17,7 @@ sluice_status collect_note_drops(struct chain *chain, struct sluice_error *err)
     for (size_t i = 0; i < chain->drops.n; i++) {
         const struct note *note = &chain->drops.items[i];
         const struct op *stage = chain->phase->ops[note->op];
-        const char *reason = stage_reason(stage->stage, (uint32_t)note->reason);
+        const char *reason = stage_reason(op_code(stage)->stage, (uint32_t)note->reason);
         bool ok =
             builder_uint(table_column(table, DROPS_ROW), note->row) &&
             builder_bytes_add(table_column(table, DROPS_STAGE), stage->name, strlen(stage->name)) &&
@@ -95,7 +95,7 @@ sluice_status collect_drops(struct chain *chain, const struct op *stage, struct 
                             const uint32_t *rows, const struct sluice_verdict *verdicts, int64_t n,
                             struct sluice_error *err)
 {
-    const struct op *from = chain->phase->ops[stage->inputs[0]];
+    const struct op *from = phase_input(chain->phase, stage, 0);
     const uint64_t *numbers = from->row_slot >= 0 && batch->columns[from->row_slot] != NULL
                                   ? batch->columns[from->row_slot]->array.buffers[1]
                                   : NULL;
@@ -118,8 +118,8 @@ sluice_status collect_drops(struct chain *chain, const struct op *stage, struct 
     }
     for (uint32_t i = stage->index + 1; i < chain->phase->n_ops; i++) {
         const struct op *op = chain->phase->ops[i];
-        for (uint32_t d = 0; op->kind == OP_COLLECT && d < op->n_drops_of; d++) {
-            if (op->drops_of[d] == stage->index) {
+        for (uint32_t d = 0; op->kind == OP_COLLECT && d < op_collect(op)->n_stages; d++) {
+            if (op_collect(op)->stages[d].op == stage->index) {
                 TRY(add_slice(chain, op, d, stage, batch, rows, verdicts, n, err));
             }
         }

@@ -12,12 +12,12 @@ static sluice_status flush_stage(struct chain *chain, const struct op *op,
     meter_begin(&chain->meter);
     TRY(chain_worker(chain, op->index, &worker, err));
     TRY(stage_flush(worker, result, err));
-    meter_end(&chain->meter, &chain->options.metrics->ops[op->index].time, op->isolated);
+    meter_end(&chain->meter, &chain->options.metrics->ops[op->index].time, op_isolated(op));
     TRY(chain_book(chain, op->index, result, err));
-    if (op->writes) {
+    if (op_writes(op)) {
         return shards_apply(chain->states[op->index].shards, result, err);
     }
-    return op->kind_of->role == SLUICE_ROLE_TRANSFORM
+    return op_declared(op)->role == SLUICE_ROLE_TRANSFORM
                ? chain_deliver_batches(chain, op, result, err)
                : SLUICE_OK;
 }
@@ -27,7 +27,7 @@ static sluice_status end_stage(struct chain *chain, const struct op *op, struct 
     struct answer *answer;
     sluice_status status;
 
-    if (op->kind_of->flush != NULL) {
+    if (op_declared(op)->flush != NULL) {
         answer = answer_take(chain);
         if (answer == NULL) {
             return error_nomem(err, "an answer");
@@ -36,7 +36,7 @@ static sluice_status end_stage(struct chain *chain, const struct op *op, struct 
         answer_release(chain, answer);
         TRY(status);
     }
-    return op->writes ? shards_finish(chain->states[op->index].shards, err) : SLUICE_OK;
+    return op_writes(op) ? shards_finish(chain->states[op->index].shards, err) : SLUICE_OK;
 }
 
 static sluice_status flush_op(struct chain *chain, uint32_t index, struct sluice_error *err)

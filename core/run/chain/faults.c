@@ -10,7 +10,7 @@
 static void describe_rows(const struct chain *chain, const struct op *op, const struct batch *batch,
                           char *text, size_t size)
 {
-    const struct op *from = chain->phase->ops[op->inputs[0]];
+    const struct op *from = phase_input(chain->phase, op, 0);
     int64_t first = batch->rows == NULL ? 0 : batch->rows[0];
     int64_t last = batch->rows == NULL ? batch->length - 1 : batch->rows[batch->n_rows - 1];
 
@@ -27,7 +27,7 @@ static void describe_rows(const struct chain *chain, const struct op *op, const 
 static bool divides(const struct op *op, sluice_status fault)
 {
     return chain_repeats(op) && fault != STAGE_KILLED &&
-           (fault != STAGE_TIMED_OUT || op->quarantine_late);
+           (fault != STAGE_TIMED_OUT || op_code(op)->quarantine_late);
 }
 
 /* The run ends over a fault. Data errors stay what they are. */

@@ -13,12 +13,6 @@ static uint64_t bytes_at(const struct schema *schema, const struct batch *batch,
                : column_bytes(batch->columns[slot], schema->fields[slot].type);
 }
 
-static const struct schema *schema_of(const struct chain *chain, const struct op *op, uint32_t port)
-{
-    int32_t input = op->inputs[port];
-    return input < 0 ? NULL : &chain->phase->ops[input]->out;
-}
-
 sluice_status giant_admit(struct chain *chain, const struct op *op, uint32_t port,
                           const struct batch *batch, struct sluice_error *err)
 {
@@ -28,16 +22,16 @@ sluice_status giant_admit(struct chain *chain, const struct op *op, uint32_t por
     if (!chain->room.giant || (op->kind != OP_STAGE && op->kind != OP_STORE)) {
         return SLUICE_OK;
     }
-    schema = schema_of(chain, op, port);
+    schema = &phase_input(chain->phase, op, port)->out;
     if (op->kind == OP_STORE) {
-        for (uint32_t k = 0; schema != NULL && k < op->edge->schema.n; k++) {
-            bytes += bytes_at(schema, batch, op->from[k]);
+        for (uint32_t k = 0; k < op_store(op)->edge->schema.n; k++) {
+            bytes += bytes_at(schema, batch, op_store(op)->slots[k]);
         }
         return room_ask(&chain->room, "keeping rows for the next phase", NULL, bytes,
                         bytes * STORED, err);
     }
-    for (uint32_t k = 0; schema != NULL && k < op->n_need[port]; k++) {
-        bytes += bytes_at(schema, batch, op->need[port][k]);
+    for (uint32_t k = 0; k < op_stage(op)->n_need[port]; k++) {
+        bytes += bytes_at(schema, batch, op_stage(op)->need[port][k]);
     }
     return room_ask(&chain->room, "stage", op->name, bytes,
                     (uint64_t)((double)bytes * floor_call(op)), err);
@@ -46,11 +40,11 @@ sluice_status giant_admit(struct chain *chain, const struct op *op, uint32_t por
 uint64_t giant_hold(struct chain *chain, const struct op *op, const struct batch *batch)
 {
     bool adds = op->kind == OP_COLLECT || op->kind == OP_STAGE;
+    const struct op_column *columns = op->kind == OP_STAGE ? op_stage(op)->columns : NULL;
     uint64_t bytes = 0;
 
     for (uint32_t k = 0; chain->room.giant && adds && k < batch->n_columns && k < op->out.n; k++) {
-        if (op->kind == OP_COLLECT || op->kind_of->role == SLUICE_ROLE_TRANSFORM ||
-            op->from[k] < 0) {
+        if (columns == NULL || columns[k].from == FROM_PLUGIN) {
             bytes += bytes_at(&op->out, batch, (int32_t)k);
         }
     }

@@ -17,7 +17,7 @@ sluice_status ledger_init(struct ledger *ledger, const struct phase *phase,
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         const struct op *op = phase->ops[i];
         struct ledger_op *entry = &ledger->ops[i];
-        entry->n_reasons = op->stage == NULL ? 0 : stage_n_reasons(op->stage);
+        entry->n_reasons = op_code(op) == NULL ? 0 : stage_n_reasons(op_code(op)->stage);
         entry->dropped = calloc(entry->n_reasons + 1u, sizeof *entry->dropped);
         if (entry->dropped == NULL) {
             return error_nomem(err, "the ledger");
@@ -143,9 +143,9 @@ static sluice_status check_op(const struct ledger *ledger, const struct op *op,
     case OP_LOAD:
         break;
     case OP_COLLECT:
-        fate = op->drop_load < 0 ? 0 : ledger->ops[op->drop_load].emitted;
-        for (uint32_t k = 0; k < op->n_drops_of; k++) {
-            fate += sum_dropped(&ledger->ops[op->drops_of[k]]);
+        fate = op_earlier_drops(op) == NULL ? 0 : ledger->ops[op_earlier_drops(op)->op].emitted;
+        for (uint32_t k = 0; k < op_collect(op)->n_stages; k++) {
+            fate += sum_dropped(&ledger->ops[op_collect(op)->stages[k].op]);
         }
         if (fate != entry->emitted) {
             return unequal(op->name, "dropped", fate, "gathered", entry->emitted, err);
@@ -162,12 +162,12 @@ static sluice_status check_op(const struct ledger *ledger, const struct op *op,
         }
         break;
     case OP_STAGE:
-        if (op->kind_of->role == SLUICE_ROLE_WRITER) {
+        if (op_declared(op)->role == SLUICE_ROLE_WRITER) {
             if (entry->in[0] != entry->written + entry->quarantined) {
                 return unequal(op->name, "in", entry->in[0], "written + quarantined",
                                entry->written + entry->quarantined, err);
             }
-        } else if (op->kind_of->role == SLUICE_ROLE_TRANSFORM) {
+        } else if (op_declared(op)->role == SLUICE_ROLE_TRANSFORM) {
             fate = entry->consumed + sum_dropped(entry) + entry->quarantined;
             if (entry->in[0] != fate) {
                 return unequal(op->name, "in", entry->in[0], "consumed + dropped + quarantined",
@@ -184,10 +184,11 @@ static sluice_status check_op(const struct ledger *ledger, const struct op *op,
         }
         break;
     }
-    if (op->kind_of != NULL && op->kind_of->conserves != NULL) {
+    if (op_declared(op) != NULL && op_declared(op)->conserves != NULL) {
         for (uint32_t k = 0; k < entry->n_measures; k++) {
             const struct ledger_measure *measure = &entry->measures[k];
-            if (strcmp(measure->name, op->kind_of->conserves) == 0 && measure->in != measure->out) {
+            if (strcmp(measure->name, op_declared(op)->conserves) == 0 &&
+                measure->in != measure->out) {
                 return error_set(err, SLUICE_E_INTERNAL,
                                  "the ledger of '%s' does not balance: %lld %s went in, %lld came "
                                  "out; nothing of this task is kept",
@@ -214,8 +215,8 @@ sluice_status ledger_check(const struct ledger *ledger, struct sluice_error *err
                     continue;
                 }
                 emitted = 0;
-                for (uint32_t u = 0; u < to->n_union; u++) {
-                    emitted += ledger->ops[to->union_inputs[u]].emitted;
+                for (uint32_t u = 0; u < op_n_inputs(to); u++) {
+                    emitted += ledger->ops[op_input(to, u)].emitted;
                 }
             }
             if (emitted != in) {
@@ -245,7 +246,7 @@ static json_t *op_json(const struct op *op, const struct ledger_op *entry)
          put(object, "consumed", entry->consumed) && put(object, "emitted", entry->emitted) &&
          put(object, "written", entry->written) && put(object, "text_bytes", entry->text_bytes);
     for (uint32_t k = 1; ok && k <= entry->n_reasons; k++) {
-        ok = put(dropped, stage_reason(op->stage, k), entry->dropped[k]);
+        ok = put(dropped, stage_reason(op_code(op)->stage, k), entry->dropped[k]);
     }
     for (uint32_t k = 0; ok && k < entry->n_measures; k++) {
         ok = json_object_set_new(measures, entry->measures[k].name,

@@ -27,13 +27,13 @@ static void name_row(struct hash128 task_key, const char *stage, uint64_t row, c
 
 static const struct schema *input_schema(const struct quarantine_row *row)
 {
-    return &row->phase->ops[row->op->inputs[0]]->out;
+    return &phase_input(row->phase, row->op, 0)->out;
 }
 
 static char *head_text(const struct quarantine_row *row)
 {
     const struct schema *schema = input_schema(row);
-    const struct registry_entry *entry = stage_entry(row->op->stage);
+    const struct registry_entry *entry = stage_entry(op_code(row->op)->stage);
     json_t *columns = json_array();
     json_t *head = NULL;
     char buffer[64];
@@ -42,8 +42,8 @@ static char *head_text(const struct quarantine_row *row)
     char *text = NULL;
 
     hash_hex(row->task_key, key);
-    for (uint32_t k = 0; columns != NULL && k < row->op->n_need[0]; k++) {
-        int32_t slot = row->op->need[0][k];
+    for (uint32_t k = 0; columns != NULL && k < op_stage(row->op)->n_need[0]; k++) {
+        int32_t slot = op_stage(row->op)->need[0][k];
         char *type = slot < 0 ? NULL : type_print(schema->fields[slot].type);
         json_array_append_new(columns,
                               slot < 0 ? json_null()
@@ -70,7 +70,7 @@ static sluice_status encode_row(const struct quarantine_row *row, const struct b
                                 uint32_t at, struct buf *out, struct sluice_error *err)
 {
     const struct schema *schema = input_schema(row);
-    uint32_t n = row->op->n_need[0];
+    uint32_t n = op_stage(row->op)->n_need[0];
     struct column **columns = calloc(n + 1u, sizeof(struct column *));
     const struct type **types = calloc(n + 1u, sizeof(const struct type *));
     struct frame_codec *codec = frame_codec_create();
@@ -83,7 +83,7 @@ static sluice_status encode_row(const struct quarantine_row *row, const struct b
         status = error_nomem(err, "a quarantined row");
     }
     for (uint32_t k = 0; status == SLUICE_OK && k < n; k++) {
-        int32_t slot = row->op->need[0][k];
+        int32_t slot = op_stage(row->op)->need[0][k];
         if (slot >= 0) {
             columns[used] = column_ref(batch->columns[slot]);
             types[used++] = schema->fields[slot].type;
@@ -111,7 +111,7 @@ sluice_status quarantine_add(struct kept_rows *kept, const struct quarantine_row
     sluice_status status;
 
     if (kept->n == QUARANTINE_ROWS_MAX || kept->bytes >= QUARANTINE_BYTES_MAX ||
-        (row->op->kind_of->flags & SLUICE_STAGE_SIDE_INPUT) != 0) {
+        (op_declared(row->op)->flags & SLUICE_STAGE_SIDE_INPUT) != 0) {
         return SLUICE_OK;
     }
     if (kept->items == NULL) {

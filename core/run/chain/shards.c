@@ -26,7 +26,7 @@ void shards_destroy(struct shards *shards)
     if (shards == NULL) {
         return;
     }
-    for (uint32_t k = 0; shards->files != NULL && k < shards->op->n_outputs; k++) {
+    for (uint32_t k = 0; shards->files != NULL && k < op_stage(shards->op)->n_outputs; k++) {
         outcodec_destroy(shards->files[k].codec);
         pending_abort(shards->files[k].pending);
     }
@@ -53,8 +53,8 @@ sluice_status shards_open(const struct op *writer, struct hash128 key, struct sh
     }
     shards->op = writer;
     hash_hex(key, shards->key);
-    shards->folder = disk_join(writer->dataset, "data");
-    shards->files = calloc(writer->n_outputs + 1, sizeof *shards->files);
+    shards->folder = disk_join(op_stage(writer)->dataset, "data");
+    shards->files = calloc(op_stage(writer)->n_outputs + 1, sizeof *shards->files);
     if (shards->folder == NULL || shards->files == NULL) {
         status = error_nomem(err, "output files");
     }
@@ -72,7 +72,7 @@ sluice_status shards_open(const struct op *writer, struct hash128 key, struct sh
 static sluice_status open_output(struct shards *shards, uint32_t output, struct sluice_error *err)
 {
     struct open_file *file = &shards->files[output];
-    const struct stage_output *kind = &shards->op->outputs[output];
+    const struct stage_output *kind = &op_stage(shards->op)->outputs[output];
 
     if (file->pending != NULL) {
         return SLUICE_OK;
@@ -90,9 +90,9 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
 {
     bool any = false;
 
-    for (uint32_t k = 0; k < shards->op->n_outputs; k++) {
+    for (uint32_t k = 0; k < op_stage(shards->op)->n_outputs; k++) {
         struct open_file *file = &shards->files[k];
-        const struct stage_output *kind = &shards->op->outputs[k];
+        const struct stage_output *kind = &op_stage(shards->op)->outputs[k];
         enum outcodec_kind codec;
         struct shard *shard;
         if (file->pending == NULL) {

@@ -17,7 +17,7 @@ static sluice_status quarantine_row(struct chain *chain, const struct op *op,
                                     const struct batch *batch, int64_t row, const char *text,
                                     size_t n, struct sluice_error *err)
 {
-    const struct op *from = chain->phase->ops[op->inputs[0]];
+    const struct op *from = phase_input(chain->phase, op, 0);
     char reason[64] = "bad_row";
     char detail[1024];
     const char *colon = memchr(text, ':', n);

@@ -50,9 +50,12 @@ void worker_cache_destroy(struct worker_cache *cache)
 
 bool chain_repeats(const struct op *op)
 {
-    return op->kind_of->mode == SLUICE_MODE_STATELESS && op->kind_of->role != SLUICE_ROLE_READER &&
-           op->kind_of->role != SLUICE_ROLE_WRITER && op->kind_of->role != SLUICE_ROLE_GATE &&
-           (op->kind_of->flags & SLUICE_STAGE_SIDE_INPUT) == 0 && op->kind_of->flush == NULL;
+    return op_declared(op)->mode == SLUICE_MODE_STATELESS &&
+           op_declared(op)->role != SLUICE_ROLE_READER &&
+           op_declared(op)->role != SLUICE_ROLE_WRITER &&
+           op_declared(op)->role != SLUICE_ROLE_GATE &&
+           (op_declared(op)->flags & SLUICE_STAGE_SIDE_INPUT) == 0 &&
+           op_declared(op)->flush == NULL;
 }
 
 sluice_status chain_worker(struct chain *chain, uint32_t index, struct stage_worker **out,
@@ -67,7 +70,7 @@ sluice_status chain_worker(struct chain *chain, uint32_t index, struct stage_wor
         *kept = NULL;
     }
     if (state->worker == NULL) {
-        TRY(stage_worker_open(op->stage, &state->worker, err));
+        TRY(stage_worker_open(op_code(op)->stage, &state->worker, err));
     }
     *out = state->worker;
     return SLUICE_OK;

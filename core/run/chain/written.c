@@ -87,7 +87,7 @@ sluice_status chain_write_traces(struct chain *chain, struct sluice_error *err)
 sluice_status chain_trace(struct chain *chain, const struct op *op, const struct batch *batch,
                           const struct stage_result *result, struct sluice_error *err)
 {
-    const struct op *from = chain->phase->ops[op->inputs[0]];
+    const struct op *from = phase_input(chain->phase, op, 0);
     const struct shards *shards = chain->states[op->index].shards;
     const struct trace_slots slots = { schema_find(&from->out, "_origin"),
                                        schema_find(&from->out, "_span"), from->row_slot };

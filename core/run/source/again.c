@@ -23,7 +23,7 @@ static sluice_status stored_row(struct again *again, struct sluice_error *err)
 
 static const uint64_t *stored_numbers(const struct again *again)
 {
-    int32_t column = again->load->from[again->load->row_slot];
+    int32_t column = op_load(again->load)->stored[again->load->row_slot];
     return again->batch->columns[column]->array.buffers[1];
 }
 
@@ -74,7 +74,8 @@ static int32_t read_slot(const struct again *again, const struct op *reader, uin
 static bool has_stored_columns(const struct again *again, const struct op *reader)
 {
     for (uint32_t k = 0; k < again->load->out.n; k++) {
-        if (again->load->live[k] && again->load->from[k] >= 0 && read_slot(again, reader, k) < 0) {
+        if (again->load->live[k] && op_load(again->load)->stored[k] >= 0 &&
+            read_slot(again, reader, k) < 0) {
             return true;
         }
     }
@@ -84,7 +85,7 @@ static bool has_stored_columns(const struct again *again, const struct op *reade
 static sluice_status stored_column(struct again *again, uint32_t k, int64_t n, struct column **out,
                                    struct sluice_error *err)
 {
-    struct column *column = again->batch->columns[again->load->from[k]];
+    struct column *column = again->batch->columns[op_load(again->load)->stored[k]];
 
     if (n == again->batch->length) {
         *out = column_ref(column);
@@ -132,7 +133,7 @@ static sluice_status join(struct again *again, const struct op *reader, struct b
     }
     for (uint32_t k = 0; draft_ok(&draft) && k < load->out.n; k++) {
         struct column *column = NULL;
-        if (load->live[k] && load->from[k] >= 0 && draft.columns[k] == NULL) {
+        if (load->live[k] && op_load(load)->stored[k] >= 0 && draft.columns[k] == NULL) {
             draft_place(&draft, k, stored_column(again, k, n, &column, err), &column);
         }
     }
@@ -164,7 +165,7 @@ sluice_status again_push(struct again *again, struct batch *read, uint64_t first
         status = chain_emit(again->chain, again->load->index, batch, err);
         batch_unref(batch);
         TRY(status);
-        if (!again->load->side) {
+        if (!op_load(again->load)->side) {
             TRY(chain_drain(again->chain, last, err));
         }
     }

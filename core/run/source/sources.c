@@ -159,7 +159,7 @@ static void host_column(const struct reading *reading, struct draft *draft, uint
     const char *value = NULL;
     struct column *column = NULL;
 
-    if (op->part_of[slot] < 0) {
+    if (op_read(op)->parts[slot] < 0) {
         bool row = (int32_t)slot == op->row_slot;
         draft_put(draft, slot, column_count(type, row ? reading->next_row : file, row ? 1 : 0, n));
         return;
@@ -180,6 +180,7 @@ static sluice_status read_batch(struct reading *reading, uint32_t file, struct A
                                 struct batch **out, struct sluice_error *err)
 {
     const struct op *op = reading->op;
+    const struct op_column *columns = op_read(op)->columns;
     struct draft draft;
 
     draft_init(&draft, op->out.n);
@@ -187,8 +188,8 @@ static sluice_status read_batch(struct reading *reading, uint32_t file, struct A
         if (!op->live[k]) {
             continue;
         }
-        if (op->from[k] < 0) {
-            draft_move(&draft, k, array->children[~op->from[k]]);
+        if (columns[k].from == FROM_PLUGIN) {
+            draft_move(&draft, k, array->children[columns[k].at]);
         } else {
             host_column(reading, &draft, k, file, array->length, err);
         }
@@ -270,7 +271,7 @@ static sluice_status take_chunk(struct reading *reading, struct stage_worker *wo
 
     meter_begin(chain_meter(reading->chain));
     status = stage_read(worker, chunk, &reading->result, err);
-    meter_end(chain_meter(reading->chain), &metrics->ops[op->index].time, op->isolated);
+    meter_end(chain_meter(reading->chain), &metrics->ops[op->index].time, op_isolated(op));
     room_asked(chain_room(reading->chain));
     if (stage_died(status)) {
         return error_prefix(err, "%s, bytes %llu to %llu", chunk->uri,
@@ -342,12 +343,16 @@ static void find_columns(struct reading *reading)
     reading->id_column = -1;
     for (uint32_t k = 0; k < op->out.n; k++) {
         const char *name = op->out.fields[k].name;
-        if (op->from[k] < 0 && strcmp(name, "_begin") == 0) {
-            reading->begin_column = ~op->from[k];
-        } else if (op->from[k] < 0 && strcmp(name, "_end") == 0) {
-            reading->end_column = ~op->from[k];
-        } else if (op->from[k] < 0 && strcmp(name, "id") == 0) {
-            reading->id_column = ~op->from[k];
+        const struct op_column *column = &op_read(op)->columns[k];
+        if (column->from != FROM_PLUGIN) {
+            continue;
+        }
+        if (strcmp(name, "_begin") == 0) {
+            reading->begin_column = (int32_t)column->at;
+        } else if (strcmp(name, "_end") == 0) {
+            reading->end_column = (int32_t)column->at;
+        } else if (strcmp(name, "id") == 0) {
+            reading->id_column = (int32_t)column->at;
         }
     }
 }
@@ -366,7 +371,7 @@ static sluice_status read_split(struct chain *chain, const struct op *op, const 
     const struct chain_options *options = chain_options(chain);
     const struct node *files = options->plan->graph->nodes[op->node->inputs[0]];
     struct source_options source_options = {
-        .cut = strcmp(op->kind_of->cut == NULL ? "none" : op->kind_of->cut, "newline") == 0
+        .cut = strcmp(op_declared(op)->cut == NULL ? "none" : op_declared(op)->cut, "newline") == 0
                    ? SPLIT_CUT_NEWLINE
                    : SPLIT_CUT_NONE,
         .max_record = files->max_record,
@@ -390,7 +395,7 @@ static sluice_status read_split(struct chain *chain, const struct op *op, const 
     if (status == SLUICE_OK && again == NULL) {
         METRIC_ADD(options->metrics->raw_bytes, raw_bytes(inputs->files, split));
     }
-    if (status == SLUICE_OK && op->kind_of->flush != NULL) {
+    if (status == SLUICE_OK && op_declared(op)->flush != NULL) {
         status = stage_flush(worker, &reading.result, err);
         if (status == SLUICE_OK && again == NULL) {
             status = chain_book(chain, op->index, &reading.result, err);
@@ -409,9 +414,9 @@ static sluice_status open_edge(const struct chain *chain, const struct op *op,
                                struct sluice_error *err)
 {
     const struct chain_options *options = chain_options(chain);
-    const struct schema *schema = &op->edge->schema;
+    const struct schema *schema = &op_load(op)->edge->schema;
 
-    switch (op->edge->load) {
+    switch (op_load(op)->edge->load) {
     case LOAD_KEYED:
         return edge_reader_open_keyed(schema, load->inputs, load->n, options->scratch_dir,
                                       options->memory, out, err);
@@ -430,6 +435,7 @@ static sluice_status open_edge(const struct chain *chain, const struct op *op,
 static sluice_status push_loaded(struct chain *chain, const struct op *op,
                                  const struct batch *loaded, struct sluice_error *err)
 {
+    const int32_t *stored = op_load(op)->stored;
     struct draft draft;
     struct batch *batch;
     const uint64_t *rows = NULL;
@@ -438,13 +444,13 @@ static sluice_status push_loaded(struct chain *chain, const struct op *op,
 
     draft_init(&draft, op->out.n);
     for (uint32_t k = 0; draft_ok(&draft) && k < op->out.n; k++) {
-        if (op->live[k] && op->from[k] >= 0 && (uint32_t)op->from[k] < loaded->n_columns) {
-            draft_share(&draft, k, loaded->columns[op->from[k]]);
+        if (op->live[k] && stored[k] >= 0 && (uint32_t)stored[k] < loaded->n_columns) {
+            draft_share(&draft, k, loaded->columns[stored[k]]);
         }
     }
     TRY(draft_end(&draft, loaded->length, &batch, err));
-    if (op->edge->load == LOAD_SAME && !op->side && op->row_slot >= 0 && batch->length > 0 &&
-        batch->columns[op->row_slot] != NULL) {
+    if (op_load(op)->edge->load == LOAD_SAME && !op_load(op)->side && op->row_slot >= 0 &&
+        batch->length > 0 && batch->columns[op->row_slot] != NULL) {
         rows = batch->columns[op->row_slot]->array.buffers[1];
         last = rows[batch->length - 1];
     }
@@ -458,7 +464,7 @@ static sluice_status push_loaded(struct chain *chain, const struct op *op,
 static sluice_status push_frame(struct chain *chain, const struct op *op,
                                 const struct batch *loaded, struct sluice_error *err)
 {
-    const struct schema *schema = &op->edge->schema;
+    const struct schema *schema = &op_load(op)->edge->schema;
     struct room *room = chain_room(chain);
     uint64_t bytes = 0;
     sluice_status status;
@@ -498,10 +504,10 @@ static sluice_status load_again(struct chain *chain, const struct op *op,
     if (load->n == 0) {
         return SLUICE_OK;
     }
-    for (uint32_t i = 0; i < op->n_agains; i++) {
-        const struct op *candidate = options->phase->ops[op->agains[i].op];
-        if (options->phase->lanes[candidate->lane] == lane) {
-            again.plan = &op->agains[i];
+    for (uint32_t i = 0; i < op_load(op)->n_agains; i++) {
+        const struct op *candidate = options->phase->ops[op_load(op)->agains[i].op];
+        if (options->phase->lanes[op_read(candidate)->lane] == lane) {
+            again.plan = &op_load(op)->agains[i];
             reader = candidate;
         }
     }
@@ -542,17 +548,6 @@ static sluice_status load_edge(struct chain *chain, const struct op *op,
     return status;
 }
 
-/* The op's rows are pulled by a collector, not pushed. */
-static bool is_pulled(const struct phase *phase, uint32_t index)
-{
-    for (uint32_t i = 0; i < phase->n_ops; i++) {
-        if (phase->ops[i]->kind == OP_COLLECT && phase->ops[i]->drop_load == (int32_t)index) {
-            return true;
-        }
-    }
-    return false;
-}
-
 sluice_status sources_drive(struct chain *chain, const struct source_inputs *inputs,
                             struct sluice_error *err)
 {
@@ -562,10 +557,10 @@ sluice_status sources_drive(struct chain *chain, const struct source_inputs *inp
     const struct lane *lane = phase_lane(phase, options->task, &index);
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
-        const struct op *op = phase->ops[i];
-        if (op->kind == OP_COLLECT && op->drop_load >= 0 && inputs->loads[op->drop_load].active) {
+        const struct op_drops *earlier = op_earlier_drops(phase->ops[i]);
+        if (earlier != NULL && inputs->loads[earlier->op].active) {
             struct edge_reader *reader = NULL;
-            TRY(open_edge(chain, phase->ops[op->drop_load], &inputs->loads[op->drop_load], &reader,
+            TRY(open_edge(chain, phase->ops[earlier->op], &inputs->loads[earlier->op], &reader,
                           err));
             chain_collect_from(chain, i, reader);
         }
@@ -574,15 +569,15 @@ sluice_status sources_drive(struct chain *chain, const struct source_inputs *inp
     for (int round = 0; round < 2; round++) {
         for (uint32_t i = 0; i < phase->n_ops; i++) {
             const struct op *op = phase->ops[i];
-            bool side = op->side;
+            bool side = op->kind == OP_LOAD && op_load(op)->side;
             if (side != (round == 0)) {
                 continue;
             }
-            if (op->kind == OP_LOAD && inputs->loads[i].active && !is_pulled(phase, i)) {
-                TRY(op->n_agains > 0 ? load_again(chain, op, inputs, err)
-                                     : load_edge(chain, op, &inputs->loads[i], err));
-            } else if (op->kind == OP_READ && !op->again && lane->kind == LANE_SPLITS &&
-                       phase->lanes[op->lane] == lane) {
+            if (op->kind == OP_LOAD && inputs->loads[i].active && !phase_pulls(phase, i)) {
+                TRY(op_load(op)->n_agains > 0 ? load_again(chain, op, inputs, err)
+                                              : load_edge(chain, op, &inputs->loads[i], err));
+            } else if (op_reads_first(op) && lane->kind == LANE_SPLITS &&
+                       phase->lanes[op_read(op)->lane] == lane) {
                 TRY(read_split(chain, op, lane, &lane->splits.items[index], inputs, NULL, err));
             }
         }
