@@ -18,43 +18,7 @@
 #include "store/listingInt.h"
 #include "store/paths.h"
 
-#define BLOCK_SIZE ((size_t)64 << 10)
 #define DEPTH_MAX 256 /* folders in folders: also ends loops that device and inode do not show */
-
-struct listing_memory {
-    struct listing_memory *next;
-    size_t used, size;
-    char bytes[];
-};
-
-void *listing_alloc(struct builder *b, size_t n)
-{
-    struct listing_memory *block = b->memory;
-
-    n = (n + 7) & ~(size_t)7;
-    if (block == NULL || block->size - block->used < n) {
-        size_t size = n > BLOCK_SIZE ? n : BLOCK_SIZE;
-        block = malloc(sizeof *block + size);
-        if (block == NULL) {
-            return NULL;
-        }
-        block->next = b->memory;
-        block->used = 0;
-        block->size = size;
-        b->memory = block;
-    }
-    block->used += n;
-    return block->bytes + block->used - n;
-}
-
-static void memory_free(struct listing_memory *block)
-{
-    while (block != NULL) {
-        struct listing_memory *next = block->next;
-        free(block);
-        block = next;
-    }
-}
 
 /* ---- adding files ---- */
 
@@ -83,32 +47,25 @@ sluice_status listing_add(struct builder *b, const char *path, const char *name,
         b->files = files;
         b->capacity = capacity;
     }
-    text = listing_alloc(b, n + 1 + (inside ? 0 : name_n + 1));
-    if (text == NULL) {
-        return error_nomem(err, "a list of files");
-    }
-    memcpy(text, path, n + 1);
     file = &b->files[b->n];
     memset(file, 0, sizeof *file);
+    text = arena_copy(&b->arena, path, n);
     file->path = text;
-    file->name = inside ? text + n - name_n : memcpy(text + n + 1, name, name_n + 1);
+    file->name = inside && text != NULL ? text + n - name_n : arena_copy(&b->arena, name, name_n);
     file->size = (uint64_t)st->st_size;
     file->mtime_ns = stat_ns(st->st_mtim);
     file->ctime_ns = stat_ns(st->st_ctim);
     file->inode = (uint64_t)st->st_ino;
     file->dev = (uint64_t)st->st_dev;
     if (b->n_parts > 0) {
-        const char **copy = listing_alloc(b, b->n_parts * sizeof *copy);
-        if (copy == NULL) {
-            return error_nomem(err, "a list of files");
-        }
-        for (size_t i = 0; i < b->n_parts; i++) {
+        const char **copy = ARENA_ARRAY(&b->arena, const char *, b->n_parts);
+        for (size_t i = 0; i < b->n_parts && copy != NULL; i++) {
             copy[i] = values != NULL ? values[i] : NULL;
         }
         file->values = copy;
     }
     b->n++;
-    return SLUICE_OK;
+    return arena_status(&b->arena, err, "a list of files");
 }
 
 static sluice_status stat_failed(const char *path, struct sluice_error *err)
@@ -135,7 +92,7 @@ static sluice_status stat_failed(const char *path, struct sluice_error *err)
 /* The next segment to match and the parts taken so far. */
 struct cursor {
     size_t segment;
-    const char **values; /* b->n_parts entries, or NULL when there are none */
+    const char **values; /* b->n_parts entries in the arena, or NULL when there are none */
 };
 
 /* Is the folder that is walked a dataset? */
@@ -156,6 +113,16 @@ struct walk {
     enum here here;
 };
 
+static const char **values_copy(struct builder *b, const char **values)
+{
+    const char **copy = ARENA_ARRAY(&b->arena, const char *, b->n_parts);
+
+    if (copy != NULL) {
+        memcpy(copy, values, b->n_parts * sizeof *copy);
+    }
+    return copy;
+}
+
 /* Takes a segment that matches name into the cursor behind it. */
 static sluice_status cursor_take(struct walk *w, const struct cursor *from, const char *name,
                                  struct cursor *to, bool *matched, struct sluice_error *err)
@@ -171,26 +138,18 @@ static sluice_status cursor_take(struct walk *w, const struct cursor *from, cons
     *to = (struct cursor){ from->segment + 1, from->values };
     for (size_t i = 0; i < segment->n; i++) {
         const struct glob_token *token = &segment->tokens[i];
-        char *value;
         if (token->kind != GLOB_PART) {
             continue;
         }
         if (to->values == from->values) {
-            to->values = listing_alloc(b, b->n_parts * sizeof *to->values);
-            if (to->values == NULL) {
-                return error_nomem(err, "a list of files");
-            }
-            memcpy(to->values, from->values, b->n_parts * sizeof *to->values);
+            to->values = values_copy(b, from->values);
         }
-        value = listing_alloc(b, captures[token->part].n + 1);
-        if (value == NULL) {
-            return error_nomem(err, "a list of files");
+        if (to->values != NULL) {
+            to->values[w->part_of[token->part]] =
+                arena_copy(&b->arena, name + captures[token->part].begin, captures[token->part].n);
         }
-        memcpy(value, name + captures[token->part].begin, captures[token->part].n);
-        value[captures[token->part].n] = '\0';
-        to->values[w->part_of[token->part]] = value;
     }
-    return SLUICE_OK;
+    return arena_status(&b->arena, err, "a list of files");
 }
 
 /* Takes a folder into the value of a {name**}; to stays at the segment. */
@@ -199,10 +158,7 @@ static sluice_status cursor_deepen(struct walk *w, const struct cursor *from, co
 {
     const struct glob_segment *segment = &w->glob->segments[from->segment];
     const char *before;
-    size_t before_n;
-    size_t name_n = strlen(name);
     size_t part;
-    char *value;
 
     *to = *from;
     if (segment->n == 0) {
@@ -210,20 +166,12 @@ static sluice_status cursor_deepen(struct walk *w, const struct cursor *from, co
     }
     part = w->part_of[segment->tokens[0].part];
     before = from->values[part] == NULL ? "" : from->values[part];
-    before_n = strlen(before);
-    to->values = listing_alloc(w->b, w->b->n_parts * sizeof *to->values);
-    value = listing_alloc(w->b, before_n + name_n + 2);
-    if (to->values == NULL || value == NULL) {
-        return error_nomem(err, "a list of files");
+    to->values = values_copy(w->b, from->values);
+    if (to->values != NULL) {
+        to->values[part] =
+            arena_printf(&w->b->arena, "%s%s%s", before, before[0] != '\0' ? "/" : "", name);
     }
-    memcpy(to->values, from->values, w->b->n_parts * sizeof *to->values);
-    memcpy(value, before, before_n);
-    if (before_n > 0) {
-        value[before_n++] = '/';
-    }
-    memcpy(value + before_n, name, name_n + 1);
-    to->values[part] = value;
-    return SLUICE_OK;
+    return arena_status(&w->b->arena, err, "a list of files");
 }
 
 /* Adds a cursor unless one for its segment is there; `**` also stands for no folder at all. */
@@ -277,15 +225,9 @@ static bool is_literal(const struct glob_segment *segment)
 static sluice_status skip(struct walk *w, struct sluice_error *err)
 {
     if (w->b->n_skipped++ == 0) {
-        char *copy = listing_alloc(w->b, w->path.size + 1);
-        if (copy == NULL) {
-            return error_nomem(err, "a list of files");
-        }
-        memcpy(copy, w->path.data, w->path.size);
-        copy[w->path.size] = '\0';
-        w->b->skipped = copy;
+        w->b->skipped = arena_copy(&w->b->arena, w->path.data, w->path.size);
     }
-    return SLUICE_OK;
+    return arena_status(&w->b->arena, err, "a list of files");
 }
 
 /* One entry of the folder; w->path names it. */
@@ -458,20 +400,18 @@ static sluice_status walk_glob(struct builder *b, const struct glob *glob, const
                                struct sluice_error *err)
 {
     struct walk w = { .b = b, .glob = glob, .part_of = part_of };
-    struct cursor *set = malloc((glob->n + 1) * sizeof *set);
-    const char **values = NULL;
+    struct arena *arena = &b->arena;
+    struct cursor *set = ARENA_ARRAY(arena, struct cursor, glob->n + 1);
+    const char **values = b->n_parts > 0 ? ARENA_ARRAY(arena, const char *, b->n_parts) : NULL;
     size_t n = 0;
     sluice_status status;
 
     buf_init(&w.path);
-    if (b->n_parts > 0) {
-        values = calloc(b->n_parts, sizeof *values);
-    }
     buf_puts(&w.path, strcmp(folder, "/") == 0 ? "" : folder);
     buf_str(&w.path);
-    if (set == NULL || w.path.failed || (b->n_parts > 0 && values == NULL)) {
-        status = error_nomem(err, "a list of files");
-    } else {
+    status = w.path.failed ? error_nomem(err, "a list of files")
+                           : arena_status(arena, err, "a list of files");
+    if (status == SLUICE_OK) {
         w.prefix = w.path.size + 1;
         for (size_t i = 0; i < glob->n; i++) {
             if (glob->segments[i].deep && glob->segments[i].n > 0) {
@@ -483,8 +423,6 @@ static sluice_status walk_glob(struct builder *b, const struct glob *glob, const
     }
     *folders_matched = w.folders_matched;
     buf_deinit(&w.path);
-    free(values);
-    free(set);
     return status;
 }
 
@@ -539,19 +477,17 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
                              size_t max_files, struct listing *out, struct sluice_error *err)
 {
     struct builder b = { 0 };
-    struct pattern *parsed = calloc(n + 1, sizeof *parsed);
-    sluice_status status = SLUICE_OK;
+    struct arena arena = ARENA_INIT;
+    struct pattern *parsed = ARENA_ARRAY(&arena, struct pattern, n);
+    sluice_status status = arena_status(&arena, err, "patterns");
 
     memset(out, 0, sizeof *out);
-    if (parsed == NULL) {
-        return error_nomem(err, "patterns");
-    }
-    if (n == 0) {
+    if (status == SLUICE_OK && n == 0) {
         status = error_set(err, SLUICE_E_CONFIG,
                            "found no pattern of input files, expected at least one");
     }
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
-        status = pattern_parse(&b, patterns[i], base_dir, &parsed[i], err);
+        status = pattern_parse(&b, &arena, patterns[i], base_dir, &parsed[i], err);
     }
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         status = listing_pattern(&b, &parsed[i], err);
@@ -559,13 +495,10 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
     if (status == SLUICE_OK) {
         status = listing_merge(&b, err);
     }
-    for (size_t i = 0; i < n; i++) {
-        pattern_deinit(&parsed[i]);
-    }
-    free(parsed);
+    arena_deinit(&arena);
     if (status != SLUICE_OK) {
         free(b.files);
-        memory_free(b.memory);
+        arena_deinit(&b.arena);
         return status;
     }
     out->files = b.files;
@@ -575,13 +508,13 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
     out->n_parts = b.n_parts;
     out->n_skipped = b.n_skipped;
     out->skipped = b.skipped;
-    out->memory = b.memory;
+    out->arena = b.arena;
     return SLUICE_OK;
 }
 
 void listing_deinit(struct listing *listing)
 {
     free(listing->files);
-    memory_free(listing->memory);
+    arena_deinit(&listing->arena);
     memset(listing, 0, sizeof *listing);
 }

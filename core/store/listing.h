@@ -22,7 +22,7 @@
 
 #include <time.h>
 
-#include "base/error.h"
+#include "base/arena.h"
 
 /* A time of struct stat as listing_file has it. */
 static inline int64_t stat_ns(struct timespec t)
@@ -49,7 +49,7 @@ struct listing {
      * and the first of them; NULL = none. */
     size_t n_skipped;
     const char *skipped;
-    struct listing_memory *memory; /* owns all strings; private */
+    struct arena arena; /* of all strings; private */
 };
 
 /* Expands n patterns; relative ones start at base_dir (absolute). max_files > 0 keeps the first

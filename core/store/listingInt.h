@@ -8,35 +8,34 @@
 #include "store/listing.h"
 
 struct builder {
-    struct listing_memory *memory;
+    struct arena arena; /* the listing's */
     struct listing_file *files;
     size_t n, capacity;
-    const char **parts; /* in memory */
+    const char **parts; /* in the arena */
     size_t n_parts;
     size_t n_skipped;
-    const char *skipped; /* in memory */
+    const char *skipped; /* in the arena */
 };
 
 struct pattern {
     const char *text; /* as the user wrote it */
-    char *literal;    /* absolute path if the text is taken as it is */
-    char *folder;     /* absolute fixed folder of the glob */
-    char *list;       /* absolute path of the list of an @list, or NULL */
+    /* These are in the arena that it was parsed into. */
+    const char *literal; /* absolute path if the text is taken as it is */
+    const char *folder;  /* absolute fixed folder of the glob */
+    const char *list;    /* absolute path of the list of an @list, or NULL */
     struct glob glob;
     size_t part_of[GLOB_PARTS];
 };
 
 /* listing.c */
-void *listing_alloc(struct builder *,
-                    size_t n); /* lives as long as the listing; NULL = out of memory */
 sluice_status listing_add(struct builder *, const char *path, const char *name, const struct stat *,
                           const char *const *values, struct sluice_error *err) MUST_USE;
 
 /* listing_text.c */
-sluice_status
-pattern_parse(struct builder *, const char *text, const char *base_dir, struct pattern *out,
-              struct sluice_error *err) MUST_USE; /* pattern_deinit after errors too */
-void pattern_deinit(struct pattern *);
+/* *out lives as long as the arena. */
+sluice_status pattern_parse(struct builder *, struct arena *, const char *text,
+                            const char *base_dir, struct pattern *out,
+                            struct sluice_error *err) MUST_USE;
 sluice_status listing_list(struct builder *, const struct pattern *,
                            struct sluice_error *err) MUST_USE;
 sluice_status listing_nothing(const struct builder *, const struct pattern *,

@@ -13,10 +13,11 @@
 
 /* Joins folder and path unless path is absolute; drops "." and empty segments. NULL = out of
  * memory. */
-static char *path_join(const char *folder, const char *path)
+static char *path_join(struct arena *arena, const char *folder, const char *path)
 {
     struct buf out = BUF_INIT;
     const char *halves[2] = { path[0] == '/' ? "" : folder, path };
+    char *joined;
 
     for (int i = 0; i < 2; i++) {
         const char *p = halves[i];
@@ -33,15 +34,10 @@ static char *path_join(const char *folder, const char *path)
     if (out.size == 0) {
         buf_putc(&out, '/');
     }
-    return buf_take(&out);
-}
-
-void pattern_deinit(struct pattern *pattern)
-{
-    glob_deinit(&pattern->glob);
-    free(pattern->literal);
-    free(pattern->folder);
-    free(pattern->list);
+    joined = out.failed ? NULL : arena_copy(arena, out.data, out.size);
+    arena->failed = arena->failed || out.failed;
+    buf_deinit(&out);
+    return joined;
 }
 
 /* The number of a part among those of all patterns. */
@@ -49,29 +45,30 @@ static sluice_status part_number(struct builder *b, const char *name, size_t *ou
                                  struct sluice_error *err)
 {
     const char **parts;
-    char *copy;
 
     for (*out = 0; *out < b->n_parts; ++*out) {
         if (strcmp(b->parts[*out], name) == 0) {
             return SLUICE_OK;
         }
     }
-    parts = listing_alloc(b, (b->n_parts + 1) * sizeof *parts);
-    copy = listing_alloc(b, strlen(name) + 1);
-    if (parts == NULL || copy == NULL) {
-        return error_nomem(err, "patterns");
+    parts = ARENA_ARRAY(&b->arena, const char *, b->n_parts + 1);
+    if (parts != NULL) {
+        if (b->n_parts > 0) {
+            memcpy(parts, b->parts, b->n_parts * sizeof *parts);
+        }
+        parts[b->n_parts++] = arena_copy(&b->arena, name, strlen(name));
+        b->parts = parts;
     }
-    if (b->n_parts > 0) {
-        memcpy(parts, b->parts, b->n_parts * sizeof *parts);
-    }
-    memcpy(copy, name, strlen(name) + 1);
-    parts[b->n_parts++] = copy;
-    b->parts = parts;
-    return SLUICE_OK;
+    return arena_status(&b->arena, err, "patterns");
 }
 
-sluice_status pattern_parse(struct builder *b, const char *text, const char *base_dir,
-                            struct pattern *out, struct sluice_error *err)
+static void forget_glob(void *glob)
+{
+    glob_deinit(glob);
+}
+
+sluice_status pattern_parse(struct builder *b, struct arena *arena, const char *text,
+                            const char *base_dir, struct pattern *out, struct sluice_error *err)
 {
     out->text = text;
     if (base_dir[0] != '/') {
@@ -83,16 +80,16 @@ sluice_status pattern_parse(struct builder *b, const char *text, const char *bas
             err, SLUICE_E_CONFIG,
             "found an empty pattern '%s', expected a file, a folder, a pattern or @list.txt", text);
     }
-    out->literal = path_join(base_dir, text);
+    out->literal = path_join(arena, base_dir, text);
     if (text[0] == '@') {
-        out->list = path_join(base_dir, text + 1);
-        return out->literal == NULL || out->list == NULL ? error_nomem(err, "patterns") : SLUICE_OK;
+        out->list = path_join(arena, base_dir, text + 1);
+        return arena_status(arena, err, "patterns");
     }
-    TRY(glob_parse(text, &out->glob, err));
-    out->folder = path_join(base_dir, out->glob.prefix);
-    if (out->literal == NULL || out->folder == NULL) {
-        return error_nomem(err, "patterns");
+    if (arena_defer(arena, forget_glob, &out->glob)) {
+        TRY(glob_parse(text, &out->glob, err));
+        out->folder = path_join(arena, base_dir, out->glob.prefix);
     }
+    TRY(arena_status(arena, err, "patterns"));
     for (size_t i = 0; i < out->glob.n_parts; i++) {
         TRY(part_number(b, out->glob.parts[i], &out->part_of[i], err));
     }
@@ -104,14 +101,14 @@ sluice_status pattern_parse(struct builder *b, const char *text, const char *bas
 static sluice_status list_line(struct builder *b, const char *list, const char *folder,
                                const char *line, size_t number, struct sluice_error *err)
 {
-    char *path = path_join(folder, line);
+    struct arena arena = ARENA_INIT;
+    const char *path = path_join(&arena, folder, line);
     struct stat st;
     sluice_status status;
 
     if (path == NULL) {
-        return error_nomem(err, "a list of files");
-    }
-    if (stat(path, &st) != 0) {
+        status = arena_status(&arena, err, "a list of files");
+    } else if (stat(path, &st) != 0) {
         status = error_errno(
             err, errno,
             "%s:%zu: %s can't be examined (paths in a list are relative to the list's folder)",
@@ -123,7 +120,7 @@ static sluice_status list_line(struct builder *b, const char *list, const char *
     } else {
         status = listing_add(b, path, line, &st, NULL, err);
     }
-    free(path);
+    arena_deinit(&arena);
     return status;
 }
 
@@ -190,7 +187,7 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Up to SEEN_MAX names of a folder, sorted, hidden ones left out; returns how many. */
-static size_t folder_names(const char *folder, char *names[SEEN_MAX])
+static size_t folder_names(struct arena *arena, const char *folder, char *names[SEEN_MAX])
 {
     DIR *dir = opendir(folder);
     struct dirent *entry;
@@ -200,7 +197,8 @@ static size_t folder_names(const char *folder, char *names[SEEN_MAX])
         return 0;
     }
     while (n < SEEN_MAX && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.' && (names[n] = strdup(entry->d_name)) != NULL) {
+        const char *name = entry->d_name;
+        if (name[0] != '.' && (names[n] = arena_copy(arena, name, strlen(name))) != NULL) {
             n++;
         }
     }
@@ -212,22 +210,21 @@ static size_t folder_names(const char *folder, char *names[SEEN_MAX])
 sluice_status listing_nothing(const struct builder *b, const struct pattern *pattern,
                               size_t folders_matched, struct sluice_error *err)
 {
-    char **names = malloc(SEEN_MAX * sizeof *names);
-    char *folder = strdup(pattern->folder);
+    struct arena arena = ARENA_INIT;
+    char **names = ARENA_ARRAY(&arena, char *, SEEN_MAX);
+    char *folder = arena_copy(&arena, pattern->folder, strlen(pattern->folder));
     const char *missing = NULL; /* the first segment that does not exist */
     const char *nearest = NULL;
     struct buf seen = BUF_INIT;
     struct stat st;
     size_t n;
 
-    if (names == NULL || folder == NULL) {
-        free(names);
-        free(folder);
+    if (arena.failed) {
+        arena_deinit(&arena);
         return error_nomem(err, "patterns");
     }
     if (b->n_skipped > 0) {
-        free(names);
-        free(folder);
+        arena_deinit(&arena);
         return error_set(
             err, SLUICE_E_CONFIG,
             "no file matches '%s' but in %s, which belongs to a dataset or a run; read a "
@@ -240,11 +237,10 @@ sluice_status listing_nothing(const struct builder *b, const struct pattern *pat
         missing = pattern->folder + (slash - folder) + 1;
         slash[slash == folder] = '\0';
     }
-    n = folder_names(folder, names);
+    n = folder_names(&arena, folder, names);
     if (missing != NULL) {
-        char *word = strndup(missing, strcspn(missing, "/"));
+        char *word = arena_copy(&arena, missing, strcspn(missing, "/"));
         nearest = word != NULL ? error_suggest(word, (const char *const *)names, n) : NULL;
-        free(word);
     }
     if (nearest != NULL) {
         buf_printf(&seen, "did you mean '%s'", nearest);
@@ -267,11 +263,7 @@ sluice_status listing_nothing(const struct builder *b, const struct pattern *pat
         error_set(err, SLUICE_E_CONFIG, "no file matches '%s' below the folder %s; %s",
                   pattern->text, folder, buf_str(&seen));
     }
-    for (size_t i = 0; i < n; i++) {
-        free(names[i]);
-    }
     buf_deinit(&seen);
-    free(names);
-    free(folder);
+    arena_deinit(&arena);
     return SLUICE_E_CONFIG;
 }
