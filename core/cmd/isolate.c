@@ -69,7 +69,7 @@ static sluice_status make_folder(struct session *session, struct sluice_error *e
     TRY(pending_sweep(session->scratch, NULL, err));
     for (uint32_t n = 0; n < 1000; n++) {
         char *path = pending_temp_path(session->scratch, n);
-        int errnum = path == NULL ? 0 : disk_mkdir(path);
+        int errnum = disk_mkdir(path);
         if (path == NULL) {
             return error_nomem(err, "a path");
         }
@@ -261,13 +261,7 @@ static void read_list(const json_t *list, const char **out, size_t *n)
     }
 }
 
-static char *member(const json_t *json, const char *name)
-{
-    const char *text = json_string_value(json_object_get(json, name));
-    return text == NULL ? NULL : str_copy(text, strlen(text));
-}
-
-/* json lives until the process ends: options point into it. */
+/* json lives until the process ends: the session points into it. */
 static sluice_status load_session(struct child *child, const json_t *json, struct sluice_error *err)
 {
     struct session_options options = {
@@ -281,10 +275,9 @@ static sluice_status load_session(struct child *child, const json_t *json, struc
     if (json == NULL) {
         return SLUICE_OK;
     }
-    free(session->cwd);
-    session->cwd = member(json, "cwd");
-    session->base_dir = member(json, "base");
-    session->script_path = member(json, "script");
+    session->cwd = json_string_value(json_object_get(json, "cwd"));
+    session->base_dir = json_string_value(json_object_get(json, "base"));
+    session->script_path = json_string_value(json_object_get(json, "script"));
     if (session->cwd == NULL || session->base_dir == NULL || session->script_path == NULL) {
         return error_set(err, SLUICE_E_INTERNAL, "a child process was told no script to load");
     }

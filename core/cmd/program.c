@@ -3,38 +3,26 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/buf.h"
-
-sluice_status program_find(struct program *program, struct sluice_error *err)
+sluice_status program_find(struct arena *arena, struct program *program, struct sluice_error *err)
 {
     char path[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
     struct stat info;
 
-    *program = (struct program){ NULL, NULL };
     if (n <= 0) {
         return error_errno(err, errno, "can't read /proc/self/exe");
     }
     path[n] = '\0';
     *strrchr(path, '/') = '\0';
-    program->folder = str_copy(path, strlen(path));
-    program->scripts = str_printf("%s/share/scripts", path);
+    program->folder = arena_copy(arena, path, strlen(path));
+    program->scripts = arena_printf(arena, "%s/share/scripts", path);
     if (program->scripts != NULL &&
         (stat(program->scripts, &info) != 0 || !S_ISDIR(info.st_mode))) {
-        free(program->scripts);
-        program->scripts = str_printf("%s/../share/sluice/scripts", path);
+        program->scripts = arena_printf(arena, "%s/../share/sluice/scripts", path);
     }
-    return program->folder == NULL || program->scripts == NULL ? error_nomem(err, "paths")
-                                                               : SLUICE_OK;
-}
-
-void program_deinit(struct program *program)
-{
-    free(program->folder);
-    free(program->scripts);
+    return arena_status(arena, err, "paths");
 }

@@ -3,15 +3,14 @@
 #ifndef SLUICE_CMD_PROGRAM_H
 #define SLUICE_CMD_PROGRAM_H
 
-#include "base/error.h"
+#include "base/arena.h"
 
 struct program {
-    char *folder;  /* of the executable */
-    char *scripts; /* of the standard library, heuristics, views */
+    const char *folder;  /* of the executable */
+    const char *scripts; /* of the standard library, heuristics, views */
 };
 
-/* Deinit after an error too. */
-sluice_status program_find(struct program *, struct sluice_error *) MUST_USE;
-void program_deinit(struct program *);
+/* The texts stand in the arena. */
+sluice_status program_find(struct arena *, struct program *, struct sluice_error *) MUST_USE;
 
 #endif

@@ -108,14 +108,15 @@ int session_fail(const struct sluice_error *err, bool json)
     return status;
 }
 
-static char *copy(const char *text)
+static char *copy(struct session *session, const char *text)
 {
-    return str_copy(text, strlen(text));
+    return arena_copy(&session->arena, text, strlen(text));
 }
 
-static char *absolute(const char *cwd, const char *path)
+static char *absolute(struct session *session, const char *path)
 {
-    return path[0] == '/' ? copy(path) : str_printf("%s/%s", cwd, path);
+    return path[0] == '/' ? copy(session, path)
+                          : arena_printf(&session->arena, "%s/%s", session->cwd, path);
 }
 
 static bool is_directory(const char *path)
@@ -132,7 +133,7 @@ char *session_run_dir(const char *text)
         return NULL;
     }
     if (is_directory(text) || strchr(text, '/') != NULL) {
-        return absolute(cwd, text);
+        return text[0] == '/' ? str_copy(text, strlen(text)) : disk_join(cwd, text);
     }
     return str_printf("%s/.sluice/%s", cwd, text);
 }
@@ -143,16 +144,15 @@ static sluice_status find_places(struct session *session, struct sluice_error *e
 {
     struct program program;
     char path[PATH_MAX];
-    sluice_status status = program_find(&program, err);
 
+    TRY(program_find(&session->arena, &program, err));
     session->exe_dir = program.folder;
     session->module_dir = program.scripts;
-    TRY(status);
     if (getcwd(path, sizeof path) == NULL) {
         return error_errno(err, errno, "can't tell the working directory");
     }
-    session->cwd = copy(path);
-    return session->cwd == NULL ? error_nomem(err, "paths") : SLUICE_OK;
+    session->cwd = copy(session, path);
+    return arena_status(&session->arena, err, "paths");
 }
 
 sluice_status session_registry(const struct session_options *options, struct session *session,
@@ -186,16 +186,19 @@ sluice_status session_registry(const struct session_options *options, struct ses
 
 /* ---- plan.json: how to build the plan again ---- */
 
-static sluice_status add_stored(char ***list, size_t *n, const char *text, struct sluice_error *err)
+/* The texts in an array; others are passed over. */
+static const char **stored_list(struct session *session, const json_t *array, size_t *n)
 {
-    char **more = realloc(*list, (*n + 1) * sizeof *more);
+    const char **list = ARENA_ARRAY(&session->arena, const char *, json_array_size(array));
 
-    if (more == NULL) {
-        return error_nomem(err, "plan.json");
+    *n = 0;
+    for (size_t i = 0; i < json_array_size(array) && list != NULL; i++) {
+        const char *text = json_string_value(json_array_get(array, i));
+        if (text != NULL) {
+            list[(*n)++] = copy(session, text);
+        }
     }
-    *list = more;
-    more[*n] = copy(text);
-    return more[(*n)++] == NULL ? error_nomem(err, "plan.json") : SLUICE_OK;
+    return list;
 }
 
 static sluice_status read_stored(struct session *session, struct sluice_error *err)
@@ -207,10 +210,7 @@ static sluice_status read_stored(struct session *session, struct sluice_error *e
     bool found = false;
     const char *script;
     const char *base;
-    size_t i;
-    json_t *item;
-    sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, 16u << 20, &text, &found, err);
+    sluice_status status = disk_read_file(path, 16u << 20, &text, &found, err);
 
     if (status == SLUICE_OK && !found) {
         status = error_set(err, SLUICE_E_CONFIG,
@@ -226,29 +226,18 @@ static sluice_status read_stored(struct session *session, struct sluice_error *e
             status = error_set(err, SLUICE_E_DATA,
                                "%s is damaged; run the pipeline again to write it anew", path);
         } else {
-            session->script_path = str_printf("%s/script/%s", session->run_dir, script);
-            session->base_dir = copy(base);
+            session->script_path =
+                arena_printf(&session->arena, "%s/script/%s", session->run_dir, script);
+            session->base_dir = copy(session, base);
             session->options.limit_files =
                 (uint64_t)json_integer_value(json_object_get(json, "limit_files"));
             session->options.trust =
                 session->options.trust || json_is_true(json_object_get(json, "trust"));
-            status = session->script_path == NULL || session->base_dir == NULL
-                         ? error_nomem(err, "plan.json")
-                         : SLUICE_OK;
-        }
-    }
-    json_array_foreach(json_object_get(json, "args"), i, item)
-    {
-        if (status == SLUICE_OK && json_is_string(item)) {
-            status = add_stored(&session->stored_words, &session->n_stored_words,
-                                json_string_value(item), err);
-        }
-    }
-    json_array_foreach(json_object_get(json, "plugins"), i, item)
-    {
-        if (status == SLUICE_OK && json_is_string(item)) {
-            status = add_stored(&session->stored_plugins, &session->n_stored_plugins,
-                                json_string_value(item), err);
+            session->stored_words =
+                stored_list(session, json_object_get(json, "args"), &session->n_stored_words);
+            session->stored_plugins =
+                stored_list(session, json_object_get(json, "plugins"), &session->n_stored_plugins);
+            status = arena_status(&session->arena, err, "plan.json");
         }
     }
     json_decref(json);
@@ -267,34 +256,31 @@ static sluice_status replace_file(const char *dir, const char *name, const void 
 
 /* Arguments with a path type are stored absolute, so that the plan can be built from any working
  * directory. */
-static sluice_status stored_args(const struct session *session, json_t *list,
-                                 struct sluice_error *err)
+static sluice_status stored_args(struct session *session, json_t *list, struct sluice_error *err)
 {
     for (size_t i = 0; i < session->options.n_words; i++) {
         const char *word = session->options.words[i];
         const char *equals = strchr(word, '=');
         char name[200];
-        char *text = NULL;
+        const char *text = word;
         snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
-        for (uint32_t k = 0; k < session->graph->n_args && text == NULL; k++) {
+        for (uint32_t k = 0; k < session->graph->n_args && text == word; k++) {
             const struct graph_arg *arg = &session->graph->args[k];
             bool path = strcmp(arg->type, "glob") == 0 || strcmp(arg->type, "path") == 0;
             if (strcmp(arg->name, name) == 0 && path && equals[1] != '/' && equals[1] != '\0' &&
                 strstr(equals, "://") == NULL) {
                 bool at = equals[1] == '@';
-                text = equals[1 + at] == '/' ? copy(word)
-                                             : str_printf("%s=%s%s/%s", name, at ? "@" : "",
-                                                          session->cwd, equals + 1 + at);
+                if (equals[1 + at] != '/') {
+                    text = arena_printf(&session->arena, "%s=%s%s/%s", name, at ? "@" : "",
+                                        session->cwd, equals + 1 + at);
+                }
+                break;
             }
         }
-        if (text == NULL) {
-            text = copy(word);
-        }
-        if (text == NULL || json_array_append_new(list, json_string(text)) != 0) {
-            free(text);
+        TRY(arena_status(&session->arena, err, "plan.json"));
+        if (json_array_append_new(list, json_string(text)) != 0) {
             return error_set(err, SLUICE_E_CONFIG, "argument %s is not UTF-8", name);
         }
-        free(text);
     }
     return SLUICE_OK;
 }
@@ -311,11 +297,10 @@ static sluice_status write_stored(struct session *session, struct sluice_error *
                                                            : stored_args(session, args, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
-        char *path = str_printf("%s/script/%s", session->run_dir, files[i].name);
+        char *path = arena_printf(&session->arena, "%s/script/%s", session->run_dir, files[i].name);
         char *slash = path == NULL ? NULL : strrchr(path, '/');
         if (slash == NULL) {
-            free(path);
-            status = error_nomem(err, "a path");
+            status = arena_status(&session->arena, err, "a path");
             break;
         }
         *slash = '\0';
@@ -326,14 +311,12 @@ static sluice_status write_stored(struct session *session, struct sluice_error *
         if (status == SLUICE_OK) {
             status = replace_file(path, slash + 1, files[i].text, files[i].size, err);
         }
-        free(path);
     }
     for (size_t i = 0; status == SLUICE_OK && i < session->options.n_plugins; i++) {
-        char *path = absolute(session->cwd, session->options.plugins[i]);
+        char *path = absolute(session, session->options.plugins[i]);
         if (path == NULL || json_array_append_new(plugins, json_string(path)) != 0) {
             status = error_nomem(err, "plan.json");
         }
-        free(path);
     }
     if (status == SLUICE_OK) {
         json = json_pack("{s:s, s:s, s:s, s:O, s:O, s:b, s:I}", "name", session->graph->name,
@@ -420,7 +403,6 @@ sluice_status session_script(struct session *session, struct sluice_error *err)
                                       .declared_ctx = session->options.declared_ctx };
     const char *words[ARGS_MAX];
     size_t n_words = 0;
-    sluice_status status;
 
     for (size_t i = 0; i < session->n_stored_words && n_words < ARGS_MAX; i++) {
         words[n_words++] = session->stored_words[i];
@@ -435,15 +417,12 @@ sluice_status session_script(struct session *session, struct sluice_error *err)
                              "found '%s', expected name=value for an argument of the script",
                              words[i]);
         }
-        args[i] =
-            (struct script_arg){ str_copy(words[i], (size_t)(equals - words[i])), equals + 1 };
+        args[i].name = arena_copy(&session->arena, words[i], (size_t)(equals - words[i]));
+        args[i].value = equals + 1;
         options.n_args++;
     }
-    status = script_load(&options, &session->script, &session->graph, err);
-    for (size_t i = 0; i < options.n_args; i++) {
-        free((char *)(uintptr_t)args[i].name);
-    }
-    return status;
+    TRY(arena_status(&session->arena, err, "the script's arguments"));
+    return script_load(&options, &session->script, &session->graph, err);
 }
 
 void session_services(struct session *session)
@@ -489,21 +468,13 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
 
 static sluice_status open_run_dir(struct session *session, struct sluice_error *err)
 {
-    char *folder = disk_join(session->run_dir, "cache");
-    char *path = folder == NULL ? NULL : disk_join(folder, "inputs");
-    sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(session->run_dir, true, err);
+    const char *folder = arena_printf(&session->arena, "%s/cache", session->run_dir);
+    const char *path = arena_printf(&session->arena, "%s/cache/inputs", session->run_dir);
 
-    if (status == SLUICE_OK) {
-        status = disk_mkdirs_absent(folder, false, err);
-    }
-
-    if (status == SLUICE_OK) {
-        status = statcache_open(path, &session->cache, err);
-    }
-    free(folder);
-    free(path);
-    return status;
+    TRY(arena_status(&session->arena, err, "paths"));
+    TRY(disk_mkdirs_absent(session->run_dir, true, err));
+    TRY(disk_mkdirs_absent(folder, false, err));
+    return statcache_open(path, &session->cache, err);
 }
 
 char *session_lock_path(const char *script)
@@ -555,14 +526,13 @@ sluice_status session_open(const struct session_options *options, enum session_d
     budget_init(&session->budget, NULL, session->options.memory);
     TRY(find_places(session, err));
     if (options->script != NULL) {
-        session->script_path = absolute(session->cwd, options->script);
+        session->script_path = absolute(session, options->script);
         slash = session->script_path == NULL ? NULL : strrchr(session->script_path, '/');
-        session->base_dir =
-            slash == NULL ? NULL
-                          : str_copy(session->script_path, (size_t)(slash - session->script_path));
-        if (session->base_dir == NULL) {
-            return error_nomem(err, "paths");
+        if (slash != NULL) {
+            session->base_dir = arena_copy(&session->arena, session->script_path,
+                                           (size_t)(slash - session->script_path));
         }
+        TRY(arena_status(&session->arena, err, "paths"));
         if (access(session->script_path, F_OK) != 0 || is_directory(session->script_path)) {
             return error_set(
                 err, SLUICE_E_CONFIG,
@@ -570,7 +540,9 @@ sluice_status session_open(const struct session_options *options, enum session_d
                 options->script, is_directory(session->script_path) ? "a folder" : "not there");
         }
     } else {
-        session->run_dir = session_run_dir(options->run_dir);
+        char *run_dir = session_run_dir(options->run_dir);
+        session->run_dir = run_dir == NULL ? NULL : copy(session, run_dir);
+        free(run_dir);
         if (session->run_dir == NULL) {
             return error_nomem(err, "paths");
         }
@@ -585,17 +557,15 @@ sluice_status session_open(const struct session_options *options, enum session_d
         return SLUICE_OK;
     }
     if (session->run_dir == NULL) {
-        session->run_dir = options->run_dir != NULL ? absolute(session->cwd, options->run_dir)
-                                                    : str_printf("%s/.sluice/%s", session->base_dir,
-                                                                 session->graph->name);
+        session->run_dir = options->run_dir != NULL
+                               ? absolute(session, options->run_dir)
+                               : arena_printf(&session->arena, "%s/.sluice/%s", session->base_dir,
+                                              session->graph->name);
     }
-    session->scratch =
-        options->scratch != NULL
-            ? absolute(session->cwd, options->scratch)
-            : str_printf("%s/scratch", session->run_dir == NULL ? "" : session->run_dir);
-    if (session->run_dir == NULL || session->scratch == NULL) {
-        return error_nomem(err, "paths");
-    }
+    session->scratch = options->scratch != NULL
+                           ? absolute(session, options->scratch)
+                           : arena_printf(&session->arena, "%s/scratch", session->run_dir);
+    TRY(arena_status(&session->arena, err, "paths"));
     if (depth >= SESSION_PLAN && (depth == SESSION_RUN || is_directory(session->run_dir))) {
         TRY(open_run_dir(session, err));
     }
@@ -623,14 +593,6 @@ sluice_status session_open(const struct session_options *options, enum session_d
     return SLUICE_OK;
 }
 
-static void free_list(char **list, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
 void session_close(struct session *session)
 {
     json_decref(session->used);
@@ -641,14 +603,6 @@ void session_close(struct session *session)
     graph_destroy(session->graph);
     registry_destroy(session->registry);
     script_destroy(session->script);
-    free_list(session->stored_words, session->n_stored_words);
-    free_list(session->stored_plugins, session->n_stored_plugins);
-    free(session->exe_dir);
-    free(session->module_dir);
-    free(session->cwd);
-    free(session->script_path);
-    free(session->base_dir);
-    free(session->run_dir);
-    free(session->scratch);
+    arena_deinit(&session->arena);
     memset(session, 0, sizeof *session);
 }

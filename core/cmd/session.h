@@ -3,6 +3,7 @@
 #ifndef SLUICE_CMD_SESSION_H
 #define SLUICE_CMD_SESSION_H
 
+#include "base/arena.h"
 #include "cmd/args.h"
 #include "lua/script/script.h"
 #include "run/source/probing.h"
@@ -46,7 +47,8 @@ struct session_options {
 
 struct session {
     struct session_options options;
-    char *exe_dir, *module_dir, *cwd, *script_path, *base_dir, *run_dir, *scratch, *stage_scratch;
+    struct arena arena; /* of the texts here */
+    const char *exe_dir, *module_dir, *cwd, *script_path, *base_dir, *run_dir, *scratch;
     char data_home[4096];
     struct registry *registry;
     struct script *script;
@@ -62,10 +64,10 @@ struct session {
     /* SESSION_RUN: they write below scratch, else below the system's folder for temporary files */
     bool runs;
     _Atomic uint32_t isolate_deaths;
-    struct json_t *used; /* what the plan is made of (used.h), or NULL */
-    char **stored_words; /* arguments read from plan.json */
+    struct json_t *used;       /* what the plan is made of (used.h), or NULL */
+    const char **stored_words; /* arguments read from plan.json */
     size_t n_stored_words;
-    char **stored_plugins;
+    const char **stored_plugins;
     size_t n_stored_plugins;
 };
 

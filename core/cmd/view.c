@@ -466,19 +466,20 @@ void view_close(struct view *view)
 
 sluice_status view_find(const char *name, struct view **view, struct sluice_error *err)
 {
+    struct arena arena = ARENA_INIT;
     struct program program;
-    char *folder;
-    sluice_status status = program_find(&program, err);
+    const char *folder = NULL;
+    sluice_status status = program_find(&arena, &program, err);
 
     *view = NULL;
-    if (status != SLUICE_OK) {
-        return status;
+    if (status == SLUICE_OK) {
+        folder = arena_printf(&arena, "%s/views", program.scripts);
+        status = arena_status(&arena, err, "a path");
     }
-    folder = str_printf("%s/views", program.scripts);
-    status =
-        folder == NULL ? error_nomem(err, "a path") : view_open(folder, name, stdout, view, err);
-    free(folder);
-    program_deinit(&program);
+    if (status == SLUICE_OK) {
+        status = view_open(folder, name, stdout, view, err);
+    }
+    arena_deinit(&arena);
     return status;
 }
 

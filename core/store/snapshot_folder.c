@@ -340,8 +340,8 @@ sluice_status snapshot_data_mend(const char *dir, const struct snapshot_shard *s
         from = snapshot_path(&arena, dir, folder, theirs->name);
         status = arena_status(&arena, err, "a path");
         if (status == SLUICE_OK) {
-            status = vouch_check(vouch, from, shard->bytes, shard->hash, "the manifest", &good,
-                                 NULL);
+            status =
+                vouch_check(vouch, from, shard->bytes, shard->hash, "the manifest", &good, NULL);
         }
         if (status == SLUICE_OK && good) {
             /* By a rename over the bad file: at no time is the name without one, and readers of

@@ -107,8 +107,8 @@ static sluice_status check_files(const char *dir, const struct snapshot *s,
         struct sluice_error why = ERROR_INIT;
         char *path = snapshot_shard_path(dir, shard);
         bool good = false;
-        sluice_status status = vouch_check(p->vouch, path, shard->bytes, shard->hash, "its record",
-                                           &good, &why);
+        sluice_status status =
+            vouch_check(p->vouch, path, shard->bytes, shard->hash, "its record", &good, &why);
         if (status != SLUICE_OK) {
             error_set(err, status, "%s", why.message);
         } else if (!good) {

@@ -171,8 +171,7 @@ static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
 
     if (s->parent != 0) {
         snapshot_manifest_name(s->parent, name);
-        status =
-            disk_stat(snapshot_path(&arena, v->dir, "snapshots", name), &bytes, &found, err);
+        status = disk_stat(snapshot_path(&arena, v->dir, "snapshots", name), &bytes, &found, err);
         arena_deinit(&arena);
         if (status != SLUICE_OK || !found) {
             return status; /* older snapshots may be removed */

@@ -171,8 +171,8 @@ static sluice_status edit(void *ctx, struct session *session, struct sluice_erro
     TRY(graph_sink(graph, node->id, err));
     graph->max_bad_share = -1; /* the pipeline's own run judges that */
     graph->max_bad_count = -1;
-    session->run_dir = str_copy(sampling->work, strlen(sampling->work));
-    return session->run_dir == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+    session->run_dir = sampling->work;
+    return SLUICE_OK;
 }
 
 /* ---- the report ---- */
