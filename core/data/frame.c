@@ -12,13 +12,19 @@
 
 #define RAW_KEPT (32u << 20) /* more memory than this is given back after a frame */
 
-static bool set_parameters(ZSTD_CCtx *compressor)
+/* The compressor, made when the first frame is: a context asks the processor what it can, which is
+ * slow in a virtual machine, and many edges get no row or are only read. */
+static bool compressor_open(struct frame_codec *codec)
 {
-    return !ZSTD_isError(
-               ZSTD_CCtx_setParameter(compressor, ZSTD_c_compressionLevel, FRAME_LEVEL)) &&
-           !ZSTD_isError(ZSTD_CCtx_setParameter(compressor, ZSTD_c_contentSizeFlag, 1)) &&
-           !ZSTD_isError(ZSTD_CCtx_setParameter(compressor, ZSTD_c_checksumFlag, 0)) &&
-           !ZSTD_isError(ZSTD_CCtx_setParameter(compressor, ZSTD_c_dictIDFlag, 0));
+    if (codec->compressor == NULL) {
+        codec->compressor = ZSTD_createCCtx();
+    }
+    return codec->compressor != NULL &&
+           !ZSTD_isError(
+               ZSTD_CCtx_setParameter(codec->compressor, ZSTD_c_compressionLevel, FRAME_LEVEL)) &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(codec->compressor, ZSTD_c_contentSizeFlag, 1)) &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(codec->compressor, ZSTD_c_checksumFlag, 0)) &&
+           !ZSTD_isError(ZSTD_CCtx_setParameter(codec->compressor, ZSTD_c_dictIDFlag, 0));
 }
 
 struct frame_codec *frame_codec_create(void)
@@ -28,11 +34,8 @@ struct frame_codec *frame_codec_create(void)
     if (codec == NULL) {
         return NULL;
     }
-    codec->compressor = ZSTD_createCCtx();
-    codec->decompressor = ZSTD_createDCtx();
     codec->hash = XXH3_createState();
-    if (codec->compressor == NULL || codec->decompressor == NULL || codec->hash == NULL ||
-        !set_parameters(codec->compressor)) {
+    if (codec->hash == NULL) {
         frame_codec_destroy(codec);
         return NULL;
     }
@@ -274,7 +277,7 @@ sluice_status frame_encode(struct frame_codec *codec, const struct batch *batch,
                          "found a batch of %lld rows, expected at most %d: use smaller batches",
                          (long long)batch->length, COLUMN_ROWS_MAX);
     }
-    if (!encode_batch(codec, batch, types)) {
+    if (!compressor_open(codec) || !encode_batch(codec, batch, types)) {
         return error_nomem(err, "a spill frame");
     }
     room = ZSTD_compressBound(codec->size) + frame_words_size(codec);

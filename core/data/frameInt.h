@@ -43,8 +43,8 @@ struct frame_header {
 _Static_assert(sizeof(struct frame_header) == FRAME_HEADER_BYTES, "a frame's header has 40 bytes");
 
 struct frame_codec {
-    ZSTD_CCtx *compressor;
-    ZSTD_DCtx *decompressor;
+    ZSTD_CCtx *compressor;   /* made with the first frame that is encoded */
+    ZSTD_DCtx *decompressor; /* ... and decoded */
     XXH3_state_t *hash;
     char *raw; /* owned; the batch being encoded */
     size_t size, capacity;

@@ -179,8 +179,16 @@ static sluice_status unpack(struct frame_codec *codec, const struct frame_header
     if ((header->flags & FRAME_FLAG_RAW) != 0) {
         memcpy(memory->data + words.plain, words.rest, rest);
     } else {
-        size_t n = ZSTD_decompressDCtx(codec->decompressor, memory->data + words.plain, rest,
-                                       words.rest, (size_t)words.rest_stored);
+        size_t n;
+        if (codec->decompressor == NULL) {
+            codec->decompressor = ZSTD_createDCtx();
+        }
+        if (codec->decompressor == NULL) {
+            array_memory_unref(memory);
+            return error_nomem(err, "a batch");
+        }
+        n = ZSTD_decompressDCtx(codec->decompressor, memory->data + words.plain, rest, words.rest,
+                                (size_t)words.rest_stored);
         if (ZSTD_isError(n) || n != rest) {
             bool nomem = ZSTD_isError(n) && ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation;
             array_memory_unref(memory);
