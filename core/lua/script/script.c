@@ -33,6 +33,7 @@ static sluice_status load_file(struct script *script, const char *path, const ch
 {
     struct buf text = BUF_INIT;
     struct loaded_file *files;
+    struct buf *codes;
     sluice_status status = SLUICE_OK;
 
     if (script->n_files == 0 && script->options.text != NULL) {
@@ -45,12 +46,15 @@ static sluice_status load_file(struct script *script, const char *path, const ch
         buf_deinit(&text);
         return status;
     }
+    codes = realloc(script->codes, (script->n_files + 1) * sizeof *codes);
+    script->codes = codes != NULL ? codes : script->codes;
     files = realloc(script->files, (script->n_files + 1) * sizeof *files);
-    if (files == NULL) {
+    script->files = files != NULL ? files : script->files;
+    if (codes == NULL || files == NULL) {
         buf_deinit(&text);
         return error_nomem(err, "the script");
     }
-    script->files = files;
+    codes[script->n_files] = (struct buf)BUF_INIT;
     files += script->n_files;
     files->size = text.size;
     files->name = str_copy(name, strlen(name));
@@ -126,19 +130,40 @@ static sluice_status find_module(struct script *script, const char *module, bool
     return SLUICE_OK;
 }
 
+static int put_code(lua_State *L, const void *data, size_t n, void *code)
+{
+    (void)L;
+    buf_append(code, data, n);
+    return ((struct buf *)code)->failed ? 1 : 0;
+}
+
+/* The planner, which comes first and is one thread, compiles; what it made is read by the states of
+ * all workers, with lines and names as it has them. */
 sluice_status script_chunk(struct script *script, lua_State *L, const char *module, bool planning,
                            struct sluice_error *err)
 {
     struct loaded_file *file = script->n_files > 0 ? &script->files[0] : NULL;
+    struct buf *code;
     bool library = false;
     char chunk[320];
+    int result;
 
     if (module != NULL) {
         TRY(find_module(script, module, planning, &file, &library, err));
     }
+    code = &script->codes[file - script->files];
     snprintf(chunk, sizeof chunk, "%c%s", library ? '=' : '@', file->name);
-    /* "t": text only; precompiled code is refused. */
-    if (luaL_loadbufferx(L, file->text, file->size, chunk, "t") != LUA_OK) {
+    if (code->size > 0) {
+        result = luaL_loadbufferx(L, code->data, code->size, chunk, "b");
+    } else {
+        /* "t": text only; precompiled code is refused. */
+        result = luaL_loadbufferx(L, file->text, file->size, chunk, "t");
+        if (result == LUA_OK && planning && lua_dump(L, put_code, code, 0) != 0) {
+            buf_deinit(code);
+            return error_nomem(err, "the script");
+        }
+    }
+    if (result != LUA_OK) {
         const char *message = lua_tostring(L, -1);
         error_set(err, SLUICE_E_CONFIG, "%s",
                   message == NULL ? "the script can't be loaded" : message);
@@ -333,6 +358,7 @@ void script_destroy(struct script *script)
         free(script->files[i].name);
         free(script->files[i].path);
         free(script->files[i].text);
+        buf_deinit(&script->codes[i]);
     }
     for (size_t i = 0; i < script->n_args; i++) {
         free((char *)(uintptr_t)script->args[i].name);
@@ -342,6 +368,7 @@ void script_destroy(struct script *script)
     free(script->stages);
     free(script->stage_names);
     free(script->files);
+    free(script->codes);
     free(script->path);
     free(script->base_dir);
     free(script->cwd);

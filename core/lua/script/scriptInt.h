@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "base/buf.h"
 #include "lua/stage/luastage.h"
 #include "lua/script/script.h"
 
@@ -18,6 +19,7 @@ struct script {
     struct script_arg *args; /* owned copies */
     size_t n_args;
     struct loaded_file *files;
+    struct buf *codes; /* of each file: the chunk that the planner compiled, for all other states */
     size_t n_files;
     lua_State *L;        /* the planner's state */
     struct graph *graph; /* being built; NULL afterwards */
