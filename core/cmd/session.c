@@ -490,7 +490,8 @@ static sluice_status collect_used(struct session *session, struct sluice_error *
 {
     const struct session_options *options = &session->options;
     char *path;
-    sluice_status status = used_collect(session, &session->used, err);
+    sluice_status status =
+        used_collect(session, options->locked ? NULL : session->cache, &session->used, err);
 
     if (status != SLUICE_OK || !options->locked) {
         return status;

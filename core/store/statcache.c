@@ -2,8 +2,8 @@
  *   CHECKSUM SIZE MTIME CTIME INODE DEVICE WHAT PATH
  * with CHECKSUM = XXH3-128 of what follows it, WHAT as the caller gave it and PATH
  * percent-encoded. Of a probed file WHAT is MODE INFO: MODE = "s" (sizes as stated in the file) or
- * "d" (found by decoding), INFO as in input_info_format. A later line replaces an earlier one of
- * the same path. */
+ * "d" (found by decoding), INFO as in input_info_format; of one that was hashed it is "sha256 HEX".
+ * A later line replaces an earlier one of the same path. */
 #include "store/statcache.h"
 
 #include <errno.h>
@@ -350,6 +350,47 @@ sluice_status statcache_put(struct statcache *cache, const struct listing_file *
     buf_str(&what);
     status = what.failed ? error_nomem(err, "the cache of examined files")
                          : statcache_add(cache, file, what.data, true, err);
+    buf_deinit(&what);
+    return status;
+}
+
+/* ---- of hashed files ---- */
+
+#define SHA256_WHAT "sha256 "
+
+sluice_status statcache_sha256(struct statcache *cache, const char *path, char hex[SHA256_HEX],
+                               struct sluice_error *err)
+{
+    struct listing_file file = { .path = path };
+    struct buf what = BUF_INIT;
+    struct stat st;
+    bool found = false;
+    sluice_status status = SLUICE_OK;
+
+    if (cache == NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        return sha256_file(path, hex, err);
+    }
+    file.size = (uint64_t)st.st_size;
+    file.mtime_ns = stat_ns(st.st_mtim);
+    file.ctime_ns = stat_ns(st.st_ctim);
+    file.inode = st.st_ino;
+    file.dev = st.st_dev;
+    if (statcache_find(cache, &file, &what)) {
+        found = what.size == strlen(SHA256_WHAT) + SHA256_HEX - 1 &&
+                memcmp(what.data, SHA256_WHAT, strlen(SHA256_WHAT)) == 0;
+    }
+    if (found) {
+        memcpy(hex, what.data + strlen(SHA256_WHAT), SHA256_HEX - 1);
+        hex[SHA256_HEX - 1] = '\0';
+    } else {
+        status = sha256_file(path, hex, err);
+        if (status == SLUICE_OK && !statcache_fresh(&file, FRESH_NS)) {
+            buf_clear(&what);
+            buf_printf(&what, SHA256_WHAT "%s", hex);
+            status = what.failed ? error_nomem(err, "the cache of examined files")
+                                 : statcache_add(cache, &file, buf_str(&what), true, err);
+        }
+    }
     buf_deinit(&what);
     return status;
 }

@@ -5,6 +5,7 @@
 #ifndef SLUICE_STORE_STATCACHE_H
 #define SLUICE_STORE_STATCACHE_H
 
+#include "base/sha256.h"
 #include "store/probe.h"
 
 struct statcache;
@@ -35,5 +36,10 @@ bool statcache_get(struct statcache *, const struct listing_file *, bool decoded
 
 sluice_status statcache_put(struct statcache *, const struct listing_file *, bool decoded,
                             const struct input_info *, struct sluice_error *err) MUST_USE;
+
+/* The SHA-256 of the file at path as sha256_file has it; one that did not change since it was read
+ * is not read again. NULL in place of a cache: it is always read. */
+sluice_status statcache_sha256(struct statcache *, const char *path, char hex[SHA256_HEX],
+                               struct sluice_error *err) MUST_USE;
 
 #endif

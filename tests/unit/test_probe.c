@@ -347,6 +347,64 @@ static void test_cache_fresh(void **state)
     free(folder);
 }
 
+/* The file as stat has it, for what asks stat itself. */
+static struct listing_file as_is(const char *path)
+{
+    struct listing_file file = { .path = path };
+    struct stat st;
+
+    assert_int_equal(stat(path, &st), 0);
+    file.size = (uint64_t)st.st_size;
+    file.mtime_ns = stat_ns(st.st_mtim);
+    file.ctime_ns = stat_ns(st.st_ctim);
+    file.inode = st.st_ino;
+    file.dev = st.st_dev;
+    return file;
+}
+
+/* What is remembered of a file's SHA-256 is taken until stat tells a change, and only that. */
+static void test_cache_sha256(void **state)
+{
+    static const char invented[] =
+        "sha256 00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    char *folder = temp_folder();
+    char *cache_path = str_printf("%s/cache", folder);
+    char *path = file_write(folder, "f", "some text", 9);
+    struct listing_file l = as_is(path);
+    struct statcache *cache;
+    struct buf what = BUF_INIT;
+    char right[SHA256_HEX];
+    char hex[SHA256_HEX];
+
+    (void)state;
+    sha256_bytes("some text", 9, right);
+    assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
+    assert_int_equal(statcache_sha256(NULL, path, hex, NULL), SLUICE_OK);
+    assert_string_equal(hex, right);
+    assert_int_equal(statcache_add(cache, &l, "s something else", false, NULL), SLUICE_OK);
+    assert_int_equal(statcache_sha256(cache, path, hex, NULL), SLUICE_OK);
+    assert_string_equal(hex, right);
+    assert_int_equal(statcache_add(cache, &l, invented, false, NULL), SLUICE_OK);
+    assert_int_equal(statcache_sha256(cache, path, hex, NULL), SLUICE_OK);
+    assert_string_equal(hex, invented + 7);
+    free(file_write(folder, "f", "more of it", 10));
+    sha256_bytes("more of it", 10, right);
+    assert_int_equal(statcache_sha256(cache, path, hex, NULL), SLUICE_OK);
+    assert_string_equal(hex, right);
+    /* A file of the system, which nobody writes to while we look. */
+    l = as_is("/bin/sh");
+    assert_int_equal(statcache_sha256(cache, "/bin/sh", hex, NULL), SLUICE_OK);
+    assert_true(statcache_find(cache, &l, &what));
+    assert_string_equal(buf_str(&what) + 7, hex);
+    assert_int_equal(statcache_sha256(cache, "/nonexistent/file", hex, NULL), SLUICE_E_CONFIG);
+    statcache_close(cache);
+    buf_deinit(&what);
+    free(path);
+    free(cache_path);
+    folder_remove(folder);
+    free(folder);
+}
+
 static void expect_error(const char *folder, const void *data, size_t n, bool need,
                          const char *words)
 {
@@ -457,10 +515,10 @@ static void test_parse_hostile(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_forms),         cmocka_unit_test(test_cache_transparent),
-        cmocka_unit_test(test_cache_key),     cmocka_unit_test(test_cache_damaged),
-        cmocka_unit_test(test_cache_fresh),   cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_parse_hostile),
+        cmocka_unit_test(test_forms),       cmocka_unit_test(test_cache_transparent),
+        cmocka_unit_test(test_cache_key),   cmocka_unit_test(test_cache_damaged),
+        cmocka_unit_test(test_cache_fresh), cmocka_unit_test(test_cache_sha256),
+        cmocka_unit_test(test_faults),      cmocka_unit_test(test_parse_hostile),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ int cmd_lock(int argc, char **argv)
         error_nomem(&err, "a path");
         status = session_fail(&err, common.json);
     } else if (session_open(&common.options, SESSION_SCHEMAS, &session, &err) != SLUICE_OK ||
-               used_collect(&session, &session.used, &err) != SLUICE_OK ||
+               used_collect(&session, NULL, &session.used, &err) != SLUICE_OK ||
                write_lock(&session, path, &err) != SLUICE_OK) {
         status = session_fail(&err, common.json);
     } else if (common.json) {

@@ -30,8 +30,8 @@ static bool listed(const json_t *list, const char *member, const char *value)
     return false;
 }
 
-static sluice_status add_program(const struct session *session, json_t *out,
-                                 struct sluice_error *err)
+static sluice_status add_program(const struct session *session, struct statcache *known,
+                                 json_t *out, struct sluice_error *err)
 {
     static const char *const places[] = { "libsluice-core.so", "../lib/sluice/libsluice-core.so" };
     char hex[SHA256_HEX];
@@ -41,7 +41,8 @@ static sluice_status add_program(const struct session *session, json_t *out,
 
     for (size_t i = 0; i < 2 && status != SLUICE_OK; i++) {
         char *path = disk_join(session->exe_dir, places[i]);
-        status = path == NULL ? error_nomem(err, "a path") : sha256_file(path, hex, err);
+        status =
+            path == NULL ? error_nomem(err, "a path") : statcache_sha256(known, path, hex, err);
         free(path);
     }
     TRY(status);
@@ -66,15 +67,15 @@ static sluice_status add_scripts(const struct session *session, json_t *list,
     return SLUICE_OK;
 }
 
-static sluice_status add_plugin(const struct registry_plugin *plugin, json_t *list,
-                                struct sluice_error *err)
+static sluice_status add_plugin(const struct registry_plugin *plugin, struct statcache *known,
+                                json_t *list, struct sluice_error *err)
 {
     char hex[SHA256_HEX];
 
     if (plugin == NULL || listed(list, "path", plugin->path)) {
         return SLUICE_OK;
     }
-    TRY(sha256_file(plugin->path, hex, err));
+    TRY(statcache_sha256(known, plugin->path, hex, err));
     return append(list,
                   json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", plugin->name, "version",
                             plugin->version, "libraries", plugin->libraries, "path", plugin->path,
@@ -82,7 +83,8 @@ static sluice_status add_plugin(const struct registry_plugin *plugin, json_t *li
                   err);
 }
 
-static sluice_status add_files(const struct op *op, json_t *list, struct sluice_error *err)
+static sluice_status add_files(const struct op *op, struct statcache *known, json_t *list,
+                               struct sluice_error *err)
 {
     const struct options *options = stage_options(op_code(op)->stage);
     const char *name;
@@ -94,7 +96,7 @@ static sluice_status add_files(const struct op *op, json_t *list, struct sluice_
         if ((flags & (SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_NO_OUTPUT)) != 0) {
             continue;
         }
-        TRY(sha256_file(path, hex, err));
+        TRY(statcache_sha256(known, path, hex, err));
         TRY(append(list,
                    json_pack("{s:s, s:s, s:s, s:s}", "stage", op->name, "option", name, "path",
                              path, "sha256", hex),
@@ -104,14 +106,14 @@ static sluice_status add_files(const struct op *op, json_t *list, struct sluice_
 }
 
 /* Libraries of ffi.def; those of s.native are options of their stages. */
-static sluice_status add_libraries(const struct session *session, json_t *list,
-                                   struct sluice_error *err)
+static sluice_status add_libraries(const struct session *session, struct statcache *known,
+                                   json_t *list, struct sluice_error *err)
 {
     const char *path;
 
     for (uint32_t k = 0; (path = script_library(session->script, k)) != NULL; k++) {
         char hex[SHA256_HEX];
-        TRY(sha256_file(path, hex, err));
+        TRY(statcache_sha256(known, path, hex, err));
         TRY(append(list,
                    json_pack("{s:s, s:s, s:s, s:s}", "stage", "ffi.def", "option",
                              strrchr(path, '/') + 1, "path", path, "sha256", hex),
@@ -120,18 +122,19 @@ static sluice_status add_libraries(const struct session *session, json_t *list,
     return SLUICE_OK;
 }
 
-sluice_status used_collect(const struct session *session, json_t **out, struct sluice_error *err)
+sluice_status used_collect(const struct session *session, struct statcache *known, json_t **out,
+                           struct sluice_error *err)
 {
     json_t *used =
         json_pack("{s:i, s:[], s:[], s:[]}", "format", USED_FORMAT, "scripts", "plugins", "files");
     sluice_status status = used == NULL ? error_nomem(err, "the list of what a plan is made of")
-                                        : add_program(session, used, err);
+                                        : add_program(session, known, used, err);
 
     if (status == SLUICE_OK) {
         status = add_scripts(session, json_object_get(used, "scripts"), err);
     }
     if (status == SLUICE_OK) {
-        status = add_libraries(session, json_object_get(used, "files"), err);
+        status = add_libraries(session, known, json_object_get(used, "files"), err);
     }
     for (uint32_t p = 0; status == SLUICE_OK && p < session->plan->n_phases; p++) {
         const struct phase *phase = session->plan->phases[p];
@@ -140,10 +143,10 @@ sluice_status used_collect(const struct session *session, json_t **out, struct s
             if (op_code(op) == NULL) {
                 continue;
             }
-            status = add_plugin(stage_entry(op_code(op)->stage)->plugin,
+            status = add_plugin(stage_entry(op_code(op)->stage)->plugin, known,
                                 json_object_get(used, "plugins"), err);
             if (status == SLUICE_OK) {
-                status = add_files(op, json_object_get(used, "files"), err);
+                status = add_files(op, known, json_object_get(used, "files"), err);
             }
         }
     }

@@ -19,8 +19,10 @@
 
 #define USED_FORMAT 1 /* of the list and of lock files; raise when it changes */
 
-/* The list of an opened session (SESSION_SCHEMAS at least). Gives. */
-sluice_status used_collect(const struct session *, json_t **out, struct sluice_error *) MUST_USE;
+/* The list of an opened session (SESSION_SCHEMAS at least). Gives. known: hashes of files that did
+ * not change since; NULL: every file is read, which is what a lock file is compared with. */
+sluice_status used_collect(const struct session *, struct statcache *known, json_t **out,
+                           struct sluice_error *) MUST_USE;
 /* The list as it is written to files; gives. NULL = out of memory. */
 char *used_text(const json_t *used);
 /* Is everything in used also in the lock file? SLUICE_E_CONFIG names what differs. */
