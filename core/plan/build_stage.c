@@ -63,6 +63,12 @@ static sluice_status note_dataset(struct op_stage *stage, const struct options *
     return SLUICE_OK;
 }
 
+/* The place in the script, where the stage has one. */
+static sluice_status placed(const char *where, struct sluice_error *err)
+{
+    return where[0] == '\0' ? error_known(err->code) : error_prefix(err, "%s", where);
+}
+
 sluice_status planner_open_stage(struct planner *planner, struct op *op,
                                  const struct registry_entry *entry, const struct option_args *args,
                                  const char *where, struct sluice_error *err)
@@ -90,7 +96,7 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
                             err);
     }
     if (status != SLUICE_OK) {
-        return error_prefix(err, "%s", where);
+        return placed(where, err);
     }
     code->declared = stage_kind(code->stage);
     if (op_writes(op) && op_stage(op)->dataset == NULL) {
@@ -331,7 +337,7 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
         status = stage_prepare(stage->code.stage, &ports, &prepared, err);
         if (status != SLUICE_OK) {
             stage_prepared_deinit(&prepared);
-            return error_prefix(err, "%s", where);
+            return placed(where, err);
         }
         for (uint32_t port = 0; port < n_ports && status == SLUICE_OK; port++) {
             for (uint32_t k = 0; k < prepared.n_needs[port] && status == SLUICE_OK && !again; k++) {
@@ -354,7 +360,7 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
             }
             if (status != SLUICE_OK) {
                 stage_prepared_deinit(&prepared);
-                return error_prefix(err, "%s", where);
+                return placed(where, err);
             }
             stage->outputs = prepared.outputs;
             stage->n_outputs = prepared.n_outputs;

@@ -37,7 +37,7 @@ struct option_args node_args(const struct node *node)
     struct option_args args = { .named = node->named.kind == VALUE_NIL ? NULL : &node->named,
                                 .positional =
                                     node->positional.kind == VALUE_NIL ? NULL : &node->positional,
-                                .text = false };
+                                .text = node->text };
     return args;
 }
 

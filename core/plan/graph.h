@@ -53,6 +53,7 @@ struct node {
     uint64_t max_record;                /* files */
     const struct registry_entry *entry; /* stage */
     struct value named, positional;     /* stage: options as the script gave them */
+    bool text;                          /* stage: they are text, as on a command line */
     struct node_isolation isolation;    /* stage */
     uint32_t partitions;                /* input of a keyed stage: virtual partitions */
     bool fill;                          /* union: null where an input lacks a column of another */

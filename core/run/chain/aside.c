@@ -3,6 +3,11 @@
 
 #include "run/chain/chainInt.h"
 
+bool chain_records(const struct chain *chain)
+{
+    return chain->options.spill_dir != NULL;
+}
+
 sluice_status chain_open_table(struct chain *chain, enum task_table which, struct sluice_error *err)
 {
     if (chain->tables[which] != NULL) {
@@ -42,7 +47,15 @@ sluice_status chain_quarantine(struct chain *chain, uint32_t index, const struct
 {
     struct note note = { .row = bad->row, .op = index };
 
+    const struct chain_observer *observer = chain->options.observer;
+
     chain->ledger.ops[index].quarantined++;
+    if (observer != NULL && observer->refused != NULL) {
+        TRY(observer->refused(observer->ctx, chain->phase->ops[index], bad, err));
+    }
+    if (!chain_records(chain)) {
+        return chain_judge_fault(chain, index, bad, err);
+    }
     if (!bad->has_row) {
         TRY(write_bad(chain, bad, err)); /* records come in the order of the file */
     } else {
@@ -74,6 +87,9 @@ sluice_status chain_origin(struct chain *chain, uint64_t row, uint32_t file, uin
     struct table *table;
     bool ok;
 
+    if (!chain_records(chain)) {
+        return SLUICE_OK;
+    }
     TRY(chain_open_table(chain, TABLE_ORIGIN, err));
     table = chain->tables[TABLE_ORIGIN];
     ok = builder_uint(table_column(table, ORIGIN_ROW), row) &&

@@ -18,18 +18,40 @@ struct worker_cache;
 struct worker_cache *worker_cache_create(const struct plan *); /* NULL = out of memory */
 void worker_cache_destroy(struct worker_cache *);
 
+struct bad_record;
+
+/* Is told of rows while a chain works, on the chain's thread; a failure ends the task. For looks at
+ * what stages say (core/cmd/try). What is NULL is not asked; all pointers are borrowed for the
+ * call. */
+struct chain_observer {
+    void *ctx;
+    /* What a stage answered to the selected rows of a batch, before any of it is delivered. Rows
+     * that it fails on are told by `refused` alone. */
+    sluice_status (*answered)(void *ctx, const struct op *, const struct batch *,
+                              const struct stage_result *, struct sluice_error *err);
+    /* What an op gives its consumers (batch_ref keeps it). *held: they don't get it, and the ledger
+     * will not balance. */
+    sluice_status (*given)(void *ctx, const struct op *, struct batch *, bool *held,
+                           struct sluice_error *err);
+    /* A record or row that is quarantined. */
+    sluice_status (*refused)(void *ctx, const struct op *, const struct bad_record *,
+                             struct sluice_error *err);
+};
+
 struct chain_options {
     const struct plan *plan;
     const struct phase *phase;
     uint32_t task;
-    struct hash128 key;    /* of the task: names its files */
-    const char *spill_dir; /* where edge files and tables go */
+    struct hash128 key; /* of the task: names its files */
+    /* where edge files and tables go; NULL: the phase stores no edge, and no table is kept */
+    const char *spill_dir;
     const char *scratch_dir;
     uint64_t memory;     /* bytes for sorting, per worker */
     struct rooms *rooms; /* for giants; NULL = no limit */
     struct worker_cache *cache;
     struct phase_metrics *metrics;
     const _Atomic int *cancelled;
+    const struct chain_observer *observer; /* or NULL; borrowed */
 };
 
 struct chain;
@@ -41,7 +63,8 @@ sluice_status chain_create(const struct chain_options *, struct chain **out,
                            struct sluice_error *) MUST_USE;
 void chain_destroy(struct chain *);
 
-/* Counts and passes on what a source op delivers (borrowed batch with the op's slots). */
+/* Counts and passes on what a source op delivers (borrowed batch with the op's slots). A stage may
+ * stand for a source: what it gave once is given again. */
 sluice_status chain_emit(struct chain *, uint32_t op, struct batch *,
                          struct sluice_error *) MUST_USE;
 /* After a source batch: collectors write the dropped rows up to this row. */

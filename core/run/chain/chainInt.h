@@ -70,6 +70,9 @@ struct chain {
  * them by another worker? */
 bool chain_repeats(const struct op *);
 
+/* Are tables kept of where rows came from, and of what became of them? */
+bool chain_records(const struct chain *);
+
 void chain_drop_worker(struct chain *, uint32_t op);
 /* At the end of the chain: for the thread's next task, or closes it. */
 void chain_leave_worker(struct chain *, uint32_t op);

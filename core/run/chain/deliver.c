@@ -15,11 +15,16 @@ static sluice_status push(struct chain *chain, uint32_t index, uint32_t port, st
 static sluice_status deliver(struct chain *chain, const struct op *op, struct batch *batch,
                              struct sluice_error *err)
 {
+    const struct chain_observer *observer = chain->options.observer;
+    bool kept = false;
     uint64_t held;
 
     chain->ledger.ops[op->index].emitted += (uint64_t)batch->n_rows;
     METRIC_ADD(chain->options.metrics->ops[op->index].rows_out, batch->n_rows);
-    if (batch->n_rows == 0) {
+    if (batch->n_rows > 0 && observer != NULL && observer->given != NULL) {
+        TRY(observer->given(observer->ctx, op, batch, &kept, err));
+    }
+    if (batch->n_rows == 0 || kept) {
         return SLUICE_OK;
     }
     held = giant_hold(chain, op, batch);
@@ -35,6 +40,7 @@ sluice_status chain_emit(struct chain *chain, uint32_t op, struct batch *batch,
 {
     sluice_status status = deliver(chain, chain->phase->ops[op], batch, err);
 
+    chain->ledger.ops[op].source = true;
     chain->failed = chain->failed || status != SLUICE_OK;
     return status;
 }
@@ -257,6 +263,8 @@ static sluice_status deliver_transform(struct chain *chain, const struct op *op,
 static sluice_status deliver_answer(struct chain *chain, const struct op *op, uint32_t port,
                                     struct answer *answer, struct sluice_error *err)
 {
+    const struct chain_observer *observer = chain->options.observer;
+
     TRY(chain_book(chain, op->index, &answer->result, err));
     if (port != 0) { /* a side input: it was for the stage alone, but a transform may emit */
         return op_declared(op)->role == SLUICE_ROLE_TRANSFORM
@@ -265,6 +273,9 @@ static sluice_status deliver_answer(struct chain *chain, const struct op *op, ui
     }
     if (answer->fault != SLUICE_OK) {
         return chain_quarantine_culprit(chain, op, answer, err);
+    }
+    if (observer != NULL && observer->answered != NULL) {
+        TRY(observer->answered(observer->ctx, op, answer->batch, &answer->result, err));
     }
     switch (op_declared(op)->role) {
     case SLUICE_ROLE_FILTER:

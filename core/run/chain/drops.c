@@ -100,7 +100,7 @@ sluice_status collect_drops(struct chain *chain, const struct op *stage, struct 
                                   ? batch->columns[from->row_slot]->array.buffers[1]
                                   : NULL;
 
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; chain_records(chain) && k < n; k++) {
         struct note note = { .row = numbers == NULL ? rows[k] : numbers[rows[k]],
                              .op = stage->index,
                              .reason = verdicts[k].reason,

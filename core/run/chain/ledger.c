@@ -162,6 +162,9 @@ static sluice_status check_op(const struct ledger *ledger, const struct op *op,
         }
         break;
     case OP_STAGE:
+        if (entry->source) {
+            break;
+        }
         if (op_declared(op)->role == SLUICE_ROLE_WRITER) {
             if (entry->in[0] != entry->written + entry->quarantined) {
                 return unequal(op->name, "in", entry->in[0], "written + quarantined",

@@ -28,6 +28,7 @@ struct ledger_op {
     struct ledger_measure *measures;
     uint32_t n_measures;
     uint64_t text_bytes; /* readers: decoded bytes of the records */
+    bool source; /* what it emitted was given to the chain: it has no input to account for */
     /* readers: {"name": {"rows": 7, "there": {"other": 1}}} of what records don't have; or NULL;
      * owned */
     json_t *absent;
