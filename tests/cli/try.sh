@@ -5,7 +5,7 @@ with open("s.jsonl", "w") as out:
     for n in range(40):
         digits = "7" * n
         out.write(json.dumps({"id": f"d{n}", "text": "x" * (100 - n) + digits, "lang": "en" if n % 3 else "de", "n": n,
-                              "big": 10 ** 20, "deep": {"a": [n]}}) + "\n")
+                              "big": 1e20, "deep": {"a": [n]}}) + "\n")
 END
 cat >h.lua <<'END'
 local s = require "sluice"
@@ -63,6 +63,8 @@ else
 fi
 echo '-- mistakes'
 cut -c1-20 s.jsonl >cut.jsonl
+echo '{"id":"a","text":"no number that a reader takes","n":100000000000000000000}' >huge.jsonl
+echo '{"id":"a","body":"another name"}' >textless.jsonl
 : >empty.jsonl
 sed 's/doc.lang/doc.lnag/' f.lua >field.lua
 echo 'return 1 +' >broken.lua
@@ -74,6 +76,8 @@ try() {
 }
 try h.lua
 try h.lua cut.jsonl
+try h.lua huge.jsonl
+try h.lua textless.jsonl
 try h.lua empty.jsonl
 try h.lua absent.jsonl
 try absent.lua s.jsonl

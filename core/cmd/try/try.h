@@ -1,8 +1,8 @@
 /* What the parts of `sluice try` share. try.c reads the command line and drives; try_sample.c holds
- * the sample in memory; try_stage.c finds a stage, try_run.c runs it, try_outcome.c sorts what came
- * out; try_change.c compares two runs; try_sweep.c varies a threshold; try_labels.c knows what
- * people said; try_print.c, try_json.c and try_html.c show. Depends on session, plugin and
- * run/pool. */
+ * the sample in memory; try_stage.c finds a stage, try_plan.c plans it, try_run.c runs it,
+ * try_outcome.c sorts what came out; try_change.c compares two runs; try_sweep.c varies a
+ * threshold; try_labels.c knows what people said; try_print.c, try_json.c and try_html.c show.
+ * Depends on session, plan and run. */
 #ifndef SLUICE_CMD_TRY_H
 #define SLUICE_CMD_TRY_H
 
@@ -11,34 +11,47 @@
 #include "cmd/look/look.h"
 #include "data/column.h"
 #include "plugin/stage.h"
+#include "run/chain/chain.h"
 
 /* ---- the sample (try_sample.c) ---- */
 
-/* Rows of a JSON Lines file as record batches. Members are columns: texts utf8, whole numbers
- * int64, other numbers float64, booleans bool, everything else json; `metadata` has all but id and
- * text as JSON. Columns that providers derive are added when a stage asks. */
+/* Batches in the order of their rows. */
+struct rows {
+    struct batch **batches; /* owned references */
+    uint32_t n, capacity;
+};
+bool rows_keep(struct rows *, struct batch *); /* refers to it; false = out of memory */
+void rows_deinit(struct rows *);
+/* The number of the k-th row of a batch, in the slot of _row. */
+uint64_t rows_number(int32_t slot, const struct batch *, int64_t k);
+
+/* A JSON Lines file as read_jsonl gives it. Its members are declared: texts utf8, whole numbers
+ * int64, other numbers float64, booleans bool, everything else json; and `metadata` has all but id
+ * and text nevertheless, for stages that look there. */
 struct sample {
-    struct schema schema;
-    struct sample_batch {
-        struct column **columns; /* owned references, schema.n of them */
-        uint64_t first;          /* row */
-        int64_t n;
-        uint64_t bytes; /* of texts */
-    } * batches;
-    uint32_t n_batches, capacity;
+    const char *path;
+    struct session session; /* for the reader */
+    struct value columns;   /* the option of read_jsonl */
+    struct schema schema;   /* of rows; the hidden columns, too */
+    struct rows rows;       /* _row counts in the whole sample */
+    /* The rows with columns that providers derived, for plans of that key. */
+    struct rows derived;
+    struct hash128 derived_key;
     uint64_t n_rows, bytes; /* bytes: of the texts */
-    int32_t text, id;       /* columns; -1 = absent */
+    int32_t text, id, row;  /* columns */
+    bool has_text;          /* some row is not null there */
 };
 
+/* Close it after an error, too. */
 sluice_status sample_open(const char *path, struct sample *, struct sluice_error *) MUST_USE;
 void sample_close(struct sample *);
-/* Adds a column to every batch: columns[b] is taken, also on failure. *field is its place. */
-sluice_status sample_add(struct sample *, const struct field *, struct column **columns,
-                         int32_t *field, struct sluice_error *) MUST_USE;
+/* A value as text: borrowed, or written to buffer; NULL = null. */
+const char *value_text(const struct type *, const struct ArrowArray *, int64_t row, size_t *n,
+                       char buffer[64]);
 /* Value of a row as text: borrowed, or written to buffer; NULL = null. */
 const char *sample_value(const struct sample *, int32_t column, uint64_t row, size_t *n,
                          char buffer[64]);
-/* The document's id, or #ROW where it has none. */
+/* The document's id, or FILE:BYTE where it has none. */
 const char *sample_id(const struct sample *, uint64_t row, size_t *n, char buffer[64]);
 const char *sample_text(const struct sample *, uint64_t row, size_t *n);
 uint64_t sample_row_bytes(const struct sample *, uint64_t row);
@@ -66,6 +79,8 @@ struct trial {
     struct session session;
     const struct registry_entry *entry;
     char *name;
+    char *where; /* of the node in the script, or "" */
+    struct node_isolation isolation;
     struct value given;        /* options as text: the pipeline's and the command line's */
     const char *above, *below; /* options of a heuristic's limits, or NULL */
     uint32_t workers;
@@ -85,6 +100,24 @@ sluice_status trial_set(struct trial *, const char *name, const char *value,
 sluice_status trial_number(const struct trial *, const char *name, double *value, bool *whole,
                            struct sluice_error *) MUST_USE;
 
+/* ---- its plan (try_plan.c) ---- */
+
+struct try_plan {
+    struct graph *graph;
+    struct plan *plan;
+    const struct phase *phase;
+    const struct op *op; /* the stage, or the reader where there is none */
+    struct metrics metrics;
+};
+
+/* Adds the end of such plans to a registry; all: it asks for all columns. */
+sluice_status try_end(struct registry *, bool all, struct sluice_error *) MUST_USE;
+/* Plans the sample's rows through a stage (trial NULL: to be read). Borrows all; close it after an
+ * error, too. */
+sluice_status try_plan_open(const struct sample *, struct session *, const struct trial *,
+                            struct try_plan *, struct sluice_error *) MUST_USE;
+void try_plan_close(struct try_plan *);
+
 /* What became of a row. */
 struct fate {
     int32_t reason; /* 0 = kept, k = outcome.reasons[k - 1], SLUICE_VERDICT_BAD */
@@ -101,8 +134,7 @@ struct outcome {
     uint32_t n_reasons;
     uint64_t emitted; /* rows that a transform made */
     bool transforms, annotates;
-    double seconds;      /* wall clock of the rows alone */
-    double core_seconds; /* of all threads */
+    double seconds; /* wall clock of the rows alone */
 };
 
 /* Runs the stage over the rows. *out needs outcome_deinit after success. */
@@ -113,9 +145,9 @@ const char *outcome_reason(const struct outcome *, int32_t reason); /* "kept", "
 
 /* ---- what came out (try_outcome.c) ---- */
 
-/* Values that an annotator added to row `row` of columns, which is row `number` of the sample:
- * "language=en score=0.3". Gives; NULL = out of memory. */
-char *outcome_note(const struct stage_prepared *, const struct ArrowArray *columns,
+/* Values that an annotator added to row `row` of columns (a struct of type added), which is row
+ * `number` of the sample: "language=en score=0.3". Gives; NULL = out of memory. */
+char *outcome_note(const struct type *added, const struct ArrowArray *columns,
                    const struct sample *, uint64_t number, int64_t row);
 
 /* How far a value is from the limit that decides, in parts of the limit. */

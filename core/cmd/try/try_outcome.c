@@ -11,69 +11,23 @@
 
 /* Values that an annotator added to a row: "language=en score=0.3". Long ones are cut by who shows
  * them. */
-char *outcome_note(const struct stage_prepared *prepared, const struct ArrowArray *columns,
+char *outcome_note(const struct type *added, const struct ArrowArray *columns,
                    const struct sample *sample, uint64_t number, int64_t row)
 {
     struct buf text = BUF_INIT;
 
-    for (int64_t k = 0; k < columns->n_children; k++) {
-        const struct field *field = &prepared->added.fields[k];
-        const struct ArrowArray *array = columns->children[k];
-        int32_t place = schema_find(&sample->schema, field->name);
-        char number_text[NUMBER_TEXT_MAX];
+    for (uint32_t k = 0; k < added->n_children; k++) {
+        char buffer[64];
         size_t n = 0;
-        const char *bytes;
-        if (text.size > 0) {
-            buf_putc(&text, ' ');
-        }
-        buf_printf(&text, "%s=", field->name);
-        if (array_is_null(array, row)) {
+        const char *value = value_text(added->children[k], columns->children[k], row, &n, buffer);
+        buf_printf(&text, "%s%s=", k > 0 ? " " : "", added->names[k]);
+        if (value == NULL) {
             buf_puts(&text, "null");
-            continue;
-        }
-        switch (field->type->kind) {
-        case TYPE_UTF8:
-        case TYPE_JSON:
-            bytes = sluice_text(array, row, &n);
-            if (place >= 0 && place == sample->text) {
-                buf_printf(&text, "(%llu -> %zu bytes)",
-                           (unsigned long long)sample_row_bytes(sample, number), n);
-            } else {
-                buf_append(&text, bytes, n < 200 ? n : 200);
-            }
-            break;
-        case TYPE_FLOAT64:
-            number_print(((const double *)array->buffers[1])[row], number_text);
-            buf_puts(&text, number_text);
-            break;
-        case TYPE_FLOAT32:
-            buf_printf(&text, "%g", (double)((const float *)array->buffers[1])[row]);
-            break;
-        case TYPE_INT64:
-            buf_printf(&text, "%lld", (long long)((const int64_t *)array->buffers[1])[row]);
-            break;
-        case TYPE_INT32:
-            buf_printf(&text, "%d", ((const int32_t *)array->buffers[1])[row]);
-            break;
-        case TYPE_UINT64:
-            buf_printf(&text, "%llu",
-                       (unsigned long long)((const uint64_t *)array->buffers[1])[row]);
-            break;
-        case TYPE_UINT32:
-            buf_printf(&text, "%u", ((const uint32_t *)array->buffers[1])[row]);
-            break;
-        case TYPE_BOOL:
-            buf_puts(&text, ((const uint8_t *)array->buffers[1])[row >> 3] >> (row & 7) & 1
-                                ? "true"
-                                : "false");
-            break;
-        case TYPE_LIST:
-            buf_printf(&text, "(%d items)",
-                       ((const int32_t *)array->buffers[1])[row + 1] -
-                           ((const int32_t *)array->buffers[1])[row]);
-            break;
-        default:
-            buf_puts(&text, "(a value)");
+        } else if (strcmp(added->names[k], "text") == 0) {
+            buf_printf(&text, "(%llu -> %zu bytes)",
+                       (unsigned long long)sample_row_bytes(sample, number), n);
+        } else {
+            buf_append(&text, value, n < 200 ? n : 200);
         }
     }
     return buf_take(&text);

@@ -1,530 +1,397 @@
-/* The sample of `sluice try`: JSON Lines, decoded once and kept. See try.h. */
+/* The sample of `sluice try`: read once by the reader of pipelines, and kept. It is read twice,
+ * rather: members become columns of the types that their values have, which the first pass tells.
+ * See try.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "cmd/try/try.h"
-#include "data/builder.h"
+#include "run/source/sources.h"
 #include "store/input.h"
 
-#define PIECE ((size_t)1 << 20)
-#define BATCH_ROWS 2000
-#define BATCH_BYTES ((uint64_t)1 << 20)
+#define BATCH ((uint64_t)256 << 10)        /* bytes: a small sample keeps all processors busy */
+#define MOST_COLUMNS (PLAN_NEEDS_MAX - 4u) /* beside text, id, metadata and _file */
+
+/* ---- rows ---- */
+
+bool rows_keep(struct rows *rows, struct batch *batch)
+{
+    if (rows->n == rows->capacity) {
+        uint32_t capacity = rows->capacity * 2 + 16;
+        struct batch **more = realloc(rows->batches, capacity * sizeof(struct batch *));
+        if (more == NULL) {
+            return false;
+        }
+        rows->batches = more;
+        rows->capacity = capacity;
+    }
+    rows->batches[rows->n++] = batch_ref(batch);
+    return true;
+}
+
+void rows_deinit(struct rows *rows)
+{
+    for (uint32_t b = 0; b < rows->n; b++) {
+        batch_unref(rows->batches[b]);
+    }
+    free(rows->batches);
+    memset(rows, 0, sizeof *rows);
+}
+
+uint64_t rows_number(int32_t slot, const struct batch *batch, int64_t k)
+{
+    const uint64_t *numbers = batch->columns[slot]->array.buffers[1];
+
+    return numbers[batch->rows == NULL ? (uint32_t)k : batch->rows[k]];
+}
 
 /* ---- reading ---- */
 
-/* A column in the making: what kinds of values its member has. */
-struct member {
-    char *name;
-    bool text, whole, real, logic, other;
-    struct builder *builder;
-    uint64_t row; /* of the last value, + 1 */
+struct reading {
+    struct rows *rows;
+    uint64_t n; /* rows so far */
+    /* of the pass before, whose metadata has every member; or NULL */
+    const struct rows *before;
+    int32_t metadata; /* its slot there */
 };
 
-struct loading {
-    const char *path;
-    struct sample *sample;
-    json_t **rows;
-    size_t n, capacity;
-    struct member *members;
-    size_t n_members;
-    json_t *places; /* name -> index in members */
-};
-
-static sluice_status bad_line(const struct loading *loading, const char *what,
-                              struct sluice_error *err)
+/* The batch with row numbers of the whole sample, and all of its metadata. */
+static sluice_status keep(void *ctx, const struct op *op, struct batch *batch, bool *held,
+                          struct sluice_error *err)
 {
+    struct reading *reading = ctx;
+    int32_t slot = schema_find(&op->out, "metadata");
+    struct column **columns = malloc(batch->n_columns * sizeof(struct column *));
+    struct batch *whole;
+    bool ok;
+
+    *held = true;
+    if (columns == NULL) {
+        return error_nomem(err, "the sample");
+    }
+    for (uint32_t k = 0; k < batch->n_columns; k++) {
+        struct column *column = batch->columns[k];
+        if ((int32_t)k == op->row_slot) {
+            columns[k] = column_count(op->out.fields[k].type, reading->n, 1, batch->length);
+            continue;
+        }
+        if ((int32_t)k == slot && reading->before != NULL) {
+            column = reading->before->batches[reading->rows->n]->columns[reading->metadata];
+        }
+        columns[k] = column == NULL ? NULL : column_ref(column);
+    }
+    ok = columns[op->row_slot] != NULL;
+    whole = batch_create(batch->length, batch->n_columns, columns);
+    ok = ok && whole != NULL && rows_keep(reading->rows, whole);
+    reading->n += (uint64_t)batch->length;
+    batch_unref(whole);
+    free(columns);
+    return ok ? SLUICE_OK : error_nomem(err, "the sample");
+}
+
+static sluice_status refuse(void *ctx, const struct op *op, const struct bad_record *bad,
+                            struct sluice_error *err)
+{
+    (void)ctx;
+    (void)op;
     return error_set(err, SLUICE_E_DATA,
-                     "%s:%zu: %s; expected JSON Lines, as `sluice sample` writes", loading->path,
-                     loading->n + 1, what);
+                     "the record at byte %llu: %s: %s; expected JSON Lines, as `sluice sample` "
+                     "writes",
+                     (unsigned long long)bad->begin, bad->reason, bad->detail);
 }
 
-static sluice_status note_member(struct loading *loading, const char *name, const json_t *value,
-                                 struct sluice_error *err)
+static sluice_status read_tasks(struct reading *reading, struct try_plan *plan,
+                                struct sluice_error *err)
 {
-    json_t *place = json_object_get(loading->places, name);
-    struct member *member;
+    const struct chain_observer observer = { .ctx = reading, .given = keep, .refused = refuse };
+    const struct lane *lane = plan->phase->lanes[0];
+    struct feeder_options feeding = { .alone = true };
+    struct load_inputs *loads = calloc(plan->phase->n_ops, sizeof *loads);
+    struct source_file *files = calloc(lane->files.n + 1, sizeof *files);
+    struct source_inputs inputs = { .files = files, .batch_bytes = BATCH, .loads = loads };
+    struct worker_cache *cache = worker_cache_create(plan->plan);
+    sluice_status status = loads == NULL || files == NULL || cache == NULL
+                               ? error_nomem(err, "the sample")
+                               : feeder_create(&feeding, &inputs.feeder, err);
 
-    if (place == NULL) {
-        struct member *more =
-            realloc(loading->members, (loading->n_members + 1) * sizeof *loading->members);
-        if (more == NULL ||
-            json_object_set_new(loading->places, name,
-                                json_integer((json_int_t)loading->n_members)) != 0) {
-            loading->members = more != NULL ? more : loading->members;
-            return error_nomem(err, "the sample");
-        }
-        loading->members = more;
-        memset(&more[loading->n_members], 0, sizeof *more);
-        more[loading->n_members++].name = str_copy(name, strlen(name));
-        if (more[loading->n_members - 1].name == NULL) {
-            return error_nomem(err, "the sample");
-        }
-        member = &more[loading->n_members - 1];
-    } else {
-        member = &loading->members[json_integer_value(place)];
+    for (size_t i = 0; status == SLUICE_OK && i < lane->files.n; i++) {
+        files[i] = (struct source_file){ &lane->files.files[i], &lane->infos[i] };
     }
-    switch (json_typeof(value)) {
-    case JSON_STRING:
-        member->text = true;
-        break;
-    case JSON_INTEGER:
-        member->whole = true;
-        break;
-    case JSON_REAL:
-        member->real = true;
-        break;
-    case JSON_TRUE:
-    case JSON_FALSE:
-        member->logic = true;
-        break;
-    case JSON_NULL:
-        break;
-    default:
-        member->other = true;
+    for (uint32_t t = 0; status == SLUICE_OK && t < plan->phase->n_tasks; t++) {
+        struct chain_options options = { .plan = plan->plan,
+                                         .phase = plan->phase,
+                                         .task = t,
+                                         .cache = cache,
+                                         .metrics = plan->metrics.phases,
+                                         .cancelled = &session_cancelled,
+                                         .observer = &observer };
+        struct chain *chain = NULL;
+        status = chain_create(&options, &chain, err);
+        if (status == SLUICE_OK) {
+            status = sources_drive(chain, &inputs, err);
+        }
+        chain_destroy(chain);
     }
-    return SLUICE_OK;
+    feeder_destroy(inputs.feeder);
+    worker_cache_destroy(cache);
+    free(files);
+    free(loads);
+    return status;
 }
 
-static sluice_status add_line(struct loading *loading, const char *line, size_t n,
-                              struct sluice_error *err)
+/* Reads all rows with the sample's columns. */
+static sluice_status read_rows(struct sample *sample, struct reading *reading,
+                               struct sluice_error *err)
 {
-    const char *name;
-    json_t *value;
-    json_t *row;
-    json_error_t place;
+    struct try_plan plan;
+    sluice_status status = try_plan_open(sample, &sample->session, NULL, &plan, err);
 
-    if (n > 0 && line[n - 1] == '\r') {
-        n--;
+    if (status == SLUICE_OK) {
+        status = read_tasks(reading, &plan, err);
     }
-    if (n == 0) {
-        return SLUICE_OK;
+    schema_deinit(&sample->schema);
+    if (status == SLUICE_OK) {
+        sample->row = plan.op->row_slot;
+        status = schema_copy(&sample->schema, &plan.op->out, err);
     }
-    row = json_loadb(line, n, JSON_ALLOW_NUL, &place);
-    if (row == NULL && json_error_code(&place) == json_error_numeric_overflow) {
-        row = json_loadb(line, n, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, &place);
-    }
-    if (row == NULL) {
-        return bad_line(loading, place.text, err);
-    }
-    if (!json_is_object(row)) {
-        json_decref(row);
-        return bad_line(loading, "found no object", err);
-    }
-    if (loading->n == loading->capacity) {
-        size_t capacity = loading->capacity * 2 + 1024;
-        json_t **rows = realloc(loading->rows, capacity * sizeof *rows);
-        if (rows == NULL) {
-            json_decref(row);
-            return error_nomem(err, "the sample");
-        }
-        loading->rows = rows;
-        loading->capacity = capacity;
-    }
-    loading->rows[loading->n++] = row;
-    json_object_foreach(row, name, value)
-    {
-        TRY(note_member(loading, name, value, err));
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status read_lines(struct loading *loading, struct sluice_error *err)
-{
-    struct input *input = NULL;
-    struct buf bytes = BUF_INIT;
-    sluice_status status = input_open(loading->path, &input, err);
-    size_t got = 1;
-
-    while (status == SLUICE_OK && got > 0) {
-        size_t at = 0;
-        const char *newline;
-        if (!buf_reserve(&bytes, PIECE)) {
-            status = error_nomem(err, "the sample");
-            break;
-        }
-        status = input_read(input, bytes.data + bytes.size, PIECE, &got, err);
-        bytes.size += status == SLUICE_OK ? got : 0;
-        while (status == SLUICE_OK && bytes.size > at &&
-               (newline = memchr(bytes.data + at, '\n', bytes.size - at)) != NULL) {
-            size_t end = (size_t)(newline - bytes.data);
-            status = add_line(loading, bytes.data + at, end - at, err);
-            at = end + 1;
-        }
-        if (at > 0) {
-            memmove(bytes.data, bytes.data + at, bytes.size - at);
-            bytes.size -= at;
-        }
-    }
-    if (status == SLUICE_OK && bytes.size > 0) { /* the last line may lack its end */
-        status = add_line(loading, bytes.data, bytes.size, err);
-    }
-    input_close(input);
-    buf_deinit(&bytes);
+    try_plan_close(&plan);
     return status;
 }
 
 /* ---- columns ---- */
 
-static const char *type_of(const struct member *member)
-{
-    int kinds = member->text + (member->whole || member->real) + member->logic + member->other;
+enum { TEXT = 1, WHOLE = 2, REAL = 4, LOGIC = 8, OTHER = 16 };
 
-    if (kinds > 1 || member->other) {
-        return strcmp(member->name, "id") == 0 && !member->other && !member->logic ? "utf8?"
-                                                                                   : "json?";
-    }
-    return member->logic ? "bool?" : member->real ? "float64?" : member->whole ? "int64?" : "utf8?";
+static const char *type_of(int64_t kinds)
+{
+    return kinds == LOGIC                                          ? "bool"
+           : kinds == WHOLE                                        ? "int64"
+           : (kinds & ~(int64_t)(WHOLE | REAL)) == 0 && kinds != 0 ? "float64"
+           : kinds == TEXT || kinds == 0                           ? "utf8"
+                                                                   : "json";
 }
 
-/* The types are those that a reader gives: an id is text, whatever it is in JSON. */
-static sluice_status make_schema(struct loading *loading, struct sluice_error *err)
+static int64_t kind_of(const json_t *value)
 {
-    struct sample *sample = loading->sample;
-    bool metadata = false;
+    switch (json_typeof(value)) {
+    case JSON_STRING:
+        return TEXT;
+    case JSON_INTEGER:
+        return WHOLE;
+    case JSON_REAL:
+        return REAL;
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return LOGIC;
+    case JSON_NULL:
+        return 0;
+    default:
+        return OTHER;
+    }
+}
 
-    for (size_t k = 0; k < loading->n_members; k++) {
-        struct member *member = &loading->members[k];
-        const char *type = strcmp(member->name, "id") == 0 && !member->other && !member->logic
-                               ? "utf8?"
-                               : type_of(member);
-        if (member->name[0] == '_') {
-            continue; /* hidden in a pipeline */
+/* Adds the kinds of values that a row's members have: {"lang": 1, "n": 2}. */
+static bool note_members(json_t *kinds, const char *text, size_t n)
+{
+    json_error_t place;
+    json_t *row = json_loadb(text, n, JSON_ALLOW_NUL, &place);
+    const char *name;
+    json_t *value;
+    bool ok = true;
+
+    if (row == NULL && json_error_code(&place) == json_error_numeric_overflow) {
+        row = json_loadb(text, n, JSON_ALLOW_NUL | JSON_DECODE_INT_AS_REAL, NULL);
+    }
+    json_object_foreach(row, name, value)
+    {
+        json_t *known = json_object_get(kinds, name);
+        int64_t before = json_integer_value(known);
+        int64_t kind = before | kind_of(value);
+        bool none = name[0] == '_' || strcmp(name, "metadata") == 0 ||
+                    json_object_size(kinds) == MOST_COLUMNS;
+        if (known == NULL ? !none : kind != before) {
+            ok = ok && json_object_set_new(kinds, name, json_integer(kind)) == 0;
         }
-        metadata = metadata || strcmp(member->name, "metadata") == 0;
-        TRY(schema_add_text(&sample->schema, member->name, type, NULL, err));
-        TRY(builder_create(sample->schema.fields[sample->schema.n - 1].type, &member->builder,
-                           err));
     }
-    if (!metadata) {
-        TRY(schema_add_text(&sample->schema, "metadata", "json?", NULL, err));
-    }
-    TRY(schema_add_text(&sample->schema, "_row", "uint64", NULL, err));
-    sample->text = schema_find(&sample->schema, "text");
-    sample->id = schema_find(&sample->schema, "id");
-    if (sample->text >= 0 && sample->schema.fields[sample->text].type->kind != TYPE_UTF8) {
-        sample->text = -1;
-    }
-    if (sample->id >= 0 && sample->schema.fields[sample->id].type->kind != TYPE_UTF8) {
-        sample->id = -1;
-    }
-    return SLUICE_OK;
-}
-
-static bool add_json(struct builder *builder, const json_t *value)
-{
-    char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-    bool ok = text != NULL && builder_bytes_add(builder, text, strlen(text));
-
-    free(text);
+    json_decref(row);
     return ok;
 }
 
-static bool add_value(struct builder *builder, const struct type *type, const json_t *value)
+/* The members that are neither text nor id, with types that hold all of their values. */
+static sluice_status find_columns(struct sample *sample, struct sluice_error *err)
 {
-    char number[40];
+    int32_t slot = schema_find(&sample->schema, "metadata");
+    json_t *kinds = json_object();
+    bool ok = kinds != NULL;
+    const char *name;
+    json_t *kind;
 
-    if (value == NULL || json_is_null(value)) {
-        return builder_null(builder);
-    }
-    switch (type->kind) {
-    case TYPE_UTF8:
-        if (json_is_integer(value)) {
-            int n = snprintf(number, sizeof number, "%lld", (long long)json_integer_value(value));
-            return builder_bytes_add(builder, number, (size_t)n);
-        }
-        if (json_is_real(value)) {
-            number_print(json_real_value(value), number);
-            return builder_bytes_add(builder, number, strlen(number));
-        }
-        return builder_bytes_add(builder, json_string_value(value), json_string_length(value));
-    case TYPE_INT64:
-        return builder_int(builder, json_integer_value(value));
-    case TYPE_FLOAT64:
-        return builder_float(builder, json_number_value(value));
-    case TYPE_BOOL:
-        return builder_bool(builder, json_is_true(value));
-    default:
-        return add_json(builder, value);
-    }
-}
-
-/* The members that are neither id nor text, as an object. */
-static bool add_metadata(struct builder *builder, json_t *row)
-{
-    json_object_del(row, "id");
-    json_object_del(row, "text");
-    return json_object_size(row) == 0 ? builder_null(builder) : add_json(builder, row);
-}
-
-static sluice_status end_column(struct builder *builder, struct column **out,
-                                struct sluice_error *err)
-{
-    struct ArrowArray array;
-
-    TRY(builder_finish(builder, &array, err));
-    *out = column_create(&array);
-    return *out == NULL ? error_nomem(err, "the sample") : SLUICE_OK;
-}
-
-/* Rows from..to become a batch. */
-static sluice_status make_batch(struct loading *loading, size_t from, size_t to,
-                                struct builder *metadata, struct builder *numbers, uint64_t bytes,
-                                struct sluice_error *err)
-{
-    struct sample *sample = loading->sample;
-    struct sample_batch *batch;
-    uint32_t column = 0;
-
-    if (sample->n_batches == sample->capacity) {
-        uint32_t capacity = sample->capacity * 2 + 16;
-        struct sample_batch *batches = realloc(sample->batches, capacity * sizeof *batches);
-        if (batches == NULL) {
-            return error_nomem(err, "the sample");
-        }
-        sample->batches = batches;
-        sample->capacity = capacity;
-    }
-    batch = &sample->batches[sample->n_batches];
-    memset(batch, 0, sizeof *batch);
-    batch->columns = calloc(sample->schema.n + 1u, sizeof *batch->columns);
-    if (batch->columns == NULL) {
-        return error_nomem(err, "the sample");
-    }
-    sample->n_batches++;
-    batch->first = from;
-    batch->n = (int64_t)(to - from);
-    batch->bytes = bytes;
-    for (size_t k = 0; k < loading->n_members; k++) {
-        if (loading->members[k].builder != NULL) {
-            TRY(end_column(loading->members[k].builder, &batch->columns[column++], err));
+    for (uint32_t b = 0; b < sample->rows.n; b++) {
+        const struct batch *batch = sample->rows.batches[b];
+        const struct ArrowArray *array = &batch->columns[slot]->array;
+        for (int64_t k = 0; ok && k < batch->length; k++) {
+            size_t n;
+            const char *text = array_is_null(array, k) ? NULL : array_bytes(array, k, &n);
+            ok = text == NULL || note_members(kinds, text, n);
         }
     }
-    if (metadata != NULL) {
-        TRY(end_column(metadata, &batch->columns[column++], err));
+    json_object_foreach(kinds, name, kind)
+    {
+        const char *type = type_of(json_integer_value(kind));
+        struct value value;
+        ok = ok && value_string(&value, type, strlen(type)) &&
+             value_map_set(&sample->columns, name, value);
     }
-    return end_column(numbers, &batch->columns[column++], err);
-}
-
-static sluice_status add_row(struct loading *loading, size_t row, struct builder *metadata,
-                             struct builder *numbers, uint64_t *bytes, struct sluice_error *err)
-{
-    json_t *json = loading->rows[row];
-    const json_t *text = json_object_get(json, "text");
-    uint32_t column = 0;
-    bool ok = builder_uint(numbers, row);
-
-    *bytes += json_is_string(text) ? json_string_length(text) : 0;
-    for (size_t k = 0; ok && k < loading->n_members; k++) {
-        struct member *member = &loading->members[k];
-        if (member->builder != NULL) {
-            ok = add_value(member->builder, loading->sample->schema.fields[column++].type,
-                           json_object_get(json, member->name));
-        }
-    }
-    ok = ok && (metadata == NULL || add_metadata(metadata, json));
-    json_decref(json);
-    loading->rows[row] = NULL;
+    json_decref(kinds);
     return ok ? SLUICE_OK : error_nomem(err, "the sample");
 }
 
-static sluice_status make_batches(struct loading *loading, struct sluice_error *err)
-{
-    struct sample *sample = loading->sample;
-    struct builder *metadata = NULL;
-    struct builder *numbers = NULL;
-    struct type *type = NULL;
-    uint64_t bytes = 0;
-    size_t from = 0;
-    sluice_status status = type_parse("uint64", &type, err);
+/* ---- opening ---- */
 
-    if (status == SLUICE_OK) {
-        status = builder_create(type, &numbers, err);
+/* Where texts are, and how long. */
+static void measure(struct sample *sample)
+{
+    sample->text = schema_find(&sample->schema, "text");
+    sample->id = schema_find(&sample->schema, "id");
+    for (uint32_t b = 0; b < sample->rows.n; b++) {
+        const struct batch *batch = sample->rows.batches[b];
+        const struct ArrowArray *texts = &batch->columns[sample->text]->array;
+        const int32_t *offsets = texts->buffers[1];
+        sample->bytes += (uint64_t)(offsets[batch->length] - offsets[0]);
+        sample->n_rows += (uint64_t)batch->length;
+        sample->has_text = sample->has_text || texts->null_count < batch->length;
     }
-    if (status == SLUICE_OK && json_object_get(loading->places, "metadata") == NULL) {
-        status = builder_create(sample->schema.fields[sample->schema.n - 2].type, &metadata, err);
-    }
-    for (size_t i = 0; status == SLUICE_OK && i < loading->n; i++) {
-        status = add_row(loading, i, metadata, numbers, &bytes, err);
-        if (status == SLUICE_OK &&
-            (i + 1 == loading->n || i + 1 - from >= BATCH_ROWS || bytes >= BATCH_BYTES)) {
-            status = make_batch(loading, from, i + 1, metadata, numbers, bytes, err);
-            sample->bytes += bytes;
-            bytes = 0;
-            from = i + 1;
-        }
-    }
-    sample->n_rows = loading->n;
-    builder_destroy(metadata);
-    builder_destroy(numbers);
-    type_destroy(type);
-    return status;
 }
 
 sluice_status sample_open(const char *path, struct sample *sample, struct sluice_error *err)
 {
-    struct loading loading = { .path = path, .sample = sample, .places = json_object() };
-    sluice_status status = loading.places == NULL ? error_nomem(err, "the sample") : SLUICE_OK;
+    const struct session_options none = { 0 };
+    struct reading reading = { .rows = &sample->rows };
+    struct input *input;
 
     memset(sample, 0, sizeof *sample);
     schema_init(&sample->schema);
-    if (status == SLUICE_OK) {
-        status = read_lines(&loading, err);
+    value_map_init(&sample->columns);
+    sample->path = path;
+    TRY(input_open(path, &input, err)); /* says more of what can't be read than a listing */
+    input_close(input);
+    TRY(session_registry(&none, &sample->session, err));
+    TRY(try_end(sample->session.registry, true, err));
+    TRY(read_rows(sample, &reading, err));
+    if (reading.n == 0) {
+        return error_set(err, SLUICE_E_DATA, "%s has no rows; make another sample", path);
     }
-    if (status == SLUICE_OK && loading.n == 0) {
-        status = error_set(err, SLUICE_E_DATA, "%s has no rows; make another sample", path);
+    TRY(find_columns(sample, err));
+    if (sample->columns.as.map.n > 0) {
+        reading = (struct reading){ .rows = &sample->rows,
+                                    .before = &sample->derived,
+                                    .metadata = schema_find(&sample->schema, "metadata") };
+        sample->derived = sample->rows;
+        memset(&sample->rows, 0, sizeof sample->rows);
+        TRY(read_rows(sample, &reading, err));
+        rows_deinit(&sample->derived);
     }
-    if (status == SLUICE_OK) {
-        status = make_schema(&loading, err);
-    }
-    if (status == SLUICE_OK) {
-        status = make_batches(&loading, err);
-    }
-    for (size_t i = 0; i < loading.n; i++) {
-        json_decref(loading.rows[i]);
-    }
-    for (size_t k = 0; k < loading.n_members; k++) {
-        builder_destroy(loading.members[k].builder);
-        free(loading.members[k].name);
-    }
-    free(loading.rows);
-    free(loading.members);
-    json_decref(loading.places);
-    if (status != SLUICE_OK) {
-        sample_close(sample);
-    }
-    return status;
+    measure(sample);
+    return SLUICE_OK;
 }
 
 void sample_close(struct sample *sample)
 {
-    for (uint32_t b = 0; b < sample->n_batches; b++) {
-        for (uint32_t k = 0; k < sample->schema.n; k++) {
-            column_unref(sample->batches[b].columns[k]);
-        }
-        free(sample->batches[b].columns);
-    }
-    free(sample->batches);
+    rows_deinit(&sample->rows);
+    rows_deinit(&sample->derived);
     schema_deinit(&sample->schema);
+    value_deinit(&sample->columns);
+    session_close(&sample->session);
     memset(sample, 0, sizeof *sample);
-}
-
-sluice_status sample_add(struct sample *sample, const struct field *field, struct column **columns,
-                         int32_t *place, struct sluice_error *err)
-{
-    sluice_status status =
-        schema_add(&sample->schema, field->name, field->type, field->metadata, err);
-    struct field *added = status == SLUICE_OK ? &sample->schema.fields[sample->schema.n - 1] : NULL;
-
-    if (status == SLUICE_OK) {
-        added->derived_provider =
-            str_copy(field->derived_provider, strlen(field->derived_provider));
-        added->derived_options = str_copy(field->derived_options, strlen(field->derived_options));
-        added->derived_source = str_copy(field->derived_source, strlen(field->derived_source));
-        if (added->derived_provider == NULL || added->derived_options == NULL ||
-            added->derived_source == NULL) {
-            schema_remove(&sample->schema, sample->schema.n - 1);
-            status = error_nomem(err, "a column");
-        }
-    }
-    for (uint32_t b = 0; status == SLUICE_OK && b < sample->n_batches; b++) {
-        struct column **more =
-            realloc(sample->batches[b].columns, (sample->schema.n + 1u) * sizeof(struct column *));
-        if (more == NULL) { /* the batches before have room to spare, that is all */
-            schema_remove(&sample->schema, sample->schema.n - 1);
-            status = error_nomem(err, "a column");
-        } else {
-            sample->batches[b].columns = more;
-        }
-    }
-    for (uint32_t b = 0; b < sample->n_batches; b++) {
-        if (status == SLUICE_OK) {
-            sample->batches[b].columns[sample->schema.n - 1] = columns[b];
-        } else {
-            column_unref(columns[b]);
-        }
-    }
-    *place = (int32_t)sample->schema.n - 1;
-    return status;
 }
 
 /* ---- values ---- */
 
-static const struct sample_batch *batch_of(const struct sample *sample, uint64_t row)
+const char *value_text(const struct type *type, const struct ArrowArray *array, int64_t row,
+                       size_t *n, char buffer[64])
+{
+    const void *values = array->buffers[1];
+    const int32_t *offsets = values;
+
+    if (array_is_null(array, row)) {
+        return NULL;
+    }
+    switch (type->kind) {
+    case TYPE_UTF8:
+    case TYPE_JSON:
+        return array_bytes(array, row, n);
+    case TYPE_FLOAT64:
+        number_print(((const double *)values)[row], buffer);
+        break;
+    case TYPE_FLOAT32:
+        snprintf(buffer, 64, "%g", (double)((const float *)values)[row]);
+        break;
+    case TYPE_INT64:
+        snprintf(buffer, 64, "%lld", (long long)((const int64_t *)values)[row]);
+        break;
+    case TYPE_INT32:
+        snprintf(buffer, 64, "%d", ((const int32_t *)values)[row]);
+        break;
+    case TYPE_UINT64:
+        snprintf(buffer, 64, "%llu", (unsigned long long)((const uint64_t *)values)[row]);
+        break;
+    case TYPE_UINT32:
+        snprintf(buffer, 64, "%u", ((const uint32_t *)values)[row]);
+        break;
+    case TYPE_BOOL:
+        snprintf(buffer, 64, "%s",
+                 ((const uint8_t *)values)[row >> 3] >> (row & 7) & 1 ? "true" : "false");
+        break;
+    case TYPE_LIST:
+        snprintf(buffer, 64, "(%d items)", offsets[row + 1] - offsets[row]);
+        break;
+    default:
+        snprintf(buffer, 64, "(a value)");
+    }
+    *n = strlen(buffer);
+    return buffer;
+}
+
+/* The batch of a row, and its place there. */
+static const struct batch *batch_of(const struct sample *sample, uint64_t row, int64_t *at)
 {
     uint32_t low = 0;
-    uint32_t high = sample->n_batches;
+    uint32_t high = sample->rows.n;
 
     while (low + 1 < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (sample->batches[middle].first <= row) {
+        if (rows_number(sample->row, sample->rows.batches[middle], 0) <= row) {
             low = middle;
         } else {
             high = middle;
         }
     }
-    return &sample->batches[low];
+    *at = (int64_t)(row - rows_number(sample->row, sample->rows.batches[low], 0));
+    return sample->rows.batches[low];
 }
 
 const char *sample_value(const struct sample *sample, int32_t column, uint64_t row, size_t *n,
                          char buffer[64])
 {
-    const struct sample_batch *batch = batch_of(sample, row);
-    const struct ArrowArray *array = &batch->columns[column]->array;
-    int64_t at = (int64_t)(row - batch->first);
+    int64_t at;
+    const struct batch *batch = batch_of(sample, row, &at);
 
-    if (array_is_null(array, at)) {
-        return NULL;
-    }
-    switch (sample->schema.fields[column].type->kind) {
-    case TYPE_INT64:
-        *n = (size_t)snprintf(buffer, 64, "%lld",
-                              (long long)((const int64_t *)array->buffers[1])[at]);
-        return buffer;
-    case TYPE_UINT64:
-        *n = (size_t)snprintf(buffer, 64, "%llu",
-                              (unsigned long long)((const uint64_t *)array->buffers[1])[at]);
-        return buffer;
-    case TYPE_FLOAT64:
-        number_print(((const double *)array->buffers[1])[at], buffer);
-        *n = strlen(buffer);
-        return buffer;
-    case TYPE_BOOL:
-        *n = (size_t)snprintf(
-            buffer, 64, "%s",
-            ((const uint8_t *)array->buffers[1])[at >> 3] >> (at & 7) & 1 ? "true" : "false");
-        return buffer;
-    case TYPE_UTF8:
-    case TYPE_JSON:
-        return array_bytes(array, at, n);
-    default:
-        *n = 0;
-        return "";
-    }
+    return value_text(sample->schema.fields[column].type, &batch->columns[column]->array, at, n,
+                      buffer);
 }
 
 const char *sample_id(const struct sample *sample, uint64_t row, size_t *n, char buffer[64])
 {
-    const char *id = sample->id < 0 ? NULL : sample_value(sample, sample->id, row, n, buffer);
-
-    if (id == NULL) {
-        *n = (size_t)snprintf(buffer, 64, "#%llu", (unsigned long long)row);
-        id = buffer;
-    }
-    return id;
+    return sample_value(sample, sample->id, row, n, buffer);
 }
 
 const char *sample_text(const struct sample *sample, uint64_t row, size_t *n)
 {
     char buffer[64];
-    const char *text = sample->text < 0 ? NULL : sample_value(sample, sample->text, row, n, buffer);
+    const char *text = sample_value(sample, sample->text, row, n, buffer);
 
-    if (text == NULL) {
-        *n = 0;
-        return "";
-    }
-    return text;
+    *n = text == NULL ? 0 : *n;
+    return text == NULL ? "" : text;
 }
 
 uint64_t sample_row_bytes(const struct sample *sample, uint64_t row)
@@ -539,9 +406,7 @@ sluice_status sample_column(const struct sample *sample, const char *name, int32
                             struct sluice_error *err)
 {
     *column = schema_find(&sample->schema, name);
-    if (*column < 0 || sample->schema.fields[*column].hidden ||
-        sample->schema.fields[*column].derived_provider != NULL) {
-        return schema_missing(&sample->schema, name, err);
-    }
-    return SLUICE_OK;
+    return *column < 0 || sample->schema.fields[*column].hidden
+               ? schema_missing(&sample->schema, name, err)
+               : SLUICE_OK;
 }

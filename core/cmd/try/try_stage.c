@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include "base/say.h"
-#include "cmd/isolate.h"
 #include "cmd/try/try.h"
 #include "lua/stage/luastage.h"
 #include "run/limits.h"
@@ -311,35 +310,27 @@ static sluice_status open_script(struct trial *trial, const struct trial_source 
     return registry_find(trial->session.registry, source->script, &trial->entry, err);
 }
 
-/* Code that a run would keep in a process of its own stays there here too. */
-static sluice_status isolate(struct trial *trial, const struct node *node, struct sluice_error *err)
-{
-    static const struct node_isolation none;
-    const struct node_isolation *isolation = node == NULL ? &none : &node->isolation;
-
-    if (trial->entry->isolation == REGISTRY_IN_PROCESS && !isolation->on) {
-        return SLUICE_OK;
-    }
-    return isolation_twin(&trial->session, trial->entry, isolation, &trial->entry, err);
-}
-
 sluice_status trial_open(const struct trial_source *source, struct trial *trial,
                          struct sluice_error *err)
 {
     const struct node *node = NULL;
     const char *name;
+    const char *where;
 
     memset(trial, 0, sizeof *trial);
     value_map_init(&trial->given);
     trial->workers = source->workers > 0 ? source->workers : limits_workers();
     TRY(open_script(trial, source, &node, err));
     name = node != NULL ? node->name : trial->entry->stage.name;
+    where = node != NULL ? node->where : "";
     trial->name = str_copy(name, strlen(name));
-    if (trial->name == NULL) {
+    trial->where = str_copy(where, strlen(where));
+    if (trial->name == NULL || trial->where == NULL) {
         return error_nomem(err, "a name");
     }
     TRY(check_kind(trial, err));
     if (node != NULL) {
+        trial->isolation = node->isolation;
         TRY(take_options(trial, node, err));
     }
     TRY(add_options(trial, source, err));
@@ -351,13 +342,14 @@ sluice_status trial_open(const struct trial_source *source, struct trial *trial,
             trial->below = luastage_bound(trial->session.script, k, false);
         }
     }
-    return isolate(trial, node, err);
+    return try_end(trial->session.registry, false, err);
 }
 
 void trial_close(struct trial *trial)
 {
     value_deinit(&trial->given);
     free(trial->name);
+    free(trial->where);
     session_close(&trial->session);
     memset(trial, 0, sizeof *trial);
 }
