@@ -130,25 +130,19 @@ static sluice_status add_reader(struct planner *planner, struct phase *phase,
 {
     const struct node *node = reader->node;
     struct option_args args = node_args(node);
+    struct arena *arena = &planner->plan->arena;
     uint32_t before = 0;
     struct op *op;
-    char *name;
-    sluice_status status;
+    const char *name;
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         before += phase->ops[i]->kind == OP_READ && phase->ops[i]->node == node;
     }
     /* Ops are known by their names, in keys and reports: each second pass needs its own. */
-    name = before == 0 ? str_printf("%s, again", reader->name)
-                       : str_printf("%s, again %u", reader->name, before + 1);
-    if (name == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    status = planner_op(planner, phase, OP_READ, name, &op, err);
-    free(name);
-    if (status != SLUICE_OK) {
-        return status;
-    }
+    name = before == 0 ? arena_printf(arena, "%s, again", reader->name)
+                       : arena_printf(arena, "%s, again %u", reader->name, before + 1);
+    TRY(arena_status(arena, err, "the plan"));
+    TRY(planner_op(planner, phase, OP_READ, name, &op, err));
     op->node = node;
     op_edit_read(op)->again = true;
     for (uint32_t k = 0; k < phase->n_lanes; k++) {
@@ -159,10 +153,8 @@ static sluice_status add_reader(struct planner *planner, struct phase *phase,
     TRY(planner_open_stage(planner, op, node->entry, &args, node->where, err));
     TRY(planner_reader(planner, phase, op, false, err));
     planner_find_row(op);
-    op->live = calloc(op->out.n + 1u, sizeof *op->live);
-    if (op->live == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    op->live = ARENA_ARRAY(arena, bool, op->out.n);
+    TRY(arena_status(arena, err, "the plan"));
     op->live[op->row_slot] = true;
     *out = op;
     return SLUICE_OK;
@@ -174,20 +166,17 @@ static sluice_status add_readers(struct planner *planner, struct phase *phase, s
                                  const struct origins *body, const struct origins *columns,
                                  struct sluice_error *err)
 {
-    struct op_again *agains = calloc(body->n, sizeof *agains);
+    struct arena *arena = &planner->plan->arena;
+    struct op_again *agains = ARENA_ARRAY(arena, struct op_again, body->n);
 
-    if (agains == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(arena, err, "the plan"));
     op_edit_load(load)->agains = agains;
     op_edit_load(load)->n_agains = body->n;
     for (uint32_t i = 0; i < body->n; i++) {
         struct op_again *again = &agains[i];
         struct op *op = NULL;
-        again->columns = malloc((load->out.n + 1u) * sizeof *again->columns);
-        if (again->columns == NULL) {
-            return error_nomem(err, "the plan");
-        }
+        again->columns = ARENA_ARRAY(arena, int32_t, load->out.n);
+        TRY(arena_status(arena, err, "the plan"));
         TRY(add_reader(planner, phase, body->readers[i], &op, err));
         again->op = op->index;
         again->first_phase = body->phases[i]->index;
@@ -200,12 +189,6 @@ static sluice_status add_readers(struct planner *planner, struct phase *phase, s
         }
     }
     return SLUICE_OK;
-}
-
-static sluice_status explain(struct plan_edge *edge, char *why, struct sluice_error *err)
-{
-    edge->why = why;
-    return why == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
 }
 
 /* The origins of the edge's columns, and of the body; *out NULL: the edge carries no body. */
@@ -238,21 +221,20 @@ static sluice_status again(struct planner *planner, struct op *store, struct ori
     uint32_t at;
 
     find_origins(plan, store, columns, &body);
-    if (planner->graph->spill == SPILL_ROWS) {
-        return explain(edge, str_printf("rows: spill = \"rows\""), err);
-    }
-    if (body == NULL &&
-        plan->phases[edge->producer_phase]->ops[edge->producer_op]->kind == OP_COLLECT) {
-        return explain(edge, str_printf("rows: they were dropped at several places"), err);
-    }
-    if (body == NULL) {
-        return explain(edge, str_printf("rows: no reader's text goes by unchanged"), err);
-    }
-    for (uint32_t i = 0; i < body->n; i++) {
+    edge->why = planner->graph->spill == SPILL_ROWS ? "rows: spill = \"rows\""
+                : body != NULL                      ? NULL
+                : plan->phases[edge->producer_phase]->ops[edge->producer_op]->kind == OP_COLLECT
+                    ? "rows: they were dropped at several places"
+                    : "rows: no reader's text goes by unchanged";
+    for (uint32_t i = 0; edge->why == NULL && i < body->n; i++) {
         const char *reason = against(planner, body->readers[i]);
         if (reason != NULL) {
-            return explain(edge, str_printf("rows: '%s' %s", body->readers[i]->name, reason), err);
+            edge->why = arena_printf(&plan->arena, "rows: '%s' %s", body->readers[i]->name, reason);
+            TRY(arena_status(&plan->arena, err, "the plan"));
         }
+    }
+    if (edge->why != NULL) {
+        return SLUICE_OK;
     }
     for (uint32_t k = 0; k < edge->schema.n; k++) {
         if (columns[k].n > 0 && !same_readers(&columns[k], body)) {
@@ -278,11 +260,11 @@ static sluice_status again(struct planner *planner, struct op *store, struct ori
             }
         }
     }
-    return explain(edge,
-                   str_printf("positions: '%s' is read again, which costs less than storing and "
-                              "loading rows",
-                              body->readers[0]->name),
-                   err);
+    edge->why = arena_printf(&plan->arena,
+                             "positions: '%s' is read again, which costs less than storing and "
+                             "loading rows",
+                             body->readers[0]->name);
+    return arena_status(&plan->arena, err, "the plan");
 }
 
 sluice_status planner_again(struct planner *planner, struct op *store, bool *stored,
@@ -290,16 +272,11 @@ sluice_status planner_again(struct planner *planner, struct op *store, bool *sto
 {
     const struct plan_edge *edge = op_store(store)->edge;
     struct origins *columns;
-    sluice_status status;
 
     if (edge->load != LOAD_SAME) {
         return SLUICE_OK;
     }
-    columns = calloc(edge->schema.n + 1u, sizeof *columns);
-    if (columns == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    status = again(planner, store, columns, stored, err);
-    free(columns);
-    return status;
+    columns = ARENA_ARRAY(&planner->arena, struct origins, edge->schema.n);
+    TRY(arena_status(&planner->arena, err, "the plan"));
+    return again(planner, store, columns, stored, err);
 }

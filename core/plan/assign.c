@@ -17,38 +17,38 @@ static uint32_t root_of(struct planner *planner, uint32_t domain)
     return domain;
 }
 
+static void lane_undo(void *what)
+{
+    struct lane *lane = what;
+
+    if (lane->planned) {
+        splits_deinit(&lane->splits);
+    }
+    for (size_t k = 0; lane->infos != NULL && k < lane->files.n; k++) {
+        input_info_deinit(&lane->infos[k]);
+    }
+    listing_deinit(&lane->files);
+}
+
 static sluice_status add_lane(struct planner *planner, const struct node *node, enum lane_kind kind,
                               uint32_t n_tasks, int32_t *domain_out, struct sluice_error *err)
 {
     struct plan *plan = planner->plan;
-    struct lane **lanes = realloc(plan->lanes, (plan->n_lanes + 1) * sizeof *lanes);
-    struct domain *domains;
-    struct lane *lane;
-    uint32_t *own;
+    struct lane *lane = ARENA_NEW(&plan->arena, struct lane);
+    struct domain *domain = &planner->domains[planner->n_domains];
 
-    if (lanes == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    plan->lanes = lanes;
-    domains = realloc(planner->domains, (planner->n_domains + 1) * sizeof *domains);
-    if (domains == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    planner->domains = domains;
-    lane = calloc(1, sizeof *lane);
-    own = malloc(sizeof *own);
-    if (lane == NULL || own == NULL) {
-        free(lane);
-        free(own);
-        return error_nomem(err, "the plan");
+    domain->parent = planner->n_domains;
+    domain->lanes = arena_more(&planner->arena, NULL, 0, &domain->capacity, sizeof *domain->lanes);
+    TRY(arena_status(&planner->arena, err, "the plan"));
+    if (lane == NULL || !arena_defer(&plan->arena, lane_undo, lane)) {
+        return arena_status(&plan->arena, err, "the plan");
     }
     lane->index = plan->n_lanes;
     lane->kind = kind;
     lane->node = node;
     lane->n_tasks = n_tasks;
-    own[0] = plan->n_lanes;
+    domain->lanes[domain->n_lanes++] = plan->n_lanes;
     plan->lanes[plan->n_lanes++] = lane;
-    domains[planner->n_domains] = (struct domain){ planner->n_domains, own, 1 };
     *domain_out = (int32_t)planner->n_domains++;
     return SLUICE_OK;
 }
@@ -59,7 +59,6 @@ static sluice_status merge_domains(struct planner *planner, const struct node *n
 {
     struct domain *first = &planner->domains[root_of(planner, a)];
     struct domain *second = &planner->domains[root_of(planner, b)];
-    uint32_t *lanes;
 
     if (first == second) {
         return error_set(err, SLUICE_E_CONFIG,
@@ -68,15 +67,13 @@ static sluice_status merge_domains(struct planner *planner, const struct node *n
                          "batched; unite different sources, or write the branches to two datasets",
                          node->where, node->name);
     }
-    lanes = realloc(first->lanes, (first->n_lanes + second->n_lanes) * sizeof *lanes);
-    if (lanes == NULL) {
-        return error_nomem(err, "the plan");
+    for (uint32_t k = 0; k < second->n_lanes; k++) {
+        uint32_t *lanes = arena_more(&planner->arena, first->lanes, first->n_lanes,
+                                     &first->capacity, sizeof *lanes);
+        TRY(arena_status(&planner->arena, err, "the plan"));
+        first->lanes = lanes;
+        first->lanes[first->n_lanes++] = second->lanes[k];
     }
-    memcpy(lanes + first->n_lanes, second->lanes, second->n_lanes * sizeof *lanes);
-    first->lanes = lanes;
-    first->n_lanes += second->n_lanes;
-    free(second->lanes);
-    second->lanes = NULL;
     second->n_lanes = 0;
     second->parent = (uint32_t)(first - planner->domains);
     return SLUICE_OK;
@@ -152,32 +149,15 @@ static sluice_status add_phase(struct planner *planner, uint32_t level, uint32_t
 {
     struct plan *plan = planner->plan;
     const struct domain *root = &planner->domains[domain];
-    struct phase **phases = realloc(plan->phases, (plan->n_phases + 1) * sizeof *phases);
-    struct phase *phase;
-    uint32_t *domains;
+    struct phase *phase = ARENA_NEW(&plan->arena, struct phase);
+    struct lane **lanes = ARENA_ARRAY(&plan->arena, struct lane *, root->n_lanes);
 
-    if (phases == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    plan->phases = phases;
-    domains = realloc(planner->phase_domain, (plan->n_phases + 1) * sizeof *domains);
-    if (domains == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    planner->phase_domain = domains;
-    phase = calloc(1, sizeof *phase);
-    if (phase == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(&plan->arena, err, "the plan"));
     phase->index = plan->n_phases;
     phase->level = level;
     planner->phase_domain[plan->n_phases] = domain;
     plan->phases[plan->n_phases++] = phase;
-    /* The plan owns the phase from here on: what fails below is freed with it. */
-    phase->lanes = calloc(root->n_lanes, sizeof *phase->lanes);
-    if (phase->lanes == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    phase->lanes = lanes;
     for (uint32_t k = 0; k < root->n_lanes; k++) {
         phase->lanes[k] = plan->lanes[root->lanes[k]];
     }
@@ -188,12 +168,18 @@ static sluice_status add_phase(struct planner *planner, uint32_t level, uint32_t
 sluice_status planner_assign(struct planner *planner, struct sluice_error *err)
 {
     const struct graph *graph = planner->graph;
+    struct plan *plan = planner->plan;
+    uint32_t n = graph->n_nodes;
     uint32_t top = 0;
 
-    planner->places = calloc(graph->n_nodes + 1, sizeof *planner->places);
-    if (planner->places == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    /* A node begins at most one lane, one domain and one phase. */
+    plan->lanes = ARENA_ARRAY(&plan->arena, struct lane *, n);
+    plan->phases = ARENA_ARRAY(&plan->arena, struct phase *, n);
+    planner->domains = ARENA_ARRAY(&planner->arena, struct domain, n);
+    planner->phase_domain = ARENA_ARRAY(&planner->arena, uint32_t, n);
+    planner->places = ARENA_ARRAY(&planner->arena, struct node_place, n);
+    TRY(arena_status(&plan->arena, err, "the plan"));
+    TRY(arena_status(&planner->arena, err, "the plan"));
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         TRY(place_node(planner, graph->nodes[i], err));
         if (planner->places[i].level > top) {

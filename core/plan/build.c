@@ -36,7 +36,6 @@ static sluice_status build_stage(struct planner *planner, const struct node *nod
                                                              : LOAD_SAME;
     struct option_args args;
     struct op *op;
-    sluice_status status;
 
     if (kind->role == SLUICE_ROLE_READER) {
         return build_reader(planner, node, phase, err);
@@ -55,24 +54,17 @@ static sluice_status build_stage(struct planner *planner, const struct node *nod
             op_edit_load(phase->ops[inputs[port]])->side = true;
         }
     }
-    TRY(op_create(OP_STAGE, node->name, &op, err));
+    TRY(op_create(planner->plan, OP_STAGE, node->name, &op, err));
     op->node = node;
     args = node_args(node);
-    status = planner_open_stage(planner, op, node->entry, &args, node->where, err);
-    if (status == SLUICE_OK) {
-        status =
-            planner_prepare_stage(planner, phase, op, node->where, node->n_inputs, inputs, err);
-    }
-    if (status != SLUICE_OK) {
-        op_destroy(op);
-        return status;
-    }
+    TRY(planner_open_stage(planner, op, node->entry, &args, node->where, err));
+    TRY(planner_prepare_stage(planner, phase, op, node->where, node->n_inputs, inputs, err));
     /* Appended only now: ops run in their order, and prepare may have put providers before this
      * one. */
     TRY(planner_op_append(planner, phase, op, err));
     planner->places[node->id].op = (int32_t)op->index;
     for (uint32_t port = 0; port < node->n_inputs; port++) {
-        TRY(planner_consume(phase, inputs[port], op->index, port, err));
+        TRY(planner_consume(planner, phase, inputs[port], op->index, port, err));
     }
     return SLUICE_OK;
 }
@@ -194,6 +186,7 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
                                  struct phase *phase, struct sluice_error *err)
 {
     uint32_t inputs[8];
+    struct arena *arena = &planner->plan->arena;
     struct op_union *unite;
     struct op *op;
 
@@ -207,19 +200,14 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
         TRY(unite_columns(phase, node, op, inputs, k, err));
     }
     unite = op_edit_union(op);
-    unite->ports = calloc(node->n_inputs, sizeof *unite->ports);
-    if (unite->ports == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    unite->ports = ARENA_ARRAY(arena, struct op_union_port, node->n_inputs);
     for (uint32_t i = 0; i < node->n_inputs; i++) {
-        unite->ports[i].op = inputs[i];
-        unite->ports[i].columns = calloc(op->out.n + 1, sizeof *unite->ports[i].columns);
+        struct op_column *columns = ARENA_ARRAY(arena, struct op_column, op->out.n);
+        TRY(arena_status(arena, err, "the plan"));
+        unite->ports[i] = (struct op_union_port){ inputs[i], columns };
         unite->n_ports = i + 1;
-        if (unite->ports[i].columns == NULL) {
-            return error_nomem(err, "the plan");
-        }
         TRY(wire_union(phase, node, op, inputs, i, err));
-        TRY(planner_consume(phase, inputs[i], op->index, i, err));
+        TRY(planner_consume(planner, phase, inputs[i], op->index, i, err));
     }
     planner_find_row(op);
     planner->places[node->id].op = (int32_t)op->index;
@@ -228,10 +216,8 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
 
 sluice_status planner_build(struct planner *planner, struct sluice_error *err)
 {
-    planner->tails = calloc(planner->plan->n_phases + 1, sizeof *planner->tails);
-    if (planner->tails == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    planner->tails = ARENA_ARRAY(&planner->arena, uint32_t *, planner->plan->n_phases);
+    TRY(arena_status(&planner->arena, err, "the plan"));
     for (uint32_t i = 0; i < planner->graph->n_nodes; i++) {
         const struct node *node = planner->graph->nodes[i];
         struct node_place *place = &planner->places[i];

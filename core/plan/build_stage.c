@@ -45,22 +45,18 @@ static sluice_status place_stage(struct planner *planner, struct op *op,
 }
 
 /* The dataset folder is what the option says that is one. */
-static sluice_status note_dataset(struct op_stage *stage, const struct options *options,
-                                  struct sluice_error *err)
+static sluice_status note_dataset(struct plan *plan, struct op_stage *stage,
+                                  const struct options *options, struct sluice_error *err)
 {
     struct option_value value;
 
     for (uint64_t k = 0; options_get(options, k, &value); k++) {
         if ((value.option.flags & SLUICE_OPTF_OUTPUT_PATH) != 0 && value.text != NULL) {
             const char *folder = options_string(options, value.option.name);
-            free(stage->dataset);
-            stage->dataset = str_copy(folder, strlen(folder));
-            if (stage->dataset == NULL) {
-                return error_nomem(err, "the plan");
-            }
+            stage->dataset = arena_copy(&plan->arena, folder, strlen(folder));
         }
     }
-    return SLUICE_OK;
+    return arena_status(&plan->arena, err, "the plan");
 }
 
 /* The place in the script, where the stage has one. */
@@ -87,7 +83,8 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
         }
     }
     if (status == SLUICE_OK) {
-        status = op->kind == OP_STAGE ? note_dataset(op_edit_stage(op), options, err) : SLUICE_OK;
+        status = op->kind == OP_STAGE ? note_dataset(planner->plan, op_edit_stage(op), options, err)
+                                      : SLUICE_OK;
         if (status != SLUICE_OK) {
             options_destroy(options);
             return status;
@@ -186,7 +183,8 @@ static sluice_status find_derived_port(void *ctx, uint32_t port, const char *pro
                         err);
 }
 
-static sluice_status note_needs(struct op *op, const struct stage_prepared *prepared,
+static sluice_status note_needs(struct plan *plan, struct op *op,
+                                const struct stage_prepared *prepared,
                                 const struct schema *const *schemas, struct sluice_error *err)
 {
     struct op_stage *stage = op_edit_stage(op);
@@ -198,12 +196,9 @@ static sluice_status note_needs(struct op *op, const struct stage_prepared *prep
                              "columns in the reader: what is not declared goes by in `metadata`",
                              op->name, prepared->n_needs[port], PLAN_NEEDS_MAX);
         }
-        free(stage->need[port]);
         stage->n_need[port] = prepared->n_needs[port];
-        stage->need[port] = calloc(prepared->n_needs[port] + 1, sizeof *stage->need[port]);
-        if (stage->need[port] == NULL) {
-            return error_nomem(err, "the plan");
-        }
+        stage->need[port] = ARENA_ARRAY(&plan->arena, int32_t, prepared->n_needs[port]);
+        TRY(arena_status(&plan->arena, err, "the plan"));
         for (uint32_t k = 0; k < prepared->n_needs[port]; k++) {
             const struct stage_need *need = &prepared->needs[port][k];
             int32_t slot = need->field;
@@ -222,14 +217,12 @@ static sluice_status note_needs(struct op *op, const struct stage_prepared *prep
 }
 
 /* Replaced and added columns; what was derived from a replaced column goes. */
-static sluice_status annotated_schema(struct op *op, const struct schema *in,
+static sluice_status annotated_schema(struct plan *plan, struct op *op, const struct schema *in,
                                       const struct schema *added, struct sluice_error *err)
 {
-    struct op_column *columns = calloc(in->n + added->n + 1u, sizeof *columns);
+    struct op_column *columns = ARENA_ARRAY(&plan->arena, struct op_column, in->n + added->n);
 
-    if (columns == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(&plan->arena, err, "the plan"));
     op_edit_stage(op)->columns = columns;
     for (uint32_t k = 0; k < in->n; k++) {
         const struct field *field = &in->fields[k];
@@ -266,7 +259,7 @@ static sluice_status annotated_schema(struct op *op, const struct schema *in,
     return SLUICE_OK;
 }
 
-static sluice_status output_schema(struct op *op, const struct schema *in,
+static sluice_status output_schema(struct plan *plan, struct op *op, const struct schema *in,
                                    const struct schema *added, struct sluice_error *err)
 {
     static const struct schema none = { NULL, 0, 0 };
@@ -274,9 +267,9 @@ static sluice_status output_schema(struct op *op, const struct schema *in,
     switch (op_declared(op)->role) {
     case SLUICE_ROLE_FILTER:
     case SLUICE_ROLE_GATE:
-        return annotated_schema(op, in, &none, err);
+        return annotated_schema(plan, op, in, &none, err);
     case SLUICE_ROLE_ANNOTATOR:
-        return annotated_schema(op, in, added, err);
+        return annotated_schema(plan, op, in, added, err);
     case SLUICE_ROLE_WRITER:
         return SLUICE_OK;
     default:
@@ -353,10 +346,10 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
             }
         }
         if (status == SLUICE_OK && !again) {
-            status = note_needs(op, &prepared, ports.schemas, err);
+            status = note_needs(planner->plan, op, &prepared, ports.schemas, err);
             if (status == SLUICE_OK) {
-                status =
-                    output_schema(op, n_ports > 0 ? ports.schemas[0] : NULL, &prepared.added, err);
+                status = output_schema(planner->plan, op, n_ports > 0 ? ports.schemas[0] : NULL,
+                                       &prepared.added, err);
             }
             if (status != SLUICE_OK) {
                 stage_prepared_deinit(&prepared);
@@ -387,7 +380,8 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
     const struct registry_entry *entry;
     struct value named = VALUE_INIT;
     char *canonical = NULL;
-    char *name = NULL;
+    struct arena *arena = &planner->plan->arena;
+    const char *name;
     struct op *op;
     struct field *field;
     sluice_status status;
@@ -395,9 +389,10 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
 
     TRY(provider_options(planner, need->provider, need->options, need->source, &entry, &canonical,
                          &named, err));
-    name = str_printf("%s(%s) of %s", need->provider, need->options, phase->ops[input]->name);
-    status = name == NULL ? error_nomem(err, "the plan") : op_create(OP_STAGE, name, &op, err);
-    free(name);
+    name =
+        arena_printf(arena, "%s(%s) of %s", need->provider, need->options, phase->ops[input]->name);
+    status = name == NULL ? arena_status(arena, err, "the plan")
+                          : op_create(planner->plan, OP_STAGE, name, &op, err);
     if (status == SLUICE_OK) {
         uint32_t from = input;
         status = planner_open_stage(planner, op, entry, &args, where, err);
@@ -406,11 +401,9 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
         }
         if (status == SLUICE_OK) {
             status = planner_op_append(planner, phase, op, err);
-        } else {
-            op_destroy(op);
         }
         if (status == SLUICE_OK) {
-            status = planner_consume(phase, from, op->index, 0, err);
+            status = planner_consume(planner, phase, from, op->index, 0, err);
         }
     }
     value_deinit(&named);

@@ -86,14 +86,12 @@ static sluice_status unify(struct schema *out, const struct schema *in, const st
 }
 
 /* Where each column of the collector is among those of the rows that it gathers. */
-static sluice_status find_slots(const struct op *collector, const struct schema *rows,
-                                int32_t **out, struct sluice_error *err)
+static sluice_status find_slots(struct plan *plan, const struct op *collector,
+                                const struct schema *rows, int32_t **out, struct sluice_error *err)
 {
-    int32_t *slots = calloc(collector->out.n + 1, sizeof *slots);
+    int32_t *slots = ARENA_ARRAY(&plan->arena, int32_t, collector->out.n);
 
-    if (slots == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(&plan->arena, err, "the plan"));
     for (uint32_t k = 0; k < collector->out.n; k++) {
         slots[k] = schema_find(rows, collector->out.fields[k].name);
     }
@@ -116,10 +114,8 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
     TRY(planner_op(planner, phase, OP_COLLECT, dropped->name, &op, err));
     op->node = dropped;
     collect = op_edit_collect(op);
-    collect->stages = calloc(n + 1, sizeof *collect->stages);
-    if (collect->stages == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    collect->stages = ARENA_ARRAY(&planner->plan->arena, struct op_drops, n);
+    TRY(arena_status(&planner->plan->arena, err, "the plan"));
     if (earlier != NULL) {
         collect->earlier.op = earlier->index;
         collect->has_earlier = true;
@@ -152,10 +148,11 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
     }
     for (uint32_t i = 0; i < n; i++) {
         const struct op *stage = phase->ops[collect->stages[i].op];
-        TRY(find_slots(op, &phase_input(phase, stage, 0)->out, &collect->stages[i].slots, err));
+        TRY(find_slots(planner->plan, op, &phase_input(phase, stage, 0)->out,
+                       &collect->stages[i].slots, err));
     }
     if (earlier != NULL) {
-        TRY(find_slots(op, &earlier->out, &collect->earlier.slots, err));
+        TRY(find_slots(planner->plan, op, &earlier->out, &collect->earlier.slots, err));
     }
     op->row_slot = schema_find(&op->out, "_row");
     *out = op;

@@ -13,13 +13,11 @@ static const char *load_name(enum edge_load load)
 
 /* Columns that an edge may carry: everything but derived columns (they are made again where
  * needed). */
-static sluice_status store_schema(struct op_store *store, const struct schema *from,
-                                  struct sluice_error *err)
+static sluice_status store_schema(struct plan *plan, struct op_store *store,
+                                  const struct schema *from, struct sluice_error *err)
 {
-    store->slots = calloc(from->n + 1, sizeof *store->slots);
-    if (store->slots == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    store->slots = ARENA_ARRAY(&plan->arena, int32_t, from->n);
+    TRY(arena_status(&plan->arena, err, "the plan"));
     if (store->edge->load == LOAD_KEYED) {
         int32_t key = schema_find(from, "key");
         const struct type *type = key < 0 ? NULL : from->fields[key].type;
@@ -69,6 +67,14 @@ static sluice_status loaded_schema(struct plan_edge *edge, const char *where,
     return SLUICE_OK;
 }
 
+static void edge_undo(void *what)
+{
+    struct plan_edge *edge = what;
+
+    schema_deinit(&edge->schema);
+    schema_deinit(&edge->loaded);
+}
+
 sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_t from_op,
                            struct phase *to, enum edge_load load, const char *where,
                            uint32_t *op_out, struct sluice_error *err)
@@ -98,29 +104,26 @@ sluice_status planner_edge(struct planner *planner, uint32_t from_phase, uint32_
             }
         }
     } else {
-        edges = realloc(plan->edges, (plan->n_edges + 1) * sizeof *edges);
-        if (edges == NULL) {
-            return error_nomem(err, "the plan");
+        edges = arena_more(&plan->arena, plan->edges, plan->n_edges, &plan->edges_capacity,
+                           sizeof *edges);
+        edge = ARENA_NEW(&plan->arena, struct plan_edge);
+        if (edge == NULL || !arena_defer(&plan->arena, edge_undo, edge)) {
+            return arena_status(&plan->arena, err, "the plan");
         }
         plan->edges = edges;
-        edge = calloc(1, sizeof *edge);
-        if (edge == NULL) {
-            return error_nomem(err, "the plan");
-        }
         edge->index = plan->n_edges;
         plan->edges[plan->n_edges++] = edge;
         edge->load = load;
         edge->producer_phase = from_phase;
         edge->producer_op = from_op;
-        edge->name = str_printf("%s, %s", from->ops[from_op]->name, load_name(load));
-        if (edge->name == NULL) {
-            return error_nomem(err, "the plan");
-        }
+        edge->name =
+            arena_printf(&plan->arena, "%s, %s", from->ops[from_op]->name, load_name(load));
+        TRY(arena_status(&plan->arena, err, "the plan"));
         TRY(planner_op(planner, from, OP_STORE, edge->name, &store, err));
         op_edit_store(store)->edge = edge;
         edge->store_op = store->index;
-        TRY(store_schema(op_edit_store(store), &from->ops[from_op]->out, err));
-        TRY(planner_consume(from, from_op, store->index, 0, err));
+        TRY(store_schema(plan, op_edit_store(store), &from->ops[from_op]->out, err));
+        TRY(planner_consume(planner, from, from_op, store->index, 0, err));
         TRY(loaded_schema(edge, where, err));
     }
     TRY(planner_op(planner, to, OP_LOAD, edge->name, &loader, err));

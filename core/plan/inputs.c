@@ -9,32 +9,24 @@
 #include "base/buf.h"
 #include "store/snapshot.h"
 
-/* A snapshot reference becomes the folder that holds exactly its shards. *out and *shards are
- * given. */
-static sluice_status dataset_folder(const struct planner *planner, const struct node *node,
-                                    char **out, struct snapshot **shards, struct sluice_error *err)
+/* A snapshot reference becomes the folder that holds exactly its shards. *shards is given. */
+static sluice_status dataset_folder(struct planner *planner, const struct node *node,
+                                    const char **out, struct snapshot **shards,
+                                    struct sluice_error *err)
 {
+    struct arena *arena = &planner->arena;
     char *path = NULL;
-    char *full;
+    const char *full;
     uint32_t number = 0;
-    struct snapshot *snapshot = NULL;
-    sluice_status status;
 
     TRY(snapshot_reference(node->patterns[0], &path, &number, err));
-    full = path[0] == '/' ? str_copy(path, strlen(path))
-                          : str_printf("%s/%s", planner->plan->options.base_dir, path);
+    full = path[0] == '/' ? arena_copy(arena, path, strlen(path))
+                          : arena_printf(arena, "%s/%s", planner->plan->options.base_dir, path);
     free(path);
-    if (full == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    status = snapshot_open(full, number, &snapshot, err);
-    if (status == SLUICE_OK) {
-        *out = str_printf("%s/v%06u", full, snapshot->number);
-        status = *out == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
-        *shards = snapshot;
-    }
-    free(full);
-    return status;
+    TRY(arena_status(arena, err, "the plan"));
+    TRY(snapshot_open(full, number, shards, err));
+    *out = arena_printf(arena, "%s/v%06u", full, (*shards)->number);
+    return SLUICE_OK;
 }
 
 static const struct listing_file *find_file(const struct lane *lane, const char *name)
@@ -121,15 +113,16 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     uint64_t target = options.target > 0 ? options.target : SPLIT_TARGET;
     struct split_input *inputs;
     struct snapshot *snapshot = NULL;
-    char *folder = NULL;
-    const char *patterns[1];
+    const char *folder = NULL;
     sluice_status status;
 
     if (files->kind == NODE_DATASET) {
         TRY(dataset_folder(planner, files, &folder, &snapshot, err));
-        patterns[0] = folder;
-        status =
-            listing_expand(patterns, 1, "/", planner->plan->options.limit_files, &lane->files, err);
+        status = arena_status(&planner->arena, err, "the plan");
+        if (status == SLUICE_OK) {
+            status = listing_expand(&folder, 1, "/", planner->plan->options.limit_files,
+                                    &lane->files, err);
+        }
     } else {
         status = listing_expand((const char *const *)files->patterns, files->n_patterns,
                                 planner->plan->options.base_dir, planner->plan->options.limit_files,
@@ -137,12 +130,11 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     }
     if (status != SLUICE_OK) {
         snapshot_destroy(snapshot);
-        free(folder);
         return error_prefix(err, "%s", files->where);
     }
     note_skipped(planner, lane, files);
-    lane->infos = calloc(lane->files.n + 1, sizeof *lane->infos);
-    inputs = calloc(lane->files.n + 1, sizeof *inputs);
+    lane->infos = ARENA_ARRAY(&planner->plan->arena, struct input_info, lane->files.n);
+    inputs = ARENA_ARRAY(&planner->arena, struct split_input, lane->files.n);
     if (lane->infos == NULL || inputs == NULL) {
         status = error_nomem(err, "the list of input files");
     } else {
@@ -153,33 +145,24 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
         status = check_shards(planner, lane, folder, snapshot, err);
     }
     snapshot_destroy(snapshot);
-    free(folder);
-    if (status != SLUICE_OK) {
-        free(inputs);
-        return status;
-    }
+    TRY(status);
     for (size_t i = 0; i < lane->files.n; i++) {
         inputs[i] = (struct split_input){ .name = lane->files.files[i].name,
                                           .info = &lane->infos[i],
                                           .values = lane->files.files[i].values,
                                           .n_parts = lane->files.n_parts };
     }
-    if (status == SLUICE_OK) {
-        status = splits_plan(inputs, lane->files.n, &options, &lane->splits, err);
-        lane->planned = status == SLUICE_OK;
-    }
-    free(inputs);
+    TRY(splits_plan(inputs, lane->files.n, &options, &lane->splits, err));
+    lane->planned = true;
     /* A position (_pos) is 24 bits of split above 40 bits of row. */
-    if (status == SLUICE_OK && lane->splits.n > UINT32_C(0xffffff)) {
-        status = error_set(
+    if (lane->splits.n > UINT32_C(0xffffff)) {
+        return error_set(
             err, SLUICE_E_CONFIG,
             "%s: %zu input splits, at most 16,777,215 are possible; give a larger split size",
             files->where, lane->splits.n);
     }
-    if (status == SLUICE_OK) {
-        lane->n_tasks = (uint32_t)lane->splits.n;
-    }
-    return status;
+    lane->n_tasks = (uint32_t)lane->splits.n;
+    return SLUICE_OK;
 }
 
 sluice_status planner_inputs(struct planner *planner, struct sluice_error *err)

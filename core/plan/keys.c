@@ -33,7 +33,8 @@ static sluice_status path_hashes(const struct options *options, struct buf *text
 
 /* The text says all that shapes what the op gives, and no more: a line that is added, moved or
  * worded anew has every task of every run done again. */
-static sluice_status op_key(const struct phase *phase, struct op *op, struct sluice_error *err)
+static sluice_status op_key(struct plan *plan, const struct phase *phase, struct op *op,
+                            struct sluice_error *err)
 {
     static const char *const kinds[] = { "read", "load", "stage", "union", "collect", "store" };
     struct buf text = BUF_INIT;
@@ -86,8 +87,8 @@ static sluice_status op_key(const struct phase *phase, struct op *op, struct slu
     }
     if (status == SLUICE_OK) {
         op->key = hash_bytes(text.data, text.size);
-        op->key_text = buf_take(&text);
-        status = op->key_text == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+        op->key_text = arena_copy(&plan->arena, text.data, text.size);
+        status = arena_status(&plan->arena, err, "the plan");
     }
     buf_deinit(&text);
     return status;
@@ -107,7 +108,7 @@ sluice_status planner_keys(struct planner *planner, struct sluice_error *err)
         hasher_add_string(one, ZSTD_versionString());
         hasher_add_u64(one, planner->graph->seed);
         for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
-            status = op_key(phase, phase->ops[i], err);
+            status = op_key(plan, phase, phase->ops[i], err);
             hasher_add_hash(one, phase->ops[i]->key);
         }
         phase->key = hasher_digest(one);

@@ -7,121 +7,65 @@
 #include "base/buf.h"
 #include "plan/planInt.h"
 
-sluice_status op_create(enum op_kind kind, const char *name, struct op **out,
-                        struct sluice_error *err)
+/* What an op has beside the arena's memory: undoes it when the plan ends. */
+static void op_undo(void *what)
 {
-    struct op *op = calloc(1, sizeof *op);
+    struct op *op = what;
 
-    *out = NULL;
-    if (op == NULL) {
-        return error_nomem(err, "the plan");
-    }
-    op->kind = kind;
-    op->row_slot = -1;
-    op->name = str_copy(name, strlen(name));
-    if (op->name == NULL) {
-        free(op);
-        return error_nomem(err, "the plan");
-    }
-    *out = op;
-    return SLUICE_OK;
-}
-
-static void stage_deinit(struct op_stage *stage)
-{
-    stage_close(stage->code.stage);
-    for (uint32_t i = 0; i < stage->n_outputs; i++) {
-        free(stage->outputs[i].suffix);
-        free(stage->outputs[i].codec);
-    }
-    for (uint32_t i = 0; i < stage->n_notes; i++) {
-        free(stage->notes[i].key);
-        free(stage->notes[i].json);
-    }
-    for (uint32_t port = 0; port < STAGE_PORTS; port++) {
-        free(stage->need[port]);
-    }
-    free(stage->columns);
-    free(stage->outputs);
-    free(stage->notes);
-    free(stage->dataset);
-}
-
-static void load_deinit(struct op_load *load)
-{
-    for (uint32_t i = 0; i < load->n_agains; i++) {
-        free(load->agains[i].columns);
-    }
-    free(load->agains);
-    free(load->stored);
-}
-
-static void collect_deinit(struct op_collect *collect)
-{
-    for (uint32_t i = 0; i < collect->n_stages; i++) {
-        free(collect->stages[i].slots);
-    }
-    free(collect->stages);
-    free(collect->earlier.slots);
-}
-
-void op_destroy(struct op *op)
-{
-    switch (op->kind) {
-    case OP_READ:
+    if (op->kind == OP_READ) {
         stage_close(op->as.read.code.stage);
-        free(op->as.read.columns);
-        free(op->as.read.parts);
-        break;
-    case OP_STAGE:
-        stage_deinit(&op->as.stage);
-        break;
-    case OP_LOAD:
-        load_deinit(&op->as.load);
-        break;
-    case OP_STORE:
-        free(op->as.store.slots);
-        break;
-    case OP_UNION:
-        for (uint32_t i = 0; i < op->as.unite.n_ports; i++) {
-            free(op->as.unite.ports[i].columns);
+    } else if (op->kind == OP_STAGE) {
+        struct op_stage *stage = &op->as.stage;
+        stage_close(stage->code.stage);
+        for (uint32_t i = 0; i < stage->n_outputs; i++) {
+            free(stage->outputs[i].suffix);
+            free(stage->outputs[i].codec);
         }
-        free(op->as.unite.ports);
-        break;
-    case OP_COLLECT:
-        collect_deinit(&op->as.collect);
-        break;
+        for (uint32_t i = 0; i < stage->n_notes; i++) {
+            free(stage->notes[i].key);
+            free(stage->notes[i].json);
+        }
+        free(stage->outputs);
+        free(stage->notes);
     }
     schema_deinit(&op->out);
-    free(op->live);
-    free(op->consumers);
-    free(op->key_text);
-    free(op->name);
-    free(op);
 }
 
-/* Puts an op at the end of a phase (which owns it from now on, also on failure). Ops are put behind
- * all their inputs. */
+sluice_status op_create(struct plan *plan, enum op_kind kind, const char *name, struct op **out,
+                        struct sluice_error *err)
+{
+    struct op *op = ARENA_NEW(&plan->arena, struct op);
+
+    *out = op;
+    if (op != NULL) {
+        op->kind = kind;
+        op->row_slot = -1;
+        op->name = arena_copy(&plan->arena, name, strlen(name));
+        (void)arena_defer(&plan->arena, op_undo, op);
+    }
+    return arena_status(&plan->arena, err, "the plan");
+}
+
+/* Puts an op at the end of a phase. Ops are put behind all their inputs. */
 sluice_status planner_op_append(struct planner *planner, struct phase *phase, struct op *op,
                                 struct sluice_error *err)
 {
-    if (phase->n_ops == phase->capacity) {
-        uint32_t capacity = phase->capacity == 0 ? 8 : phase->capacity * 2;
-        struct op **ops = realloc(phase->ops, capacity * sizeof *ops);
-        uint32_t *tail;
-        if (ops != NULL) {
-            phase->ops = ops;
+    struct arena *arena = &planner->plan->arena;
+    struct op **ops = arena_more(arena, phase->ops, phase->n_ops, &phase->capacity, sizeof *ops);
+    uint32_t *tails = planner->tails[phase->index];
+
+    TRY(arena_status(arena, err, "the plan"));
+    if (ops != phase->ops) {
+        tails = ARENA_ARRAY(&planner->arena, uint32_t, phase->capacity);
+        TRY(arena_status(&planner->arena, err, "the plan"));
+        if (phase->n_ops > 0) {
+            memcpy(tails, planner->tails[phase->index], phase->n_ops * sizeof *tails);
         }
-        tail = ops == NULL ? NULL : realloc(planner->tails[phase->index], capacity * sizeof *tail);
-        if (tail == NULL) {
-            op_destroy(op);
-            return error_nomem(err, "the plan");
-        }
-        planner->tails[phase->index] = tail;
-        phase->capacity = capacity;
+        planner->tails[phase->index] = tails;
+        phase->ops = ops;
     }
     op->index = phase->n_ops;
-    planner->tails[phase->index][phase->n_ops] = phase->n_ops;
+    tails[phase->n_ops] = phase->n_ops;
     phase->ops[phase->n_ops++] = op;
     return SLUICE_OK;
 }
@@ -129,21 +73,20 @@ sluice_status planner_op_append(struct planner *planner, struct phase *phase, st
 sluice_status planner_op(struct planner *planner, struct phase *phase, enum op_kind kind,
                          const char *name, struct op **out, struct sluice_error *err)
 {
-    TRY(op_create(kind, name, out, err));
+    TRY(op_create(planner->plan, kind, name, out, err));
     return planner_op_append(planner, phase, *out, err);
 }
 
-sluice_status planner_consume(struct phase *phase, uint32_t producer, uint32_t consumer,
-                              uint32_t port, struct sluice_error *err)
+sluice_status planner_consume(struct planner *planner, struct phase *phase, uint32_t producer,
+                              uint32_t consumer, uint32_t port, struct sluice_error *err)
 {
+    struct arena *arena = &planner->plan->arena;
     struct op *op = phase->ops[producer];
     struct op *to = phase->ops[consumer];
-    struct op_consumer *consumers =
-        realloc(op->consumers, (op->n_consumers + 1) * sizeof *consumers);
+    struct op_consumer *consumers = arena_more(arena, op->consumers, op->n_consumers,
+                                               &op->consumers_capacity, sizeof *consumers);
 
-    if (consumers == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(arena, err, "the plan"));
     op->consumers = consumers;
     op->consumers[op->n_consumers++] = (struct op_consumer){ consumer, port };
     if (to->kind == OP_STAGE) {

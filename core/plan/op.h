@@ -3,7 +3,7 @@
  *
  * All ops have the head of struct op in common. What only one kind has stands in a struct of that
  * kind, and is reached by the functions at the end, which see to it that the op is of that kind.
- * Ops are read-only once the plan is built. */
+ * Ops stand in the plan's arena and are read-only once it is built. */
 #ifndef SLUICE_PLAN_OP_H
 #define SLUICE_PLAN_OP_H
 
@@ -64,12 +64,12 @@ struct op_stage {
     /* Filters, gates, annotators: per out slot, FROM_INPUT or FROM_PLUGIN. Else NULL: a transform's
      * columns are its out slots in order, a writer has none. */
     struct op_column *columns;
-    struct stage_note *notes;
+    struct stage_note *notes; /* owned */
     uint32_t n_notes;
     /* writers only */
-    struct stage_output *outputs;
+    struct stage_output *outputs; /* owned */
     uint32_t n_outputs;
-    char *dataset; /* absolute folder */
+    const char *dataset; /* absolute folder */
 };
 
 /* How an OP_LOAD comes by the columns that its edge does not store: from a reader's second pass
@@ -123,15 +123,15 @@ struct op_collect {
 struct op {
     uint32_t index;
     enum op_kind kind;
-    char *name;              /* unique in the plan; the node's name for stages */
+    const char *name;        /* unique in the plan; the node's name for stages */
     const struct node *node; /* NULL for providers and edges */
     struct op_consumer *consumers;
-    uint32_t n_consumers;
-    struct schema out;  /* slots of the batches it pushes */
-    bool *live;         /* out slots that somebody downstream uses */
-    int32_t row_slot;   /* slot of _row in out, or -1 */
-    struct hash128 key; /* of everything static that shapes its output */
-    char *key_text;     /* the same for people: options and versions */
+    uint32_t n_consumers, consumers_capacity;
+    struct schema out;    /* slots of the batches it pushes */
+    bool *live;           /* out slots that somebody downstream uses */
+    int32_t row_slot;     /* slot of _row in out, or -1 */
+    struct hash128 key;   /* of everything static that shapes its output */
+    const char *key_text; /* the same for people: options and versions */
     union {
         struct op_read read;
         struct op_stage stage;

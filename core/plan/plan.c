@@ -9,43 +9,10 @@
 
 void plan_destroy(struct plan *plan)
 {
-    if (plan == NULL) {
-        return;
+    if (plan != NULL) {
+        arena_deinit(&plan->arena);
+        free(plan);
     }
-    for (uint32_t p = 0; p < plan->n_phases; p++) {
-        struct phase *phase = plan->phases[p];
-        for (uint32_t i = 0; i < phase->n_ops; i++) {
-            op_destroy(phase->ops[i]);
-        }
-        free(phase->ops);
-        free(phase->lanes);
-        free(phase->depends);
-        free(phase->name);
-        free(phase);
-    }
-    for (uint32_t i = 0; i < plan->n_edges; i++) {
-        schema_deinit(&plan->edges[i]->schema);
-        schema_deinit(&plan->edges[i]->loaded);
-        free(plan->edges[i]->name);
-        free(plan->edges[i]->why);
-        free(plan->edges[i]);
-    }
-    for (uint32_t i = 0; i < plan->n_lanes; i++) {
-        struct lane *lane = plan->lanes[i];
-        if (lane->planned) {
-            splits_deinit(&lane->splits);
-        }
-        for (size_t k = 0; lane->infos != NULL && k < lane->files.n; k++) {
-            input_info_deinit(&lane->infos[k]);
-        }
-        free(lane->infos);
-        listing_deinit(&lane->files);
-        free(lane);
-    }
-    free(plan->phases);
-    free(plan->edges);
-    free(plan->lanes);
-    free(plan);
 }
 
 struct task_id plan_task(const struct plan *plan, uint32_t number)

@@ -33,7 +33,7 @@ enum edge_load {
 
 struct plan_edge {
     uint32_t index;
-    char *name; /* "good>minhash": producer op > consumer */
+    const char *name; /* "good>minhash": producer op > consumer */
     uint32_t producer_phase, producer_op;
     uint32_t store_op;
     enum edge_load load;
@@ -42,9 +42,9 @@ struct plan_edge {
     struct schema schema; /* stored columns (after projection) */
     struct schema loaded; /* what a loader delivers (schema plus _pos or with _row) */
     /* LOAD_SAME, once projected: do its loaders read the rows' bytes from the input files again,
-     * and why, or why not (owned)? See again.c */
+     * and why, or why not? See again.c */
     bool again;
-    char *why;
+    const char *why;
 };
 
 enum lane_kind { LANE_SPLITS, LANE_PARTITIONS, LANE_GLOBAL };
@@ -64,10 +64,10 @@ struct lane {
 struct phase {
     uint32_t index;
     uint32_t level;
-    char *name;      /* "1-read_jsonl..write": level and first and last op, stable */
-    struct op **ops; /* owned, topological */
+    const char *name; /* "1-read_jsonl..write": level and first and last op, stable */
+    struct op **ops;  /* topological */
     uint32_t n_ops, capacity;
-    struct lane **lanes; /* borrowed from the plan, in domain order */
+    struct lane **lanes; /* of the plan, in domain order */
     uint32_t n_lanes;
     uint32_t n_tasks;
     uint32_t *depends; /* phases that must be complete before any task here */
@@ -99,6 +99,7 @@ struct plan_options {
 };
 
 struct plan {
+    struct arena arena;        /* everything here stands in it, and ends with it */
     const struct graph *graph; /* borrowed */
     struct plan_options options;
     struct phase **phases; /* in an order in which they can run */
@@ -106,7 +107,7 @@ struct plan {
     struct lane **lanes;
     uint32_t n_lanes;
     struct plan_edge **edges;
-    uint32_t n_edges;
+    uint32_t n_edges, edges_capacity;
     uint32_t n_tasks;   /* of all phases: task numbers are 0 .. n_tasks-1 in phase order */
     struct hash128 key; /* of the whole */
 };

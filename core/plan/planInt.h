@@ -7,7 +7,7 @@
 struct domain {
     uint32_t parent; /* union-find over domains */
     uint32_t *lanes; /* plan lanes, in order; valid at the root */
-    uint32_t n_lanes;
+    uint32_t n_lanes, capacity;
 };
 
 struct node_place {
@@ -19,6 +19,7 @@ struct node_place {
 
 struct planner {
     struct plan *plan;
+    struct arena arena; /* of what ends with the planner */
     const struct graph *graph;
     struct registry *registry;
     struct domain *domains;
@@ -31,10 +32,9 @@ struct planner {
 /* assign.c: lanes, domains, levels, phases. */
 sluice_status planner_assign(struct planner *, struct sluice_error *) MUST_USE;
 
-/* op.c: an op that is in no phase yet; gives. */
-sluice_status op_create(enum op_kind, const char *name, struct op **out,
+/* op.c: an op of the plan that is in no phase yet. */
+sluice_status op_create(struct plan *, enum op_kind, const char *name, struct op **out,
                         struct sluice_error *) MUST_USE;
-void op_destroy(struct op *);
 
 /* What the accessors of op.h give, to be filled in. */
 static inline struct op_read *op_edit_read(struct op *op)
@@ -82,14 +82,14 @@ static inline struct op_code *op_edit_code(struct op *op)
 /* op.c: adds an empty op to a phase. */
 sluice_status planner_op(struct planner *, struct phase *, enum op_kind, const char *name,
                          struct op **out, struct sluice_error *) MUST_USE;
-/* The second half of that: takes an op of op_create to the end of a phase, behind all its inputs,
- * also on failure. */
+/* The second half of that: puts an op of op_create at the end of a phase, behind all its
+ * inputs. */
 sluice_status planner_op_append(struct planner *, struct phase *, struct op *,
                                 struct sluice_error *) MUST_USE;
 /* Finds op's column _row. */
 void planner_find_row(struct op *);
-sluice_status planner_consume(struct phase *, uint32_t producer, uint32_t consumer, uint32_t port,
-                              struct sluice_error *) MUST_USE;
+sluice_status planner_consume(struct planner *, struct phase *, uint32_t producer,
+                              uint32_t consumer, uint32_t port, struct sluice_error *) MUST_USE;
 
 /* edges.c: an edge from an op of an earlier phase, and the op that loads it. */
 sluice_status planner_edge(struct planner *, uint32_t from_phase, uint32_t from_op,

@@ -4,20 +4,6 @@
 #include "base/buf.h"
 #include "plan/planInt.h"
 
-static void planner_deinit(struct planner *planner)
-{
-    for (uint32_t i = 0; i < planner->n_domains; i++) {
-        free(planner->domains[i].lanes);
-    }
-    for (uint32_t p = 0; planner->tails != NULL && p < planner->plan->n_phases; p++) {
-        free(planner->tails[p]);
-    }
-    free(planner->tails);
-    free(planner->domains);
-    free(planner->places);
-    free(planner->phase_domain);
-}
-
 /* Which phases must be complete before each phase, and names for people. */
 static sluice_status finish_phases(struct plan *plan, struct sluice_error *err)
 {
@@ -25,10 +11,8 @@ static sluice_status finish_phases(struct plan *plan, struct sluice_error *err)
         struct phase *phase = plan->phases[p];
         const char *first = NULL;
         const char *last = NULL;
-        phase->depends = calloc(phase->n_ops + 1, sizeof *phase->depends);
-        if (phase->depends == NULL) {
-            return error_nomem(err, "the plan");
-        }
+        phase->depends = ARENA_ARRAY(&plan->arena, uint32_t, phase->n_ops);
+        TRY(arena_status(&plan->arena, err, "the plan"));
         for (uint32_t i = 0; i < phase->n_ops; i++) {
             const struct op *op = phase->ops[i];
             if (op->kind == OP_LOAD) {
@@ -45,13 +29,11 @@ static sluice_status finish_phases(struct plan *plan, struct sluice_error *err)
                 last = op->name;
             }
         }
-        phase->name = first == last ? str_printf("%u-%s", p + 1, first == NULL ? "all" : first)
-                                    : str_printf("%u-%s-%s", p + 1, first, last);
-        if (phase->name == NULL) {
-            return error_nomem(err, "the plan");
-        }
+        phase->name = first == last ? arena_printf(&plan->arena, "%u-%s", p + 1,
+                                                   first == NULL ? "all" : first)
+                                    : arena_printf(&plan->arena, "%u-%s-%s", p + 1, first, last);
     }
-    return SLUICE_OK;
+    return arena_status(&plan->arena, err, "the plan");
 }
 
 sluice_status plan_build(const struct graph *graph, struct registry *registry,
@@ -89,7 +71,7 @@ sluice_status plan_build(const struct graph *graph, struct registry *registry,
     if (status == SLUICE_OK) {
         status = finish_phases(plan, err);
     }
-    planner_deinit(&planner);
+    arena_deinit(&planner.arena);
     if (status != SLUICE_OK) {
         plan_destroy(plan);
         return status;

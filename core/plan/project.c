@@ -53,18 +53,13 @@ static sluice_status shrink_edge(struct planner *planner, struct op *store,
     int32_t *slots = op_edit_store(store)->slots;
     uint32_t kept = 0;
     struct schema all = edge->schema;
-    bool *stored = malloc((all.n + 1u) * sizeof *stored);
+    bool *stored = ARENA_ARRAY(&planner->arena, bool, all.n);
 
-    if (stored == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(&planner->arena, err, "the plan"));
     for (uint32_t k = 0; k < all.n; k++) {
         stored[k] = true;
     }
-    if (planner_again(planner, store, stored, err) != SLUICE_OK) {
-        free(stored);
-        return error_known(err->code);
-    }
+    TRY(planner_again(planner, store, stored, err));
     /* slots[] shrinks in place, beside the schema: kept never passes k. */
     schema_init(&edge->schema);
     for (uint32_t k = 0; k < all.n; k++) {
@@ -73,14 +68,12 @@ static sluice_status shrink_edge(struct planner *planner, struct op *store,
                                               all.fields[k].metadata, err);
             if (status != SLUICE_OK) {
                 schema_deinit(&all);
-                free(stored);
                 return status;
             }
             slots[kept++] = slots[k];
         }
     }
     schema_deinit(&all);
-    free(stored);
     return SLUICE_OK;
 }
 
@@ -129,14 +122,12 @@ static void mark_op(struct phase *phase, struct op *op)
 }
 
 /* Where a loader finds what its op gives, now that it is known what the edge stores. */
-static sluice_status find_stored(struct op *op, struct sluice_error *err)
+static sluice_status find_stored(struct plan *plan, struct op *op, struct sluice_error *err)
 {
     const struct plan_edge *edge = op_load(op)->edge;
-    int32_t *stored = calloc(op->out.n + 1, sizeof *stored);
+    int32_t *stored = ARENA_ARRAY(&plan->arena, int32_t, op->out.n);
 
-    if (stored == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(arena_status(&plan->arena, err, "the plan"));
     for (uint32_t k = 0; k < op->out.n; k++) {
         const char *name = op->out.fields[k].name;
         stored[k] = schema_find(&edge->schema, name);
@@ -157,12 +148,10 @@ sluice_status planner_project(struct planner *planner, struct sluice_error *err)
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             struct op *op = plan->phases[p]->ops[i];
-            op->live = calloc(op->out.n + 1, sizeof *op->live);
-            if (op->live == NULL) {
-                return error_nomem(err, "the plan");
-            }
+            op->live = ARENA_ARRAY(&plan->arena, bool, op->out.n);
         }
     }
+    TRY(arena_status(&plan->arena, err, "the plan"));
     for (uint32_t p = plan->n_phases; p-- > 0;) {
         struct phase *phase = plan->phases[p];
         for (uint32_t i = phase->n_ops; i-- > 0;) {
@@ -180,7 +169,7 @@ sluice_status planner_project(struct planner *planner, struct sluice_error *err)
             if (op->kind == OP_READ) {
                 TRY(planner_reader(planner, phase, op, true, err));
             } else if (op->kind == OP_LOAD) {
-                TRY(find_stored(op, err));
+                TRY(find_stored(plan, op, err));
             }
         }
     }

@@ -19,7 +19,8 @@ static int32_t wanted(void *ctx, const char *name)
 
 /* Adds a utf8 column for every {name} and {name**} in the patterns, in order of first
  * appearance. */
-static sluice_status add_parts(struct op *op, const struct node *files, struct sluice_error *err)
+static sluice_status add_parts(struct planner *planner, struct op *op, const struct node *files,
+                               struct sluice_error *err)
 {
     uint32_t first = op->out.n;
     int32_t *parts;
@@ -28,38 +29,27 @@ static sluice_status add_parts(struct op *op, const struct node *files, struct s
         const char *text = files->patterns[p];
         for (const char *at = strchr(text, '{'); at != NULL; at = strchr(at + 1, '{')) {
             const char *end = strchr(at, '}');
-            char *name;
+            const char *name;
             int32_t known;
             if (end == NULL || (at > text && at[-1] == '\\')) {
                 continue;
             }
-            name = str_copy(at + 1, strcspn(at + 1, "*}"));
-            if (name == NULL) {
-                return error_nomem(err, "the plan");
-            }
+            name = arena_copy(&planner->arena, at + 1, strcspn(at + 1, "*}"));
+            TRY(arena_status(&planner->arena, err, "the plan"));
             known = schema_find(&op->out, name);
             if (known >= 0 && (uint32_t)known < first) {
-                sluice_status status = error_set(
+                return error_set(
                     err, SLUICE_E_SCHEMA,
                     "the part {%s} of '%s' has the name of a column of the reader; rename one",
                     name, text);
-                free(name);
-                return status;
             }
             if (known < 0) {
-                sluice_status status = schema_add_text(&op->out, name, "utf8?", NULL, err);
-                if (status != SLUICE_OK) {
-                    free(name);
-                    return status;
-                }
+                TRY(schema_add_text(&op->out, name, "utf8?", NULL, err));
             }
-            free(name);
         }
     }
-    parts = malloc((op->out.n + HOST_COLUMNS) * sizeof *parts);
-    if (parts == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    parts = ARENA_ARRAY(&planner->plan->arena, int32_t, op->out.n + HOST_COLUMNS);
+    TRY(arena_status(&planner->plan->arena, err, "the plan"));
     for (uint32_t k = 0; k < op->out.n + HOST_COLUMNS; k++) {
         parts[k] = k >= first && k < op->out.n ? (int32_t)(k - first) : -1;
     }
@@ -95,7 +85,7 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
     if (status == SLUICE_OK && !final) {
         status = schema_copy(&op->out, &prepared.added, err);
         if (status == SLUICE_OK) {
-            status = add_parts(op, files, err);
+            status = add_parts(planner, op, files, err);
         }
         if (status == SLUICE_OK) {
             status = schema_add_text(&op->out, "_file", "uint32", NULL, err);
@@ -104,8 +94,8 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
             status = schema_add_text(&op->out, "_row", "uint64", NULL, err);
         }
         if (status == SLUICE_OK) {
-            read->columns = calloc(op->out.n, sizeof *read->columns);
-            status = read->columns == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+            read->columns = ARENA_ARRAY(&planner->plan->arena, struct op_column, op->out.n);
+            status = arena_status(&planner->plan->arena, err, "the plan");
         }
     }
     if (status == SLUICE_OK) {
