@@ -7,7 +7,7 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/progress.h"
-#include "cmd/view.h"
+#include "cmd/view/view.h"
 #include "cmd/look/report.h"
 #include "cmd/look/look.h"
 #include "run/chain/chain.h"

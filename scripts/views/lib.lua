@@ -11,6 +11,7 @@ local M = {
   write = host.write, -- prints a text with its lines
   excerpt = host.excerpt, -- (text, columns): on one line, cut with a "…" where it is wider
   width = host.width, -- columns on a terminal
+  json = host.json, -- a fact as JSON
   bytes = host.bytes, -- "1.2 MB"
   time = host.time, -- of seconds: "3.4 s", "2:05 min"
 }

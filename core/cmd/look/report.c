@@ -7,7 +7,7 @@
 
 #include "base/say.h"
 #include "cmd/commands.h"
-#include "cmd/view.h"
+#include "cmd/view/view.h"
 #include "run/chain/ledger.h"
 #include "store/pending.h"
 

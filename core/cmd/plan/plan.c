@@ -1,5 +1,5 @@
 /* sluice plan: what a run would do, what it would reuse, and why the rest runs. Collected as JSON,
- * printed as that or as text (planInt.h). */
+ * printed as that or shown by a view. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/look/look.h"
-#include "cmd/plan/planInt.h"
 #include "cmd/plan/plan_facts.h"
 #include "cmd/plan/rebuild.h"
+#include "cmd/view/view.h"
 #include "run/floor.h"
 
 #define EXAMPLES 3u
@@ -451,8 +451,8 @@ int cmd_plan(int argc, char **argv)
             status = session_fail(&err, common.json);
         } else if (common.json) {
             look_print("plan", json_incref(json));
-        } else {
-            plan_print(json);
+        } else if (view_once("plan", json, NULL, &err) != SLUICE_OK) {
+            status = session_fail(&err, false);
         }
     }
     json_decref(json);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/say.h"
 #include "cmd/common.h"
 #include "cmd/look/look.h"
 #include "store/snapshot.h"
@@ -90,26 +89,4 @@ sluice_status rebuild_json(const struct plan *plan, json_t *list, struct sluice_
         }
     }
     return SLUICE_OK;
-}
-
-void rebuild_print(const json_t *list)
-{
-    size_t i;
-    json_t *item;
-
-    json_array_foreach(list, i, item)
-    {
-        json_int_t appends = json_integer_value(json_object_get(item, "appends"));
-        struct buf safe = BUF_INIT;
-        look_excerpt(&safe, json_string_value(json_object_get(item, "dataset")),
-                     json_string_length(json_object_get(item, "dataset")), 0);
-        say("\n%s@%lld was carried on %lld time%s; building it anew from all inputs would "
-            "change at "
-            "most %lld of %lld published documents\n",
-            buf_str(&safe), (long long)json_integer_value(json_object_get(item, "snapshot")),
-            (long long)appends, plural((unsigned long long)appends),
-            (long long)json_integer_value(json_object_get(item, "rebuild_changes")),
-            (long long)json_integer_value(json_object_get(item, "documents")));
-        buf_deinit(&safe);
-    }
 }

@@ -12,7 +12,4 @@
  * measure of their ledgers). A dataset that is not there yet is left out. */
 sluice_status rebuild_json(const struct plan *, json_t *list, struct sluice_error *) MUST_USE;
 
-/* The same as text. */
-void rebuild_print(const json_t *list);
-
 #endif

@@ -4,8 +4,8 @@
  *
  * A view is a Lua file that returns a function; it is called with the facts and with a table of how
  * they are to be shown. Objects and arrays are tables, null is nil; pairs goes through an object's
- * members in the order of the JSON (next does not: tables are filled when they are first looked
- * into). There are string, table, math, utf8 and `require "lib"`
+ * members in the order of the JSON, those that are null among them (next does not: tables are
+ * filled when they are first looked into). There are string, table, math, utf8 and `require "lib"`
  * (scripts/views/lib.lua), and nothing that reads, writes or loads: what is printed goes through
  * base/say.h. */
 #ifndef SLUICE_CMD_VIEW_H
