@@ -61,6 +61,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice_hidden.h"
 #include "sluice_stage.hpp"
 #include "text/text_utf8.h"
 
@@ -328,9 +329,9 @@ template <class D> class transform : public detail::stage_base<D>
     /* For classes with a prepare of their own: after what they need. */
     void declare_output(plan &p)
     {
-        row_ = p.need("_row", "uint64");
+        row_ = p.need(SLUICE_ROW, "uint64");
         detail::declare_output<D>(p);
-        p.add("_origin", "uint64");
+        p.add(SLUICE_ORIGIN, "uint64");
     }
     static void fill_role(sluice_stage &s)
     {
@@ -404,8 +405,8 @@ template <class D> class reader : public detail::stage_base<D>
     void prepare(plan &p)
     {
         detail::declare_output<D>(p);
-        p.add("_begin", "uint64");
-        p.add("_end", "uint64");
+        p.add(SLUICE_BEGIN, "uint64");
+        p.add(SLUICE_END, "uint64");
     }
     static void fill_role(sluice_stage &s)
     {

@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "sluice.h"
+#include "sluice_hidden.h"
 
 #ifndef SLUICE_INLINE /* sluice_ffi.c makes them functions of a library */
 #define SLUICE_INLINE static inline __attribute__((unused))

@@ -155,6 +155,14 @@ sluice_status schema_add_text(struct schema *schema, const char *name, const cha
     return status;
 }
 
+sluice_status schema_add_hidden(struct schema *schema, enum sluice_hidden hidden,
+                                struct sluice_error *err)
+{
+    const struct sluice_hidden_column *column = &sluice_hidden_columns[hidden];
+
+    return schema_add_text(schema, column->name, column->type, NULL, err);
+}
+
 void schema_remove(struct schema *schema, uint32_t index)
 {
     field_deinit(&schema->fields[index]);

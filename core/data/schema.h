@@ -12,6 +12,7 @@
 #define SLUICE_DATA_SCHEMA_H
 
 #include "base/error.h"
+#include "sluice_hidden.h"
 
 enum type_kind {
     TYPE_NULL,
@@ -98,6 +99,9 @@ sluice_status schema_add(struct schema *, const char *name, const struct type *t
                          const char *metadata, struct sluice_error *err) MUST_USE;
 sluice_status schema_add_text(struct schema *, const char *name, const char *type,
                               const char *metadata, struct sluice_error *err) MUST_USE;
+/* A hidden column under its name, with its type; not _origin, which has a choice. */
+sluice_status schema_add_hidden(struct schema *, enum sluice_hidden,
+                                struct sluice_error *err) MUST_USE;
 void schema_remove(struct schema *, uint32_t index);
 bool schema_equal(const struct schema *, const struct schema *); /* names, types, order */
 /* "id:utf8, text:utf8?" - visible columns only, or all. Gives. */

@@ -203,7 +203,8 @@ static sluice_status note_needs(struct plan *plan, struct op *op,
             const struct stage_need *need = &prepared->needs[port][k];
             int32_t slot = need->field;
             if (slot == STAGE_FIELD_ROW || slot == STAGE_FIELD_POS) {
-                slot = schema_find(schemas[port], slot == STAGE_FIELD_ROW ? "_row" : "_pos");
+                slot =
+                    schema_find(schemas[port], slot == STAGE_FIELD_ROW ? SLUICE_ROW : SLUICE_POS);
                 if (slot < 0) {
                     return error_set(err, SLUICE_E_SCHEMA,
                                      "stage '%s' needs %s, which the rows here do not have",
@@ -274,9 +275,9 @@ static sluice_status output_schema(struct plan *plan, struct op *op, const struc
         return SLUICE_OK;
     default:
         TRY(schema_copy(&op->out, added, err));
-        return schema_find(&op->out, "_row") >= 0
+        return schema_find(&op->out, SLUICE_ROW) >= 0
                    ? SLUICE_OK
-                   : schema_add_text(&op->out, "_row", "uint64", NULL, err);
+                   : schema_add_hidden(&op->out, SLUICE_HIDDEN_ROW, err);
     }
 }
 

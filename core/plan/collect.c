@@ -106,7 +106,7 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
     static const char *const extra[][2] = {
         { "drop_stage", "utf8?" },    { "drop_reason", "utf8?" }, { "drop_value", "float64?" },
         { "drop_limit", "float64?" }, { "dup_of", "utf8?" },      { "similarity", "float64?" },
-        { "_row", "uint64" }
+        { SLUICE_ROW, "uint64" }
     };
     struct op_collect *collect;
     struct op *op;
@@ -154,7 +154,7 @@ static sluice_status collector(struct planner *planner, const struct node *dropp
     if (earlier != NULL) {
         TRY(find_slots(planner->plan, op, &earlier->out, &collect->earlier.slots, err));
     }
-    op->row_slot = schema_find(&op->out, "_row");
+    planner_find_row(op);
     *out = op;
     return SLUICE_OK;
 }

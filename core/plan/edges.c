@@ -19,21 +19,21 @@ static sluice_status store_schema(struct plan *plan, struct op_store *store,
     store->slots = ARENA_ARRAY(&plan->arena, int32_t, from->n);
     TRY(arena_status(&plan->arena, err, "the plan"));
     if (store->edge->load == LOAD_KEYED) {
-        int32_t key = schema_find(from, "key");
+        int32_t key = schema_find(from, SLUICE_KEY);
         const struct type *type = key < 0 ? NULL : from->fields[key].type;
         if (key < 0 || type->kind != TYPE_FIXED || type->width != 16 ||
-            schema_find(from, "_row") < 0) {
+            schema_find(from, SLUICE_ROW) < 0) {
             return error_set(err, SLUICE_E_SCHEMA,
                              "rows for a keyed stage need the columns key (fixed[16]) and _row "
                              "(uint64); the stage before it declares neither or others");
         }
         store->slots[0] = key;
-        TRY(schema_add(&store->edge->schema, "key", type, NULL, err));
+        TRY(schema_add(&store->edge->schema, SLUICE_KEY, type, NULL, err));
     }
     for (uint32_t k = 0; k < from->n; k++) {
         const struct field *field = &from->fields[k];
-        bool keyed = store->edge->load == LOAD_KEYED && strcmp(field->name, "key") == 0;
-        bool row = store->edge->load == LOAD_BY_SPLIT && strcmp(field->name, "_row") == 0;
+        bool keyed = store->edge->load == LOAD_KEYED && strcmp(field->name, SLUICE_KEY) == 0;
+        bool row = store->edge->load == LOAD_BY_SPLIT && strcmp(field->name, SLUICE_ROW) == 0;
         if (field->derived_provider != NULL || keyed || row) {
             continue;
         }
@@ -48,7 +48,7 @@ static sluice_status loaded_schema(struct plan_edge *edge, const char *where,
 {
     TRY(schema_copy(&edge->loaded, &edge->schema, err));
     if (edge->load == LOAD_BY_SPLIT) {
-        int32_t pos = schema_find(&edge->schema, "_pos");
+        int32_t pos = schema_find(&edge->schema, SLUICE_POS);
         if (pos < 0) {
             return error_set(err, SLUICE_E_SCHEMA,
                              "%s: the side input has no column _pos that says which row it is "
@@ -57,12 +57,12 @@ static sluice_status loaded_schema(struct plan_edge *edge, const char *where,
         }
         /* The loader delivers _row where _pos stood. */
         free(edge->loaded.fields[pos].name);
-        edge->loaded.fields[pos].name = str_copy("_row", 4);
+        edge->loaded.fields[pos].name = str_copy(SLUICE_ROW, strlen(SLUICE_ROW));
         return edge->loaded.fields[pos].name == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
     }
     if ((edge->load == LOAD_KEYED || edge->load == LOAD_GATHER) &&
-        schema_find(&edge->loaded, "_pos") < 0) {
-        return schema_add_text(&edge->loaded, "_pos", "uint64", NULL, err);
+        schema_find(&edge->loaded, SLUICE_POS) < 0) {
+        return schema_add_hidden(&edge->loaded, SLUICE_HIDDEN_POS, err);
     }
     return SLUICE_OK;
 }
@@ -149,8 +149,15 @@ sluice_status planner_input(struct planner *planner, const struct node *node, st
 
 bool planner_always_live(const char *name)
 {
-    return strcmp(name, "_row") == 0 || strcmp(name, "_pos") == 0 || strcmp(name, "key") == 0 ||
-           strcmp(name, "_origin") == 0 || strcmp(name, "_span") == 0;
+    switch (sluice_hidden_of(name)) {
+    case SLUICE_HIDDEN_ROW:
+    case SLUICE_HIDDEN_POS:
+    case SLUICE_HIDDEN_ORIGIN:
+    case SLUICE_HIDDEN_SPAN:
+        return true;
+    default:
+        return strcmp(name, SLUICE_KEY) == 0;
+    }
 }
 
 /* A stored column is kept when a loader of the edge delivers it to somebody. */

@@ -100,5 +100,5 @@ sluice_status planner_consume(struct planner *planner, struct phase *phase, uint
 
 void planner_find_row(struct op *op)
 {
-    op->row_slot = schema_find(&op->out, "_row");
+    op->row_slot = schema_find(&op->out, SLUICE_ROW);
 }

@@ -91,8 +91,9 @@ static void mark_op(struct phase *phase, struct op *op)
     case OP_READ:
         for (uint32_t k = 0; k < op->out.n; k++) { /* the origin table */
             const char *name = op->out.fields[k].name;
-            op->live[k] = op->live[k] || strcmp(name, "_begin") == 0 || strcmp(name, "_end") == 0 ||
-                          strcmp(name, "id") == 0;
+            enum sluice_hidden hidden = sluice_hidden_of(name);
+            op->live[k] = op->live[k] || hidden == SLUICE_HIDDEN_BEGIN ||
+                          hidden == SLUICE_HIDDEN_END || strcmp(name, "id") == 0;
         }
         break;
     case OP_LOAD:
@@ -131,9 +132,9 @@ static sluice_status find_stored(struct plan *plan, struct op *op, struct sluice
     for (uint32_t k = 0; k < op->out.n; k++) {
         const char *name = op->out.fields[k].name;
         stored[k] = schema_find(&edge->schema, name);
-        if (edge->load == LOAD_BY_SPLIT && strcmp(name, "_row") == 0) {
-            stored[k] = schema_find(&edge->schema, "_pos");
-        } else if (stored[k] < 0 && strcmp(name, "_pos") == 0) {
+        if (edge->load == LOAD_BY_SPLIT && strcmp(name, SLUICE_ROW) == 0) {
+            stored[k] = schema_find(&edge->schema, SLUICE_POS);
+        } else if (stored[k] < 0 && strcmp(name, SLUICE_POS) == 0) {
             stored[k] = (int32_t)edge->schema.n; /* appended by the loader */
         }
     }

@@ -62,7 +62,7 @@ static sluice_status add_parts(struct planner *planner, struct op *op, const str
 sluice_status planner_reader(struct planner *planner, struct phase *phase, struct op *op,
                              bool final, struct sluice_error *err)
 {
-    static const char *const hidden[] = { "_begin", "_end" };
+    static const char *const hidden[] = { SLUICE_BEGIN, SLUICE_END };
     const struct node *files = planner->graph->nodes[op->node->inputs[0]];
     struct stage_inputs inputs = { .n_ports = 0 };
     struct op_read *read = op_edit_read(op);
@@ -88,10 +88,10 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
             status = add_parts(planner, op, files, err);
         }
         if (status == SLUICE_OK) {
-            status = schema_add_text(&op->out, "_file", "uint32", NULL, err);
+            status = schema_add_hidden(&op->out, SLUICE_HIDDEN_FILE, err);
         }
         if (status == SLUICE_OK) {
-            status = schema_add_text(&op->out, "_row", "uint64", NULL, err);
+            status = schema_add_hidden(&op->out, SLUICE_HIDDEN_ROW, err);
         }
         if (status == SLUICE_OK) {
             read->columns = ARENA_ARRAY(&planner->plan->arena, struct op_column, op->out.n);

@@ -20,10 +20,23 @@ static bool metadata_valid(const char *metadata)
     return metadata == NULL || utf8_valid(metadata, strlen(metadata));
 }
 
-static bool provenance(const char *name)
+/* May a stage of this role say where its rows come from by this column? */
+static bool provenance(uint32_t role, const char *name)
 {
-    return strcmp(name, "_origin") == 0 || strcmp(name, "_span") == 0 ||
-           strcmp(name, "_pos") == 0 || strcmp(name, "_row") == 0;
+    switch (sluice_hidden_of(name)) {
+    case SLUICE_HIDDEN_ORIGIN:
+    case SLUICE_HIDDEN_SPAN:
+    case SLUICE_HIDDEN_POS:
+    case SLUICE_HIDDEN_ROW:
+        return role == SLUICE_ROLE_TRANSFORM;
+    case SLUICE_HIDDEN_BEGIN:
+    case SLUICE_HIDDEN_END:
+        return role == SLUICE_ROLE_READER;
+    case SLUICE_HIDDEN_FILE:
+    case SLUICE_HIDDEN_NONE:
+        break;
+    }
+    return false;
 }
 
 static sluice_status record_add(struct stage_recorder *recorder, const char *name,
@@ -48,9 +61,7 @@ static sluice_status record_add(struct stage_recorder *recorder, const char *nam
                          strlen(name));
     }
     if (name[0] == '_' && (kind->flags & SLUICE_STAGE_HIDDEN) == 0 &&
-        !(kind->role == SLUICE_ROLE_TRANSFORM && provenance(name)) &&
-        !(kind->role == SLUICE_ROLE_READER &&
-          (strcmp(name, "_begin") == 0 || strcmp(name, "_end") == 0))) {
+        !provenance(kind->role, name)) {
         return error_field(
             err, SLUICE_E_SCHEMA, name,
             "the output column '%s' has a name that begins with '_', which is kept for provenance",
@@ -67,12 +78,12 @@ static sluice_status record_add(struct stage_recorder *recorder, const char *nam
                            "the output column '%s' has the type %.100s, which can't be stored",
                            name, type_text);
     }
-    if (strcmp(name, "_origin") == 0 && type->kind != TYPE_UINT64 &&
+    if (strcmp(name, SLUICE_ORIGIN) == 0 && type->kind != TYPE_UINT64 &&
         !(type->kind == TYPE_LIST && type->children[0]->kind == TYPE_UINT64)) {
         type_destroy(type);
         return DEFECT(err, "_origin must be uint64 or list<uint64>");
     }
-    if (strcmp(name, "_span") == 0 &&
+    if (strcmp(name, SLUICE_SPAN) == 0 &&
         !(type->kind == TYPE_LIST && type->children[0]->kind == TYPE_UINT64)) {
         type_destroy(type);
         return DEFECT(err, "_span must be list<uint64>");

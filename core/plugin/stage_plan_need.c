@@ -114,20 +114,17 @@ static sluice_status check_type(const struct field *field, const char *asked,
 static sluice_status find_field(const struct schema *schema, const char *name, const char *type,
                                 int32_t *field, bool *found, struct sluice_error *err)
 {
-    int32_t hidden = strcmp(name, "_row") == 0   ? STAGE_FIELD_ROW
-                     : strcmp(name, "_pos") == 0 ? STAGE_FIELD_POS
-                                                 : 0;
+    enum sluice_hidden hidden = sluice_hidden_of(name);
 
     *found = true;
     *field = schema_find(schema, name);
     if (*field >= 0) {
         return check_type(&schema->fields[*field], type, err);
     }
-    if (hidden != 0) {
+    if (hidden == SLUICE_HIDDEN_ROW || hidden == SLUICE_HIDDEN_POS) {
         struct type word = { .kind = TYPE_UINT64 };
-        struct field made = { .name = (char *)(hidden == STAGE_FIELD_ROW ? "_row" : "_pos"),
-                              .type = &word };
-        *field = hidden;
+        struct field made = { .name = (char *)name, .type = &word };
+        *field = hidden == SLUICE_HIDDEN_ROW ? STAGE_FIELD_ROW : STAGE_FIELD_POS;
         return check_type(&made, type, err);
     }
     *found = false;

@@ -49,14 +49,14 @@ static sluice_status stage_open(const struct sluice_host_api *api, struct sluice
 
 static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const side[][2] = { { "_row", "uint64" },
+    static const char *const side[][2] = { { SLUICE_ROW, "uint64" },
                                            { "at", "uint32" },
                                            { "similarity", "float64" } };
     const struct config *config = shared;
     sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     for (int i = 0; status == SLUICE_OK && i < 3; i++) {
         status = plan->need(plan, 1, side[i][0], side[i][1], 0, NULL, err);

@@ -51,12 +51,12 @@ static sluice_status grams_prepare(void *shared, struct sluice_plan *plan, struc
     sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
         status = plan->add(plan, "grams", "binary", NULL, err);
     }
-    return status == SLUICE_OK ? plan->add(plan, "_row", "uint64", NULL, err) : status;
+    return status == SLUICE_OK ? plan->add(plan, SLUICE_ROW, "uint64", NULL, err) : status;
 }
 
 struct worker {

@@ -87,7 +87,7 @@ static struct bloom_size size_of(const struct shared *shared)
 
 static sluice_status marks_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const columns[][2] = { { "_pos", "uint64" },
+    static const char *const columns[][2] = { { SLUICE_POS, "uint64" },
                                               { "at", "uint32" },
                                               { "similarity", "float64" } };
     const struct shared *shared = state;
@@ -95,7 +95,7 @@ static sluice_status marks_prepare(void *state, struct sluice_plan *plan, struct
     sluice_status status = plan->need(plan, 0, "grams", "binary", 0, NULL, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_pos", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_POS, "uint64", 0, NULL, err);
     }
     for (int i = 0; status == SLUICE_OK && i < 3; i++) {
         status = plan->add(plan, columns[i][0], columns[i][1], NULL, err);

@@ -49,11 +49,11 @@ static sluice_status stage_open(const struct sluice_host_api *api, struct sluice
 
 static sluice_status stage_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const side[][2] = { { "_row", "uint64" },
+    static const char *const side[][2] = { { SLUICE_ROW, "uint64" },
                                            { "dup_of", "utf8" },
                                            { "similarity", "float64" } };
     struct shared *shared = state;
-    sluice_status status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+    sluice_status status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
 
     for (int i = 0; status == SLUICE_OK && i < 3; i++) {
         status = plan->need(plan, 1, side[i][0], side[i][1], 0, NULL, err);

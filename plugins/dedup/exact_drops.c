@@ -115,9 +115,10 @@ static sluice_status drops_open(const struct sluice_host_api *api, struct sluice
 
 static sluice_status need_keys(struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const columns[][2] = {
-        { "key", "fixed[16]" }, { "rest", "uint64" }, { "id", "utf8" }, { "_pos", "uint64" }
-    };
+    static const char *const columns[][2] = { { SLUICE_KEY, "fixed[16]" },
+                                              { "rest", "uint64" },
+                                              { "id", "utf8" },
+                                              { SLUICE_POS, "uint64" } };
     sluice_status status = SLUICE_OK;
 
     for (int i = 0; status == SLUICE_OK && i < 4; i++) {
@@ -128,7 +129,7 @@ static sluice_status need_keys(struct sluice_plan *plan, struct sluice_error *er
 
 static sluice_status drops_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const columns[][2] = { { "_pos", "uint64" },
+    static const char *const columns[][2] = { { SLUICE_POS, "uint64" },
                                               { "dup_of", "utf8" },
                                               { "similarity", "float64" } };
     sluice_status status = need_keys(plan, err);

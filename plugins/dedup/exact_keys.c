@@ -123,7 +123,7 @@ static sluice_status need_value(struct keys *keys, struct sluice_plan *plan, uin
 
 static sluice_status add_columns(struct sluice_plan *plan, struct sluice_error *err)
 {
-    sluice_status status = plan->add(plan, "key", "fixed[16]", NULL, err);
+    sluice_status status = plan->add(plan, SLUICE_KEY, "fixed[16]", NULL, err);
 
     if (status == SLUICE_OK) {
         status = plan->add(plan, "rest", "uint64", NULL, err);
@@ -131,7 +131,7 @@ static sluice_status add_columns(struct sluice_plan *plan, struct sluice_error *
     if (status == SLUICE_OK) {
         status = plan->add(plan, "id", "utf8", NULL, err);
     }
-    return status == SLUICE_OK ? plan->add(plan, "_row", "uint64", NULL, err) : status;
+    return status == SLUICE_OK ? plan->add(plan, SLUICE_ROW, "uint64", NULL, err) : status;
 }
 
 static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
@@ -153,7 +153,7 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
         status = plan->need(plan, 0, "id", "utf8", 0, &keys->id, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, &keys->row, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, &keys->row, err);
     }
     return status == SLUICE_OK ? add_columns(plan, err) : status;
 }
@@ -331,7 +331,7 @@ static sluice_status index_prepare(void *shared, struct sluice_plan *plan, struc
         status = plan->need(plan, 0, needed[i], "utf8?", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     return status == SLUICE_OK ? add_columns(plan, err) : status;
 }

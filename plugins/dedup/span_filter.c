@@ -77,10 +77,10 @@ static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struc
     sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 1, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 1, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 1, "at", "uint32", 0, NULL, err);

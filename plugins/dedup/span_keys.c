@@ -56,7 +56,7 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
 {
     const struct keys_config *config = shared;
     static const char *const columns[][2] = {
-        { "key", "fixed[16]" }, { "at", "uint32" }, { "id", "utf8" }, { "_row", "uint64" }
+        { SLUICE_KEY, "fixed[16]" }, { "at", "uint32" }, { "id", "utf8" }, { SLUICE_ROW, "uint64" }
     };
     sluice_status status = plan->need(plan, 0, config->over, "utf8?", 0, NULL, err);
 
@@ -64,7 +64,7 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
         status = plan->need(plan, 0, "id", "utf8", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     for (int i = 0; status == SLUICE_OK && i < 4; i++) {
         status = plan->add(plan, columns[i][0], columns[i][1], NULL, err);
@@ -184,9 +184,9 @@ const struct sluice_stage span_keys_stage = {
 static sluice_status marks_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     static const char *const needed[][2] = {
-        { "key", "fixed[16]" }, { "at", "uint32" }, { "id", "utf8" }, { "_pos", "uint64" }
+        { SLUICE_KEY, "fixed[16]" }, { "at", "uint32" }, { "id", "utf8" }, { SLUICE_POS, "uint64" }
     };
-    static const char *const added[][2] = { { "_pos", "uint64" },
+    static const char *const added[][2] = { { SLUICE_POS, "uint64" },
                                             { "at", "uint32" },
                                             { "dup_of", "utf8" } };
     sluice_status status = SLUICE_OK;

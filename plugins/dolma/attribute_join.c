@@ -70,11 +70,11 @@ static sluice_status join_open(const struct sluice_host_api *api, struct sluice_
 
 static sluice_status join_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const side[][2] = { { "_row", "uint64" },
+    static const char *const side[][2] = { { SLUICE_ROW, "uint64" },
                                            { "from", "uint64" },
                                            { "line", "json" } };
     struct shared *shared = state;
-    sluice_status status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+    sluice_status status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
 
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "attributes", "json|json?", 1, &shared->own, err);

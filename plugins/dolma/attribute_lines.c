@@ -186,9 +186,9 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
 
 static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const added[][2] = { { "key", "fixed[16]" }, { "from", "uint64" },
-                                            { "file", "utf8" },     { "id", "utf8" },
-                                            { "line", "json" },     { "_row", "uint64" } };
+    static const char *const added[][2] = { { SLUICE_KEY, "fixed[16]" }, { "from", "uint64" },
+                                            { "file", "utf8" },          { "id", "utf8" },
+                                            { "line", "json" },          { SLUICE_ROW, "uint64" } };
     struct keys *keys = shared;
     sluice_status status = SLUICE_OK;
 
@@ -200,7 +200,7 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
         status = plan->need(plan, 0, "id", "utf8?", 0, &keys->id, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, &keys->row, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, &keys->row, err);
     }
     if (status == SLUICE_OK && keys->config.from > 0) {
         status = plan->need(plan, 0, "attributes", "json|json?", 0, &keys->attributes, err);

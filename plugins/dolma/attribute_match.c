@@ -53,10 +53,11 @@ static sluice_status nomem(struct sluice_error *err)
 
 static sluice_status match_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const needed[][2] = { { "key", "fixed[16]" }, { "from", "uint64" },
-                                             { "file", "utf8" },     { "id", "utf8" },
-                                             { "line", "json" },     { "_pos", "uint64" } };
-    static const char *const added[][2] = { { "_pos", "uint64" },
+    static const char *const needed[][2] = {
+        { SLUICE_KEY, "fixed[16]" }, { "from", "uint64" },    { "file", "utf8" }, { "id", "utf8" },
+        { "line", "json" },          { SLUICE_POS, "uint64" }
+    };
+    static const char *const added[][2] = { { SLUICE_POS, "uint64" },
                                             { "from", "uint64" },
                                             { "line", "json" } };
     sluice_status status = SLUICE_OK;

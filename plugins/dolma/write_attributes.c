@@ -70,10 +70,10 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
         status = plan->need(plan, 0, "id", "utf8?", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_file", "uint32", 0, NULL, err);
+        status = plan->need(plan, 0, SLUICE_FILE, "uint32", 0, NULL, err);
     }
     return status == SLUICE_OK
                ? sluice_files_output(plan, ".json", config->compression, config->level, err)

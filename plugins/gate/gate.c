@@ -291,7 +291,7 @@ static sluice_status gate_prepare(void *shared, struct sluice_plan *plan, struct
         status = plan->need(plan, 0, stage->columns[k].name, "", 0, &stage->columns[k].index, err);
     }
     if (status == SLUICE_OK && stage->config.require.n > 0) {
-        status = plan->need(plan, 0, "_row", "uint64", 1, &stage->row, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 1, &stage->row, err);
         for (uint32_t k = 0; status == SLUICE_OK; k++) {
             const char *name;
             const char *type;

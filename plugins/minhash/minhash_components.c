@@ -64,9 +64,9 @@ static sluice_status components_open(const struct sluice_host_api *api, struct s
 static sluice_status components_prepare(void *shared, struct sluice_plan *plan,
                                         struct sluice_error *err)
 {
-    static const char *const added[] = { "_pos", "cluster", "rank", "ref" };
+    static const char *const added[] = { SLUICE_POS, "cluster", "rank", "ref" };
     int32_t index;
-    sluice_status status = plan->need(plan, 0, "_pos", "uint64", 0, &index, err);
+    sluice_status status = plan->need(plan, 0, SLUICE_POS, "uint64", 0, &index, err);
 
     (void)shared;
     if (status == SLUICE_OK) {

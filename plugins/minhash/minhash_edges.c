@@ -30,16 +30,16 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
     sluice_status status = plan->need(plan, 0, "_keys", "binary", 0, &index, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, &index, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, &index, err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "_rest", "binary", 1, &keys->rest, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->add(plan, "key", "fixed[16]", NULL, err);
+        status = plan->add(plan, SLUICE_KEY, "fixed[16]", NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->add(plan, "_row", "uint64", NULL, err);
+        status = plan->add(plan, SLUICE_ROW, "uint64", NULL, err);
     }
     return status == SLUICE_OK && keys->rest >= 0 ? plan->add(plan, "rest", "binary", NULL, err)
                                                   : status;
@@ -146,10 +146,10 @@ static sluice_status edges_prepare(void *shared, struct sluice_plan *plan, struc
 {
     struct edges *edges = shared;
     int32_t index;
-    sluice_status status = plan->need(plan, 0, "key", "fixed[16]", 0, &index, err);
+    sluice_status status = plan->need(plan, 0, SLUICE_KEY, "fixed[16]", 0, &index, err);
 
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_pos", "uint64", 0, &index, err);
+        status = plan->need(plan, 0, SLUICE_POS, "uint64", 0, &index, err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "rest", "binary", 1, &edges->rest, err);

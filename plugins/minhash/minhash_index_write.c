@@ -16,14 +16,15 @@
 
 static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const main[][2] = { { "_row", "uint64" },
+    static const char *const main[][2] = { { SLUICE_ROW, "uint64" },
                                            { "id", "utf8" },
                                            { "_keys", "binary" },
                                            { "_sig", "binary" },
                                            { "_rank", "uint64" } };
-    static const char *const added[][2] = { { "key", "fixed[16]" }, { "_row", "uint64" },
-                                            { "ref", "uint64" },    { "rank", "uint64" },
-                                            { "id", "utf8" },       { "sig", "binary" } };
+    static const char *const added[][2] = {
+        { SLUICE_KEY, "fixed[16]" }, { SLUICE_ROW, "uint64" }, { "ref", "uint64" },
+        { "rank", "uint64" },        { "id", "utf8" },         { "sig", "binary" }
+    };
     int32_t index;
     sluice_status status = SLUICE_OK;
 
@@ -32,7 +33,7 @@ static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct
         status = plan->need(plan, 0, main[i][0], main[i][1], 0, &index, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 1, "_row", "uint64", 0, &index, err);
+        status = plan->need(plan, 1, SLUICE_ROW, "uint64", 0, &index, err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 1, "dup_of", "utf8", 0, &index, err);
@@ -196,7 +197,7 @@ static void keys_close(void *shared)
     free(shared);
 }
 
-static const char *const index_columns[][2] = { { "key", "fixed[16]" },
+static const char *const index_columns[][2] = { { SLUICE_KEY, "fixed[16]" },
                                                 { "ref", "uint64" },
                                                 { "rank", "uint64" },
                                                 { "id", "utf8" },

@@ -67,12 +67,13 @@ static sluice_status members_prepare(void *shared, struct sluice_plan *plan,
                                      struct sluice_error *err)
 {
     static const char *const main[][2] = {
-        { "_row", "uint64" }, { "id", "utf8" }, { "_sig", "binary" }, { "_rank", "uint64" }
+        { SLUICE_ROW, "uint64" }, { "id", "utf8" }, { "_sig", "binary" }, { "_rank", "uint64" }
     };
-    static const char *const side[] = { "_row", "cluster", "rank", "ref" };
-    static const char *const added[][2] = { { "key", "fixed[16]" }, { "_row", "uint64" },
-                                            { "id", "utf8" },       { "sig", "binary" },
-                                            { "refs", "binary" },   { "shingles", "binary" } };
+    static const char *const side[] = { SLUICE_ROW, "cluster", "rank", "ref" };
+    static const char *const added[][2] = {
+        { SLUICE_KEY, "fixed[16]" }, { SLUICE_ROW, "uint64" }, { "id", "utf8" },
+        { "sig", "binary" },         { "refs", "binary" },     { "shingles", "binary" }
+    };
     const struct members *members = shared;
     int32_t index;
     sluice_status status = SLUICE_OK;

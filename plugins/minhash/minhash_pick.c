@@ -74,10 +74,11 @@ static void pick_close(void *shared)
 
 static sluice_status pick_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    static const char *const needed[][2] = { { "key", "fixed[16]" }, { "_pos", "uint64" },
-                                             { "id", "utf8" },       { "sig", "binary" },
-                                             { "refs", "binary" },   { "shingles", "binary" } };
-    static const char *const added[][2] = { { "_pos", "uint64" },
+    static const char *const needed[][2] = {
+        { SLUICE_KEY, "fixed[16]" }, { SLUICE_POS, "uint64" }, { "id", "utf8" },
+        { "sig", "binary" },         { "refs", "binary" },     { "shingles", "binary" }
+    };
+    static const char *const added[][2] = { { SLUICE_POS, "uint64" },
                                             { "dup_of", "utf8" },
                                             { "similarity", "float64" },
                                             { "reason", "uint64" } };

@@ -9,18 +9,18 @@ sluice_status pack_input_prepare(struct pack_input *input, bool carried, struct 
                                  struct sluice_error *err)
 {
     sluice_status status =
-        plan->need(plan, 0, carried ? "_pos" : "_row", "uint64", 0, &input->row, err);
+        plan->need(plan, 0, carried ? SLUICE_POS : SLUICE_ROW, "uint64", 0, &input->row, err);
     bool whole = true; /* rows are handed on as they were */
 
     input->carried = carried;
     input->origin = input->span = -1;
     input->positions = false;
     if (status == SLUICE_OK) {
-        status =
-            plan->need(plan, 0, "_origin", "uint64|list<uint64>", !carried, &input->origin, err);
+        status = plan->need(plan, 0, SLUICE_ORIGIN, "uint64|list<uint64>", !carried, &input->origin,
+                            err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_span", "list<uint64>", !carried, &input->span, err);
+        status = plan->need(plan, 0, SLUICE_SPAN, "list<uint64>", !carried, &input->span, err);
     }
     if (status == SLUICE_OK && input->origin >= 0) {
         input->positions = plan->metadata(plan, 0, input->origin, "exchange") != NULL;

@@ -17,8 +17,8 @@ sluice_status pack_rows_declare(uint32_t columns, const char *metadata, const ch
         { "cu_seqlens", "list<int32>", NULL, (columns & PACK_CU_SEQLENS) != 0 },
         { "position_ids", "list<int32>", NULL, (columns & PACK_POSITION_IDS) != 0 },
         { "document_ids", "list<int32>", NULL, (columns & PACK_DOCUMENT_IDS) != 0 },
-        { "_origin", "list<uint64>", origin, 1 },
-        { "_span", "list<uint64>", NULL, 1 },
+        { SLUICE_ORIGIN, "list<uint64>", origin, 1 },
+        { SLUICE_SPAN, "list<uint64>", NULL, 1 },
     };
     sluice_status status = SLUICE_OK;
 

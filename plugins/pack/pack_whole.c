@@ -91,8 +91,8 @@ static sluice_status parts_prepare(void *shared, struct sluice_plan *plan, struc
         int32_t optional, *index;
     } needs[] = { { "tokens", "list<uint32>", 0, &parts->tokens },
                   { "padding", "int32", 0, &parts->padding },
-                  { "_origin", "list<uint64>", 0, &parts->origin },
-                  { "_span", "list<uint64>", 0, &parts->span } };
+                  { SLUICE_ORIGIN, "list<uint64>", 0, &parts->origin },
+                  { SLUICE_SPAN, "list<uint64>", 0, &parts->span } };
     sluice_status status = SLUICE_OK;
 
     for (size_t k = 0; status == SLUICE_OK && k < sizeof needs / sizeof needs[0]; k++) {

@@ -173,8 +173,8 @@ sluice_status prepare(void *shared, sluice_plan *plan, sluice_error *err)
             return status;
         }
     }
-    sluice_status status = plan->add(plan, "_begin", "uint64", nullptr, err);
-    return status == SLUICE_OK ? plan->add(plan, "_end", "uint64", nullptr, err) : status;
+    sluice_status status = plan->add(plan, SLUICE_BEGIN, "uint64", nullptr, err);
+    return status == SLUICE_OK ? plan->add(plan, SLUICE_END, "uint64", nullptr, err) : status;
 }
 
 struct Worker {

@@ -75,7 +75,7 @@ static void read_close(void *shared)
 static sluice_status read_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     static const char *const columns[][2] = {
-        { "text", "utf8" }, { "id", "utf8" }, { "_begin", "uint64" }, { "_end", "uint64" }
+        { "text", "utf8" }, { "id", "utf8" }, { SLUICE_BEGIN, "uint64" }, { SLUICE_END, "uint64" }
     };
     sluice_status status = SLUICE_OK;
 

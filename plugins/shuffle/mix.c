@@ -2,10 +2,10 @@
 #include "mix.h"
 
 const struct mix_column mix_size_columns[MIX_SIZE_COLUMNS] = {
-    { "key", "fixed[16]", false }, /* hash of the source, hash of the id: big-endian */
+    { SLUICE_KEY, "fixed[16]", false }, /* hash of the source, hash of the id: big-endian */
     { "source", "utf8", true },
     { "size", "uint64", false },
-    { "_row", "uint64", false },
+    { SLUICE_ROW, "uint64", false },
 };
 
 const struct mix_column mix_count_columns[MIX_COUNT_COLUMNS] = {

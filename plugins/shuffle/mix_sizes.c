@@ -138,7 +138,7 @@ static sluice_status sizes_prepare(void *shared, struct sluice_plan *plan, struc
         status = need_size(sizes, plan, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_row", "uint64", 0, &sizes->row, err);
+        status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, &sizes->row, err);
     }
     return status == SLUICE_OK ? mix_declare(plan, mix_size_columns, MIX_SIZE_COLUMNS, err)
                                : status;
@@ -238,7 +238,7 @@ const struct sluice_stage mix_sizes_stage = {
 
 static sluice_status count_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
-    sluice_status status = plan->need(plan, 0, "key", "fixed[16]", 0, NULL, err);
+    sluice_status status = plan->need(plan, 0, SLUICE_KEY, "fixed[16]", 0, NULL, err);
 
     (void)shared;
     if (status == SLUICE_OK) {

@@ -48,31 +48,31 @@ static sluice_status prepare_origin(struct whole_rows *rows, struct sluice_plan 
     char metadata[40];
     bool whole = true; /* rows are handed on as they were */
     sluice_status status =
-        plan->need(plan, 0, behind ? "_pos" : "_row", "uint64", 0, &rows->place, err);
+        plan->need(plan, 0, behind ? SLUICE_POS : SLUICE_ROW, "uint64", 0, &rows->place, err);
 
     rows->origin = rows->span = -1;
     rows->composed = false;
     rows->behind = behind;
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, "_origin", "uint64|list<uint64>", 1, &rows->origin, err);
+        status = plan->need(plan, 0, SLUICE_ORIGIN, "uint64|list<uint64>", 1, &rows->origin, err);
     }
     if (status == SLUICE_OK && rows->origin >= 0) {
-        status = plan->need(plan, 0, "_span", "list<uint64>", 1, &rows->span, err);
+        status = plan->need(plan, 0, SLUICE_SPAN, "list<uint64>", 1, &rows->span, err);
     }
     if (status != SLUICE_OK) {
         return status;
     }
     if (rows->origin < 0) {
-        return plan->add(plan, "_origin", "uint64", behind ? "exchange=1" : "through=1", err);
+        return plan->add(plan, SLUICE_ORIGIN, "uint64", behind ? "exchange=1" : "through=1", err);
     }
     rows->composed = plan->metadata(plan, 0, rows->origin, "exchange") != NULL;
     whole = (rows->composed || plan->metadata(plan, 0, rows->origin, "through") != NULL) &&
             plan->metadata(plan, 0, rows->origin, "parts") == NULL;
     snprintf(metadata, sizeof metadata, "%s%s",
              behind || rows->composed ? "exchange=1" : "through=1", whole ? "" : "\nparts=1");
-    status = plan->add(plan, "_origin", "list<uint64>", metadata, err);
+    status = plan->add(plan, SLUICE_ORIGIN, "list<uint64>", metadata, err);
     return status == SLUICE_OK && rows->span >= 0
-               ? plan->add(plan, "_span", "list<uint64>", NULL, err)
+               ? plan->add(plan, SLUICE_SPAN, "list<uint64>", NULL, err)
                : status;
 }
 

@@ -215,7 +215,7 @@ static bool needs_origin(const struct stage_prepared *prepared)
 {
     for (uint32_t k = 0; k < prepared->n_needs[0]; k++) {
         const char *name = prepared->needs[0][k].name;
-        if (name != NULL && strcmp(name, "_origin") == 0) {
+        if (name != NULL && strcmp(name, SLUICE_ORIGIN) == 0) {
             return true;
         }
     }
@@ -234,7 +234,7 @@ void check_origin(struct kit *kit)
     }
     kit_what(kit, "ordinary rows");
     if (!ordinary(kit, &bench, &outcome) || !kit_outcome_fine(kit, &outcome, "ordinary rows")) {
-    } else if (schema_find(&bench.prepared.added, "_origin") < 0) {
+    } else if (schema_find(&bench.prepared.added, SLUICE_ORIGIN) < 0) {
         if ((kit->kind->flags & SLUICE_STAGE_HIDDEN) != 0) {
             kit_skip(kit, "a hidden part of a composite without _origin");
         } else {

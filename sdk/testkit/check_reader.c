@@ -116,8 +116,8 @@ void check_file_end(struct kit *kit)
 /* Do _begin and _end of every record lie in order and inside what was read? */
 static bool ranges_sane(struct kit *kit, struct kit_bench *bench, const struct buf *file)
 {
-    int32_t begin_at = schema_find(&bench->prepared.added, "_begin");
-    int32_t end_at = schema_find(&bench->prepared.added, "_end");
+    int32_t begin_at = schema_find(&bench->prepared.added, SLUICE_BEGIN);
+    int32_t end_at = schema_find(&bench->prepared.added, SLUICE_END);
     struct sluice_chunk chunk = { .size = sizeof chunk,
                                   .n = file->size,
                                   .uri = "kit/file",

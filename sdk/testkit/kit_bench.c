@@ -267,12 +267,13 @@ static void absent(void *ctx, uint32_t port, const char *name, const char *asked
 {
     struct kit_bench *bench = ctx;
     struct schema *schema = &bench->schemas[port];
+    enum sluice_hidden hidden = sluice_hidden_of(name);
     struct kit_maker maker = { NULL, -1 };
     struct sluice_error err = ERROR_INIT;
     char *type = NULL;
 
-    if (schema->n >= KIT_FIELDS_MAX || name[0] == '\0' || strcmp(name, "_row") == 0 ||
-        strcmp(name, "_pos") == 0) {
+    if (schema->n >= KIT_FIELDS_MAX || name[0] == '\0' || hidden == SLUICE_HIDDEN_ROW ||
+        hidden == SLUICE_HIDDEN_POS) {
         return;
     }
     if (bench->options.depth == 0) {

@@ -221,7 +221,7 @@ static void print_row(struct buf *out, const struct kit_bench *bench,
 static void note_origin(struct kit_outcome *outcome, const struct kit_bench *bench,
                         const struct ArrowArray *batch, int64_t row)
 {
-    int32_t at = schema_find(&bench->prepared.added, "_origin");
+    int32_t at = schema_find(&bench->prepared.added, SLUICE_ORIGIN);
     const struct ArrowArray *column = at >= 0 ? batch->children[at] : NULL;
     const uint64_t *items;
     size_t n = 1;

@@ -125,7 +125,7 @@ static const struct phase *phase_of(const struct plan *plan, const struct op *op
 /* A metadata key of a transform's _origin. */
 static bool origin_says(const struct op *maker, const char *key)
 {
-    int32_t slot = schema_find(&maker->out, "_origin");
+    int32_t slot = schema_find(&maker->out, SLUICE_ORIGIN);
     size_t n;
 
     return slot >= 0 && field_metadata(&maker->out.fields[slot], key, &n) != NULL;
@@ -157,7 +157,7 @@ static sluice_status first_maker(const struct plan *plan, const struct op *write
         const struct op *input = places_input(plan, &phase, maker);
         const struct op *earlier = input == NULL ? NULL : places_made_by(plan, phase, input);
         bool positions = origin_says(maker, "exchange");
-        bool named = input != NULL && schema_find(&input->out, "_origin") >= 0;
+        bool named = input != NULL && schema_find(&input->out, SLUICE_ORIGIN) >= 0;
         if (positions && *base < 0 && (earlier == NULL || !origin_says(earlier, "exchange"))) {
             *base = before_exchange(plan, phase, input);
         }
@@ -213,7 +213,7 @@ sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
 
     memset(place, 0, sizeof *place);
     if (maker != NULL) {
-        if (schema_find(&input->out, "_origin") < 0) {
+        if (schema_find(&input->out, SLUICE_ORIGIN) < 0) {
             return error_set(err, SLUICE_E_DATA,
                              "the rows of '%s' are made by the transform '%s', which does not say "
                              "from which rows (it emits no _origin)",

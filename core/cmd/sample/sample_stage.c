@@ -74,9 +74,9 @@ static sluice_status prepare(void *shared, struct sluice_plan *plan, struct slui
             instance->n++;
         }
     }
-    TRY(plan->need(plan, 0, "_row", "uint64", 1, &instance->row, err));
+    TRY(plan->need(plan, 0, SLUICE_ROW, "uint64", 1, &instance->row, err));
     if (instance->row < 0) {
-        TRY(plan->need(plan, 0, "_pos", "uint64", 1, &instance->row, err));
+        TRY(plan->need(plan, 0, SLUICE_POS, "uint64", 1, &instance->row, err));
     }
     return plan->add(plan, SAMPLE_COLUMN, "utf8", NULL, err);
 }

@@ -30,7 +30,7 @@ static sluice_status prepare_end(void *shared, struct sluice_plan *plan, struct 
             TRY(plan->need(plan, 0, name, "", 0, NULL, err));
         }
     }
-    return shared == NULL ? SLUICE_OK : plan->need(plan, 0, "_file", "", 1, NULL, err);
+    return shared == NULL ? SLUICE_OK : plan->need(plan, 0, SLUICE_FILE, "", 1, NULL, err);
 }
 
 static sluice_status process_end(void *worker, const struct sluice_batch *batch,

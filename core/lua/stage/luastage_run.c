@@ -42,6 +42,7 @@ static const char *column_type(struct sluice_plan *plan, const char *name)
 {
     const char *found = "";
     const char *type = "";
+    enum sluice_hidden hidden;
 
     for (uint32_t k = 0; plan->column(plan, 0, k, &found, &type) == SLUICE_OK && type[0] != '\0';
          k++) {
@@ -49,7 +50,10 @@ static const char *column_type(struct sluice_plan *plan, const char *name)
             return type;
         }
     }
-    return strcmp(name, "_row") == 0 || strcmp(name, "_pos") == 0 ? "uint64" : "";
+    hidden = sluice_hidden_of(name);
+    return hidden == SLUICE_HIDDEN_ROW || hidden == SLUICE_HIDDEN_POS
+               ? sluice_hidden_columns[hidden].type
+               : "";
 }
 
 /* A field that the source mentions and the input does not have: the place, and the nearest name. */
@@ -124,18 +128,18 @@ static sluice_status prepare(void *shared, struct sluice_plan *plan, struct slui
     if (stage->role != LUAROLE_READER) {
         /* What a transform gives says by it where it came from; it seeds the random numbers of the
          * others. */
-        TRY(plan->need(plan, 0, "_row", "uint64", stage->role != LUAROLE_TRANSFORM,
+        TRY(plan->need(plan, 0, SLUICE_ROW, "uint64", stage->role != LUAROLE_TRANSFORM,
                        &instance->row_index, err));
     }
     for (uint32_t k = 0; k < stage->n_adds; k++) {
         TRY(plan->add(plan, stage->adds[k].name, stage->adds[k].type, NULL, err));
     }
     if (stage->role == LUAROLE_TRANSFORM) {
-        return plan->add(plan, "_origin", "uint64", NULL, err);
+        return plan->add(plan, SLUICE_ORIGIN, "uint64", NULL, err);
     }
     if (stage->role == LUAROLE_READER) {
-        TRY(plan->add(plan, "_begin", "uint64", NULL, err));
-        return plan->add(plan, "_end", "uint64", NULL, err);
+        TRY(plan->add(plan, SLUICE_BEGIN, "uint64", NULL, err));
+        return plan->add(plan, SLUICE_END, "uint64", NULL, err);
     }
     return stage->role == LUAROLE_WRITER ? luawrite_prepare(instance, plan, err) : SLUICE_OK;
 }

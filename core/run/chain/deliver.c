@@ -215,7 +215,7 @@ static sluice_status check_origin(const struct chain *chain, const struct op *op
     const struct stage_result *result = &answer->result;
     const struct batch *batch = answer->batch;
     const struct op *from = phase_input(chain->phase, op, 0);
-    int32_t slot = schema_find(&op->out, "_origin");
+    int32_t slot = schema_find(&op->out, SLUICE_ORIGIN);
     uint64_t first = UINT64_MAX;
     uint64_t last = 0;
     size_t n;

@@ -89,8 +89,8 @@ sluice_status chain_trace(struct chain *chain, const struct op *op, const struct
 {
     const struct op *from = phase_input(chain->phase, op, 0);
     const struct shards *shards = chain->states[op->index].shards;
-    const struct trace_slots slots = { schema_find(&from->out, "_origin"),
-                                       schema_find(&from->out, "_span"), from->row_slot };
+    const struct trace_slots slots = { schema_find(&from->out, SLUICE_ORIGIN),
+                                       schema_find(&from->out, SLUICE_SPAN), from->row_slot };
     uint32_t shard = shards_ordinal(shards);
     uint64_t row = shards_ordinal_rows(shards);
     uint32_t mark = 0;

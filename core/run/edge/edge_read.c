@@ -75,11 +75,11 @@ sluice_status edge_reader_open_positions(const struct schema *schema,
                                          const struct edge_input *inputs, size_t n,
                                          struct edge_reader **out, struct sluice_error *err)
 {
-    int32_t row = edge_find_word(schema, "_row");
+    int32_t row = edge_find_word(schema, SLUICE_ROW);
 
     *out = NULL;
     if (row < 0) {
-        return error_field(err, SLUICE_E_SCHEMA, "_row",
+        return error_field(err, SLUICE_E_SCHEMA, SLUICE_ROW,
                            "rows with positions need a column '_row' of type uint64");
     }
     return open_stream(schema, inputs, n, row, out, err);

@@ -50,20 +50,20 @@ static sluice_status find_columns(struct edge_sort *s, const struct schema *sche
                                   struct sluice_error *err)
 {
     s->key = -1;
-    s->row = edge_find_word(schema, "_row");
+    s->row = edge_find_word(schema, SLUICE_ROW);
     if (!s->keyed && s->row < 0) {
         /* The writer was given the column as _pos and stored the row's number in its place. */
-        s->row = edge_find_word(schema, "_pos");
+        s->row = edge_find_word(schema, SLUICE_POS);
     }
     if (s->row < 0) {
-        return error_field(err, SLUICE_E_SCHEMA, "_row",
+        return error_field(err, SLUICE_E_SCHEMA, SLUICE_ROW,
                            "rows to be sorted need a column '_row' of type uint64");
     }
     if (s->keyed) {
-        s->key = schema_find(schema, "key");
+        s->key = schema_find(schema, SLUICE_KEY);
         if (s->key < 0 || schema->fields[s->key].type->kind != TYPE_FIXED ||
             schema->fields[s->key].type->width != 16) {
-            return error_field(err, SLUICE_E_SCHEMA, "key",
+            return error_field(err, SLUICE_E_SCHEMA, SLUICE_KEY,
                                "rows sorted by key need a column 'key' of type fixed[16]");
         }
     }

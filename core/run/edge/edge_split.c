@@ -98,7 +98,7 @@ sluice_status edge_split_add(struct edge_split *s, const struct ArrowArray *cons
     const struct ArrowArray *pos = arrays[s->pos];
 
     if (pos->null_count != 0) {
-        return error_field(err, SLUICE_E_INTERNAL, "_pos", "found a row without a position");
+        return error_field(err, SLUICE_E_INTERNAL, SLUICE_POS, "found a row without a position");
     }
     for (uint32_t k = 0, m = 0; k < s->n_columns; k++) {
         if (k != s->pos) {
@@ -109,7 +109,7 @@ sluice_status edge_split_add(struct edge_split *s, const struct ArrowArray *cons
         int64_t row = rows != NULL ? rows[i] : i;
         uint64_t position = ((const uint64_t *)pos->buffers[1])[row];
         if (position >> EDGE_ROW_BITS >= s->n_partitions) {
-            return error_field(err, SLUICE_E_INTERNAL, "_pos",
+            return error_field(err, SLUICE_E_INTERNAL, SLUICE_POS,
                                "found a row about split %llu, expected one below %u",
                                (unsigned long long)(position >> EDGE_ROW_BITS), s->n_partitions);
         }

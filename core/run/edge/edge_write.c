@@ -88,14 +88,14 @@ static sluice_status check_spec(const struct edge_spec *spec, struct sluice_erro
         }
     }
     if (spec->partition == EDGE_BY_KEY) {
-        k = schema_find(spec->schema, "key");
+        k = schema_find(spec->schema, SLUICE_KEY);
         if (k < 0 || spec->schema->fields[k].type->kind != TYPE_FIXED ||
             spec->schema->fields[k].type->width != 16) {
-            return error_field(err, SLUICE_E_SCHEMA, "key",
+            return error_field(err, SLUICE_E_SCHEMA, SLUICE_KEY,
                                "rows partitioned by key need a column 'key' of type fixed[16]");
         }
-    } else if (spec->partition == EDGE_BY_SPLIT && edge_find_word(spec->schema, "_pos") < 0) {
-        return error_field(err, SLUICE_E_SCHEMA, "_pos",
+    } else if (spec->partition == EDGE_BY_SPLIT && edge_find_word(spec->schema, SLUICE_POS) < 0) {
+        return error_field(err, SLUICE_E_SCHEMA, SLUICE_POS,
                            "rows partitioned by split need a column '_pos' of type uint64");
     }
     return SLUICE_OK;
@@ -107,9 +107,10 @@ static sluice_status prepare(struct edge_writer *w, const struct edge_spec *spec
 {
     TRY(schema_copy(&w->schema, spec->schema, err));
     w->n_columns = w->schema.n;
-    w->key = spec->partition == EDGE_SINGLE
-                 ? -1
-                 : schema_find(&w->schema, spec->partition == EDGE_BY_KEY ? "key" : "_pos");
+    w->key =
+        spec->partition == EDGE_SINGLE
+            ? -1
+            : schema_find(&w->schema, spec->partition == EDGE_BY_KEY ? SLUICE_KEY : SLUICE_POS);
     w->types = edge_types(&w->schema);
     w->counts = calloc(w->n_partitions, sizeof *w->counts);
     w->sizes = malloc(CHUNK_ROWS * sizeof *w->sizes);

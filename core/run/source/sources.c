@@ -347,9 +347,9 @@ static void find_columns(struct reading *reading)
         if (column->from != FROM_PLUGIN) {
             continue;
         }
-        if (strcmp(name, "_begin") == 0) {
+        if (strcmp(name, SLUICE_BEGIN) == 0) {
             reading->begin_column = (int32_t)column->at;
-        } else if (strcmp(name, "_end") == 0) {
+        } else if (strcmp(name, SLUICE_END) == 0) {
             reading->end_column = (int32_t)column->at;
         } else if (strcmp(name, "id") == 0) {
             reading->id_column = (int32_t)column->at;
