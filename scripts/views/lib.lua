@@ -78,6 +78,14 @@ function M.many(n, word)
   return string.format("%d %s%s", M.number(n), word, M.number(n) == 1 and "" or "s")
 end
 
+-- How many records of a run are in quarantine, if any are, and how to see them.
+function M.quarantined(run, begin)
+  local n = M.number(run.quarantined)
+  if n > 0 then
+    M.say("%s%d record%s quarantined: sluice why %s --quarantine\n", begin, n, n == 1 and " is" or "s are", M.text(run.run_dir))
+  end
+end
+
 -- "12.3 %", "<0.1 %"
 function M.share(part, whole)
   local percent = whole > 0 and 100 * part / whole or 0

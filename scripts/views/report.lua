@@ -248,10 +248,7 @@ return function(report, style)
   if real(style.price) > 0 then
     print_cost(report, style.price, begin)
   end
-  if number(report.quarantined) > 0 then
-    say("%s%d record%s quarantined: sluice why %s --quarantine\n", begin, number(report.quarantined),
-      number(report.quarantined) == 1 and " is" or "s are", text(report.run_dir))
-  end
+  v.quarantined(report, begin)
   for dataset in each(report.datasets) do
     print_dataset(dataset, begin)
   end

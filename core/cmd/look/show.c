@@ -6,10 +6,9 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
-#include "cmd/progress.h"
+#include "cmd/view/view.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec show_specs[] = {
@@ -256,86 +255,6 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
     return status;
 }
 
-static const char *text_of(const json_t *object, const char *name)
-{
-    const char *text = json_string_value(json_object_get(object, name));
-    return text == NULL ? "" : text;
-}
-
-static long long number(const json_t *object, const char *name)
-{
-    return (long long)json_integer_value(json_object_get(object, name));
-}
-
-static void print(const json_t *json)
-{
-    size_t i;
-    json_t *item;
-    char a[24];
-
-    say("%s: %s", text_of(json, "name"), text_of(json, "state"));
-    if (json_object_get(json, "held_by") != NULL) {
-        say(" by %s", text_of(json, "held_by"));
-    }
-    if (json_object_get(json, "ended") != NULL) {
-        say(" %s after %s", text_of(json, "ended"),
-            human_time(json_real_value(json_object_get(json, "seconds")), a));
-    }
-    say("\n  %s, script %s", text_of(json, "run_dir"), text_of(json, "script"));
-    json_array_foreach(json_object_get(json, "args"), i, item)
-    {
-        say(" %s", json_string_value(item));
-    }
-    say("\n");
-    if (json_object_get(json, "error") != NULL) {
-        say("  %s\n", text_of(json, "error"));
-    }
-    if (json_object_get(json, "plan_error") != NULL) {
-        say("  the plan can't be built again (%s); only records are counted, those of earlier "
-            "plans too\n",
-            text_of(json, "plan_error"));
-    }
-    json_array_foreach(json_object_get(json, "phases"), i, item)
-    {
-        if (json_object_get(item, "tasks") == NULL) {
-            say("  %-40s %lld record%s\n", text_of(item, "name"), number(item, "records"),
-                plural((uint64_t)number(item, "records")));
-        } else {
-            say("  %-40s %lld of %lld task%s done\n", text_of(item, "name"), number(item, "done"),
-                number(item, "tasks"), plural((uint64_t)number(item, "tasks")));
-        }
-    }
-    if (number(json, "quarantined") > 0) {
-        say("  %lld record%s quarantined: sluice why %s --quarantine\n",
-            number(json, "quarantined"), number(json, "quarantined") == 1 ? " is" : "s are",
-            text_of(json, "run_dir"));
-    }
-    json_array_foreach(json_object_get(json, "datasets"), i, item)
-    {
-        say("  %s: %s@%lld, %lld row%s in %lld file%s, %s", text_of(item, "writer"),
-            text_of(item, "path"), number(item, "snapshot"), number(item, "rows"),
-            plural((uint64_t)number(item, "rows")), number(item, "shards"),
-            plural((uint64_t)number(item, "shards")),
-            human_bytes((double)number(item, "bytes"), a));
-        if (json_object_get(item, "newest") == NULL) {
-            say(" (the dataset is gone)");
-        } else if (number(item, "newest") > number(item, "snapshot")) {
-            say(" (newest is @%lld)", number(item, "newest"));
-        }
-        say("\n");
-    }
-    if (json_array_size(json_object_get(json, "history")) > 0) {
-        say("  runs:\n");
-    }
-    json_array_foreach(json_object_get(json, "history"), i, item)
-    {
-        say("    %4lld  %s  %-12s %8s  %lld tasks, %lld reused, %lld rows\n",
-            number(item, "number"), text_of(item, "ended"), text_of(item, "state"),
-            human_time(json_real_value(json_object_get(item, "seconds")), a), number(item, "tasks"),
-            number(item, "reused"), number(item, "rows"));
-    }
-}
-
 int cmd_show(int argc, char **argv)
 {
     static const struct command command = {
@@ -369,8 +288,8 @@ int cmd_show(int argc, char **argv)
         status = session_fail(&err, as_json);
     } else if (as_json) {
         look_print("show", json_incref(json));
-    } else {
-        print(json);
+    } else if (view_once("show", json, NULL, &err) != SLUICE_OK) {
+        status = session_fail(&err, false);
     }
     json_decref(json);
     free(dir);
