@@ -1,36 +1,12 @@
 /* Column builders: see builder.h. One struct serves all kinds; children of nested types are
- * builders inside their parent. */
+ * builders inside their parent. Whole runs of rows are builder_rows.c's. */
 #include "data/builder.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "data/columnInt.h"
-
-#define ROWS_FIRST 64    /* rows of the first allocation */
-#define BYTES_FIRST 1024 /* bytes of text of the first allocation */
-
-struct builder {
-    const struct type *type;
-    enum type_kind kind;
-    bool full;
-    uint32_t n_children;
-    size_t width;     /* bytes of a value of a fixed-width kind, else 0 */
-    int64_t length;   /* rows */
-    int64_t capacity; /* rows that validity (when there), values and offsets have room for */
-    int64_t nulls;
-    int64_t limit;
-    uint8_t *validity; /* NULL until the first null; bits past length are undefined */
-    char *values;      /* fixed-width values; bits of bools; bytes of text */
-    int32_t *offsets;  /* length + 1 of them */
-    size_t bytes;      /* of text */
-    size_t bytes_capacity;
-    int64_t last_length; /* of the column finished last: the next is likely to be like it */
-    size_t last_bytes;
-    struct builder *children; /* n_children */
-    struct type *owned;       /* the root's type */
-};
+#include "data/builderInt.h"
 
 /* ---- making ---- */
 
@@ -43,11 +19,12 @@ static void deinit(struct builder *b)
         deinit(&b->children[k]);
     }
     free(b->children);
+    free(b->views);
 }
 
 static bool init(struct builder *b, const struct type *type)
 {
-    memset(b, 0, sizeof *b);
+    *b = (struct builder){ 0 };
     b->type = type;
     b->kind = type->kind;
     b->width = type_width(type);
@@ -56,11 +33,13 @@ static bool init(struct builder *b, const struct type *type)
         return true;
     }
     b->children = calloc(type->n_children, sizeof *b->children);
-    if (b->children == NULL) {
+    b->views = calloc(type->n_children, sizeof(struct ArrowArray *));
+    if (b->children == NULL || b->views == NULL) {
         return false;
     }
     for (uint32_t k = 0; k < type->n_children; k++) {
         b->n_children++;
+        b->views[k] = &b->children[k].view;
         if (!init(&b->children[k], type->children[k])) {
             return false;
         }
@@ -134,6 +113,18 @@ uint64_t builder_bytes(const struct builder *b)
     return bytes;
 }
 
+uint64_t builder_memory(const struct builder *b)
+{
+    uint64_t rows = (uint64_t)b->capacity;
+    uint64_t memory = rows * b->width + rows / 8 + b->bytes_capacity;
+
+    memory += b->kind == TYPE_LIST || type_is_bytes(b->type) ? rows * sizeof *b->offsets : 0;
+    for (uint32_t k = 0; k < b->n_children; k++) {
+        memory += builder_memory(&b->children[k]);
+    }
+    return memory;
+}
+
 bool builder_full(const struct builder *b)
 {
     bool full = b->full;
@@ -160,7 +151,7 @@ static bool resize(void *pointer, size_t bytes)
     return true;
 }
 
-static bool grow_rows(struct builder *b, int64_t extra)
+bool builder_grow_rows(struct builder *b, int64_t extra)
 {
     int64_t first = b->last_length < ROWS_FIRST ? ROWS_FIRST : b->last_length + b->last_length / 8;
     int64_t capacity = b->capacity == 0 ? first : b->capacity * 2;
@@ -194,13 +185,7 @@ static bool grow_rows(struct builder *b, int64_t extra)
     return true;
 }
 
-static inline bool reserve_rows(struct builder *b, int64_t extra)
-{
-    return (b->capacity - b->length >= extra && b->limit - b->length >= extra) ||
-           grow_rows(b, extra);
-}
-
-static bool grow_bytes(struct builder *b, size_t extra)
+bool builder_grow_bytes(struct builder *b, size_t extra)
 {
     size_t first = b->last_bytes < BYTES_FIRST ? BYTES_FIRST : b->last_bytes + b->last_bytes / 8;
     size_t capacity = b->bytes_capacity == 0 ? first : b->bytes_capacity * 2;
@@ -219,28 +204,14 @@ static bool grow_bytes(struct builder *b, size_t extra)
     return true;
 }
 
-static inline bool reserve_bytes(struct builder *b, size_t extra)
-{
-    return (b->bytes_capacity - b->bytes >= extra && b->bytes_capacity > 0 &&
-            (size_t)b->limit - b->bytes >= extra) ||
-           grow_bytes(b, extra);
-}
-
 /* The first null: all rows so far are valid. */
-static bool start_validity(struct builder *b)
+bool builder_start_validity(struct builder *b)
 {
     if (!resize(&b->validity, (size_t)(b->capacity + 7) / 8)) {
         return false;
     }
     memset(b->validity, 0xFF, (size_t)(b->length + 7) / 8);
     return true;
-}
-
-static inline void bit_write(uint8_t *bits, int64_t i, bool value)
-{
-    uint8_t mask = (uint8_t)(1u << (i & 7));
-
-    bits[i >> 3] = (uint8_t)(value ? bits[i >> 3] | mask : bits[i >> 3] & ~mask);
 }
 
 /* Ends an append that wrote its value. */
@@ -255,35 +226,35 @@ static inline bool row_done(struct builder *b)
 
 /* ---- appending ---- */
 
-/* builder_truncate, remembering that it was full. */
-static void drop_rows(struct builder *b, int64_t length)
+void builder_drop_rows(struct builder *b, int64_t length)
 {
     assert(length >= 0 && length <= b->length);
-    for (int64_t i = length; b->validity != NULL && i < b->length; i++) {
+    for (int64_t i = length; length > 0 && b->validity != NULL && i < b->length; i++) {
         b->nulls -= (b->validity[i >> 3] >> (i & 7) & 1) == 0 ? 1 : 0;
     }
+    b->nulls = length > 0 ? b->nulls : 0;
     b->length = length;
     if (type_is_bytes(b->type)) {
         b->bytes = b->offsets != NULL ? (size_t)b->offsets[length] : 0;
     } else if (b->kind == TYPE_LIST) {
-        drop_rows(&b->children[0], b->offsets != NULL ? b->offsets[length] : 0);
+        builder_drop_rows(&b->children[0], b->offsets != NULL ? b->offsets[length] : 0);
     } else if (b->kind == TYPE_STRUCT) {
         for (uint32_t k = 0; k < b->n_children; k++) {
-            drop_rows(&b->children[k], length);
+            builder_drop_rows(&b->children[k], length);
         }
     }
 }
 
 bool builder_null(struct builder *b)
 {
-    if (!reserve_rows(b, 1) || (b->validity == NULL && !start_validity(b))) {
+    if (!reserve_rows(b, 1) || (b->validity == NULL && !builder_start_validity(b))) {
         return false;
     }
     for (uint32_t k = 0; b->kind == TYPE_STRUCT && k < b->n_children; k++) {
         assert(b->children[k].length == b->length);
         if (!builder_null(&b->children[k])) {
             while (k-- > 0) {
-                drop_rows(&b->children[k], b->length);
+                builder_drop_rows(&b->children[k], b->length);
             }
             return false;
         }
@@ -431,70 +402,6 @@ bool builder_list_fixed(struct builder *b, const void *items, size_t n)
     return builder_close(b);
 }
 
-static bool copy_list(struct builder *b, const struct ArrowArray *array, int64_t row)
-{
-    const int32_t *offsets = array->buffers[1];
-    const struct ArrowArray *items = array->children[0];
-    struct builder *child = &b->children[0];
-    int64_t before = child->length;
-
-    if (child->width > 0 && items->null_count == 0) {
-        return builder_list_fixed(
-            b, (const char *)items->buffers[1] + (size_t)offsets[row] * child->width,
-            (size_t)(offsets[row + 1] - offsets[row]));
-    }
-    for (int32_t i = offsets[row]; i < offsets[row + 1]; i++) {
-        if (!builder_copy(child, items, i)) {
-            drop_rows(child, before);
-            return false;
-        }
-    }
-    if (!builder_close(b)) {
-        drop_rows(child, before);
-        return false;
-    }
-    return true;
-}
-
-bool builder_copy(struct builder *b, const struct ArrowArray *array, int64_t row)
-{
-    assert(array->offset == 0 && row >= 0 && row < array->length);
-    if (array_is_null(array, row)) {
-        return builder_null(b);
-    }
-    if (b->width > 0) {
-        return append_fixed(b, (const char *)array->buffers[1] + (size_t)row * b->width, 1);
-    }
-    if (type_is_bytes(b->type)) {
-        size_t n;
-        const char *bytes = array_bytes(array, row, &n);
-        return builder_bytes_add(b, bytes, n);
-    }
-    if (b->kind == TYPE_BOOL) {
-        return builder_bool(b,
-                            (((const uint8_t *)array->buffers[1])[row >> 3] >> (row & 7) & 1) != 0);
-    }
-    if (b->kind == TYPE_LIST) {
-        return copy_list(b, array, row);
-    }
-    for (uint32_t k = 0; k < b->n_children; k++) {
-        if (!builder_copy(&b->children[k], array->children[k], row)) {
-            /* Members stay as long as their struct, also where memory ran out half-way. */
-            while (k-- > 0) {
-                drop_rows(&b->children[k], b->length);
-            }
-            return false;
-        }
-    }
-    if (!builder_close(b)) {
-        for (uint32_t k = 0; k < b->n_children; k++) {
-            drop_rows(&b->children[k], b->length);
-        }
-        return false;
-    }
-    return true;
-}
-
 static void clear_full(struct builder *b)
 {
     b->full = false;
@@ -505,8 +412,27 @@ static void clear_full(struct builder *b)
 
 void builder_truncate(struct builder *b, int64_t length)
 {
-    drop_rows(b, length);
+    builder_drop_rows(b, length);
     clear_full(b);
+}
+
+void builder_release(struct builder *b)
+{
+    free(b->validity);
+    free(b->values);
+    free(b->offsets);
+    b->validity = NULL;
+    b->values = NULL;
+    b->offsets = NULL;
+    b->capacity = 0;
+    b->bytes_capacity = 0;
+    b->length = 0;
+    b->nulls = 0;
+    b->bytes = 0;
+    b->full = false;
+    for (uint32_t k = 0; k < b->n_children; k++) {
+        builder_release(&b->children[k]);
+    }
 }
 
 /* ---- finishing ---- */
@@ -514,8 +440,8 @@ void builder_truncate(struct builder *b, int64_t length)
 /* Everything that can fail: empty buffers and the skeletons of the arrays. */
 static bool finish_prepare(struct builder *b, struct ArrowArray *out)
 {
-    if ((b->kind != TYPE_STRUCT && b->capacity == 0 && !grow_rows(b, 0)) ||
-        (type_is_bytes(b->type) && b->bytes_capacity == 0 && !grow_bytes(b, 0)) ||
+    if ((b->kind != TYPE_STRUCT && b->capacity == 0 && !builder_grow_rows(b, 0)) ||
+        (type_is_bytes(b->type) && b->bytes_capacity == 0 && !builder_grow_bytes(b, 0)) ||
         !array_init(out, b->type, b->length)) {
         return false;
     }

@@ -218,6 +218,89 @@ static void test_copy(void **state)
     }
 }
 
+/* Runs of rows, picked and consecutive, shown before they are taken; then the memory once more. */
+static void test_rows(void **state)
+{
+    struct kit_random r = { 15 };
+
+    (void)state;
+    for (size_t k = 0; k < KIT_TYPES; k++) {
+        struct type *type = kit_type(kit_types[k]);
+        struct builder *b = create(type);
+        struct ArrowArray from;
+        kit_array(&r, type, 80, &from);
+        for (int round = 0; round < 12; round++) {
+            uint32_t rows[300];
+            struct ArrowArray x;
+            int n = 0;
+            while (n < 200) {
+                int more = (int)kit_below(&r, 40);
+                int64_t first = kit_below(&r, 80 - more);
+                bool picked = kit_below(&r, 2) == 0;
+                for (int i = 0; i < more; i++) {
+                    rows[n + i] = (uint32_t)(picked ? kit_below(&r, 80) : first + i);
+                }
+                assert_true(builder_rows(b, &from, picked ? rows + n : NULL, first, more));
+                n += more;
+            }
+            assert_int_equal(builder_length(b), n);
+            assert_true(builder_memory(b) >= builder_bytes(b) / 2);
+            x = builder_view(b);
+            assert_int_equal(array_validate(&x, type, n, "view", NULL), SLUICE_OK);
+            for (int i = 0; i < n; i++) {
+                assert_true(kit_rows_equal(&from, rows[i], &x, i, type));
+            }
+            x.release(&x);
+            if (round % 3 == 0) {
+                finish(b, type, n, &x);
+                for (int i = 0; i < n; i++) {
+                    assert_true(kit_rows_equal(&from, rows[i], &x, i, type));
+                }
+                x.release(&x);
+            } else if (round % 3 == 1) {
+                builder_truncate(b, 0);
+            } else {
+                builder_release(b);
+                assert_int_equal(builder_memory(b), 0);
+            }
+        }
+        from.release(&from);
+        builder_destroy(b);
+        type_destroy(type);
+    }
+}
+
+/* Where memory runs out in a run of rows, none of them is there, and it can be tried again. */
+static void test_rows_out_of_memory(void **state)
+{
+    (void)state;
+    for (size_t k = 0; k < KIT_TYPES; k++) {
+        struct kit_random r = { 16 };
+        struct type *type = kit_type(kit_types[k]);
+        struct builder *b = create(type);
+        struct ArrowArray from;
+        struct ArrowArray x;
+        kit_array(&r, type, 300, &from);
+        for (int64_t i = 0; i < 300; i += 30) {
+            bool done = false;
+            for (int64_t failures = 0; !done; failures++) {
+                alloc_arm(failures, false);
+                done = builder_rows(b, &from, NULL, i, 30);
+                (void)alloc_disarm();
+                assert_int_equal(builder_length(b), done ? i + 30 : i);
+            }
+        }
+        finish(b, type, 300, &x);
+        for (int64_t i = 0; i < 300; i++) {
+            assert_true(kit_rows_equal(&from, i, &x, i, type));
+        }
+        x.release(&x);
+        from.release(&from);
+        builder_destroy(b);
+        type_destroy(type);
+    }
+}
+
 static void test_empty(void **state)
 {
     (void)state;
@@ -450,6 +533,8 @@ int main(void)
         cmocka_unit_test(test_text),
         cmocka_unit_test(test_nested),
         cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_rows_out_of_memory),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_truncate),
         cmocka_unit_test(test_half_built_rows_are_dropped),
