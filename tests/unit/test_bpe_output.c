@@ -22,7 +22,8 @@ static struct bpe *load(const char *name, const char *pattern)
     struct bpe *bpe = NULL;
     size_t size;
     char *data = bpe_kit_file(name, &size);
-    if (bpe_load(data, size, &options, &bpe, &err) != SLUICE_OK) {
+    if (bpe_load(data, size, &options, &bpe, &err) != SLUICE_OK ||
+        bpe_build(bpe, &err) != SLUICE_OK) {
         fail_msg("%s", err.message);
     }
     free(data);

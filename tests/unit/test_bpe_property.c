@@ -14,6 +14,7 @@
 #include <cmocka.h>
 
 #include "model/bpe.h"
+#include "model/bpe_index.h"
 #include "model/bpe_merge.h"
 #include "text/text_base64.h"
 
@@ -295,6 +296,7 @@ static void three_ways_to_merge(void **state)
     for (round = 0; round < 200; round++) {
         struct toy t;
         struct vocab vocab;
+        struct token_index tokens;
         struct merges m;
         struct sluice_error err = { .size = sizeof(err) };
         int letters = 1 + round % 4, word;
@@ -309,7 +311,9 @@ static void three_ways_to_merge(void **state)
                                        i < 256 ? 1 : strlen(t.text[i - 256]), VOCAB_BYTES, &err),
                              SLUICE_OK);
         }
-        assert_int_equal(merges_init(&m, &vocab, &err), SLUICE_OK);
+        assert_int_equal(token_index_init(&tokens, &vocab, &err), SLUICE_OK);
+        assert_int_equal(merges_init(&m, &vocab, &tokens, &err), SLUICE_OK);
+        token_index_deinit(&tokens);
         memset(memo, 0, sizeof(memo));
         for (word = 0; word < 40; word++) {
             uint8_t text[300], bits[64];

@@ -24,6 +24,7 @@ static struct bpe *load(const char *name, const char *pattern)
     size_t size;
     char *data = bpe_kit_file(name, &size);
     assert_int_equal(bpe_load(data, size, &options, &bpe, &err), SLUICE_OK);
+    assert_int_equal(bpe_build(bpe, &err), SLUICE_OK);
     free(data);
     return bpe;
 }

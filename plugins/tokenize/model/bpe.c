@@ -24,15 +24,40 @@ static int32_t normalize_content(void *context, const uint8_t *text, size_t len,
     return text_normalize(c->bpe, &c->scratch, 0, out, out_len, err);
 }
 
-static int32_t build(struct bpe *bpe, struct sluice_error *err)
+/* What can refuse the vocabulary. */
+static int32_t check(struct bpe *bpe, struct sluice_error *err)
 {
-    int32_t status;
-    if (bpe->vocab.model == VOCAB_MODEL_BYTES) {
-        return merges_init(&bpe->merges, &bpe->vocab, err);
+    switch (bpe->vocab.model) {
+    case VOCAB_MODEL_BYTES:
+        return token_index_init(&bpe->index, &bpe->vocab, err);
+    case VOCAB_MODEL_CHARS:
+        return charbpe_init(&bpe->chars, &bpe->vocab, err);
+    default:
+        return SLUICE_OK;
     }
-    status = bpe->vocab.model == VOCAB_MODEL_CHARS ? charbpe_init(&bpe->chars, &bpe->vocab, err)
-                                                   : SLUICE_OK;
-    return status == SLUICE_OK ? merges_init_model(&bpe->merges, bpe, err) : status;
+}
+
+int32_t bpe_build(const struct bpe *which, struct sluice_error *err)
+{
+    struct bpe *bpe = (struct bpe *)(uintptr_t)which; /* bpe_load made it: it is not const */
+    int32_t status = SLUICE_OK;
+    if (atomic_load_explicit(&bpe->built, memory_order_acquire)) {
+        return SLUICE_OK;
+    }
+    pthread_mutex_lock(&bpe->building);
+    if (!atomic_load_explicit(&bpe->built, memory_order_relaxed)) {
+        status = bpe->vocab.model == VOCAB_MODEL_BYTES
+                     ? merges_init(&bpe->merges, &bpe->vocab, &bpe->index, err)
+                     : merges_init_model(&bpe->merges, bpe, err);
+        if (status == SLUICE_OK) {
+            token_index_deinit(&bpe->index);
+            atomic_store_explicit(&bpe->built, true, memory_order_release);
+        } else {
+            merges_deinit(&bpe->merges);
+        }
+    }
+    pthread_mutex_unlock(&bpe->building);
+    return status;
 }
 
 static int32_t load(struct bpe *bpe, const void *data, size_t size,
@@ -44,7 +69,7 @@ static int32_t load(struct bpe *bpe, const void *data, size_t size,
         status = vocab_load(&bpe->vocab, &bpe->pretoken, data, size, options, err);
     }
     if (status == SLUICE_OK) {
-        status = build(bpe, err);
+        status = check(bpe, err);
     }
     if (status == SLUICE_OK && bpe->vocab.nfc) {
         status = nfc_init(&bpe->nfc, err);
@@ -80,6 +105,7 @@ int32_t bpe_load(const void *data, size_t size, const struct bpe_options *option
     if (!bpe) {
         return bpe_fail_memory(err, "a vocabulary");
     }
+    pthread_mutex_init(&bpe->building, NULL);
     hash = XXH3_128bits(data, size);
     bpe->hash[0] = hash.low64;
     bpe->hash[1] = hash.high64;
@@ -99,6 +125,8 @@ void bpe_destroy(struct bpe *bpe)
         added_deinit(&bpe->added);
         nfc_deinit(&bpe->nfc);
         merges_deinit(&bpe->merges);
+        token_index_deinit(&bpe->index);
+        pthread_mutex_destroy(&bpe->building);
         charbpe_deinit(&bpe->chars);
         vocab_deinit(&bpe->vocab);
         pretoken_deinit(&bpe->pretoken);

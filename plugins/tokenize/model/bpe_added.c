@@ -72,7 +72,7 @@ int32_t added_init(struct added *added, const struct vocab *vocab, int keep_spec
             pass->only_first = content[0];
             pass->active |= !(token->special && keep_special);
         }
-        if (status == SLUICE_OK && trie_init(&pass->trie, strings, n) != 0) {
+        if (status == SLUICE_OK && trie_init(&pass->trie, strings, n, NULL) != 0) {
             status = bpe_fail_memory(err, "the added tokens");
         }
         if (firsts != 1) {

@@ -3,10 +3,10 @@
  * on: bpe_merge.h, bpe_error.h, libxxhash. */
 #include <stdlib.h>
 #include <string.h>
-#include <xxhash.h>
 
 #include "bpe_error.h"
 #include "model/bpe_head.h"
+#include "model/bpe_index.h"
 #include "model/bpe_merge.h"
 #include "split/pretoken_unicode.h"
 
@@ -21,11 +21,11 @@ struct builder {
     struct merges *out;
     struct id_pair *pairs; /* tokenizer.json's merges; NULL for .tiktoken */
     size_t pair_mask;
-    uint32_t *all_ids; /* every byte-string token by hash, for .tiktoken */
-    size_t all_mask;
-    uint32_t (*from)[2]; /* id to its pair of ids */
-    uint32_t *rank;      /* id to the rank of that pair, MERGE_NONE when merging does not give it */
-    uint32_t *number;    /* id to number */
+    const struct token_index *all; /* every byte-string token, for .tiktoken */
+    uint32_t *two;                 /* [256 * 256]: the token of two bytes, or MERGE_NONE */
+    uint32_t (*from)[2];           /* id to its pair of ids */
+    uint32_t *rank;   /* id to the rank of that pair, MERGE_NONE when merging does not give it */
+    uint32_t *number; /* id to number */
 };
 
 static size_t pair_slot(const struct builder *b, uint64_t key)
@@ -36,50 +36,6 @@ static size_t pair_slot(const struct builder *b, uint64_t key)
         at = (at + 1) & b->pair_mask;
     }
     return at;
-}
-
-/* The token with these bytes, or MERGE_NONE. */
-static uint32_t find_bytes(const struct vocab *v, const uint32_t *ids, size_t mask,
-                           const uint8_t *p, size_t len)
-{
-    size_t at;
-    for (at = (size_t)XXH3_64bits(p, len) & mask; ids[at] != MERGE_NONE; at = (at + 1) & mask) {
-        const struct vocab_token *token = &v->tokens[ids[at]];
-        if (token->len == len && memcmp(v->bytes + token->at, p, len) == 0) {
-            return ids[at];
-        }
-    }
-    return MERGE_NONE;
-}
-
-static int32_t index_all(struct builder *b, struct sluice_error *err)
-{
-    const struct vocab *v = b->vocab;
-    uint32_t id;
-    size_t cap = merges_room(v->n_tokens);
-    b->all_ids = malloc(cap * sizeof(*b->all_ids));
-    if (!b->all_ids) {
-        return bpe_fail_memory(err, "a vocabulary's tables");
-    }
-    memset(b->all_ids, 0xFF, cap * sizeof(*b->all_ids));
-    b->all_mask = cap - 1;
-    for (id = 0; id < v->n_tokens; id++) {
-        const struct vocab_token *token = &v->tokens[id];
-        const uint8_t *p = v->bytes + token->at;
-        size_t at;
-        if (token->kind != VOCAB_BYTES) {
-            continue;
-        }
-        if (find_bytes(v, b->all_ids, b->all_mask, p, token->len) != MERGE_NONE) {
-            return bpe_fail(err, SLUICE_E_CONFIG,
-                            "two tokens have the bytes of token %u; the file is damaged", id);
-        }
-        for (at = (size_t)XXH3_64bits(p, token->len) & b->all_mask; b->all_ids[at] != MERGE_NONE;
-             at = (at + 1) & b->all_mask) {
-        }
-        b->all_ids[at] = id;
-    }
-    return SLUICE_OK;
 }
 
 static int32_t index_pairs(struct builder *b, struct sluice_error *err)
@@ -102,6 +58,23 @@ static int32_t index_pairs(struct builder *b, struct sluice_error *err)
     return SLUICE_OK;
 }
 
+static int32_t index_twos(struct builder *b, struct sluice_error *err)
+{
+    const struct vocab *v = b->vocab;
+    b->two = malloc(65536 * sizeof(*b->two));
+    if (!b->two) {
+        return bpe_fail_memory(err, "a vocabulary's tables");
+    }
+    memset(b->two, 0xFF, 65536 * sizeof(*b->two));
+    for (uint32_t id = 0; id < v->n_tokens; id++) {
+        const uint8_t *p = v->bytes + v->tokens[id].at;
+        if (v->tokens[id].kind == VOCAB_BYTES && v->tokens[id].len == 2) {
+            b->two[(size_t)p[0] << 8 | p[1]] = id;
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* What the symbols of bytes [from, middle) and [middle, to) of p merge to: *rank, and the id;
  * MERGE_NONE for nothing. */
 static uint32_t lookup(const struct builder *b, const uint8_t *p, size_t from, size_t to,
@@ -113,7 +86,8 @@ static uint32_t lookup(const struct builder *b, const uint8_t *p, size_t from, s
         *rank = slot->key == UINT64_MAX ? MERGE_NONE : slot->rank;
         return slot->key == UINT64_MAX ? MERGE_NONE : slot->id;
     }
-    id = find_bytes(b->vocab, b->all_ids, b->all_mask, p + from, to - from);
+    id = to - from == 2 ? b->two[(size_t)p[from] << 8 | p[from + 1]]
+                        : token_index_find(b->all, b->vocab, p + from, to - from);
     *rank = id;
     return id;
 }
@@ -126,9 +100,11 @@ static void isolate(struct builder *b, uint32_t id)
         uint32_t id, rank, merged; /* rank and result of the pair with the next */
     } s[VOCAB_TOKEN_MOST];
     const struct vocab_token *token = &b->vocab->tokens[id];
-    const uint8_t *p = b->vocab->bytes + token->at;
+    uint8_t p[VOCAB_TOKEN_MOST + TOKEN_SHORT]; /* its bytes, and room behind them to read */
     size_t n = token->len, i;
     uint32_t last_left = MERGE_NONE, last_right = MERGE_NONE, last_rank = MERGE_NONE;
+    memcpy(p, b->vocab->bytes + token->at, n);
+    memset(p + n, 0, TOKEN_SHORT);
     for (i = 0; i < n && b->vocab->byte_id[p[i]] != VOCAB_NONE; i++) {
     }
     if (i < n) {
@@ -270,16 +246,12 @@ static int32_t build_trie(struct builder *b, struct sluice_error *err)
         strings[i].len = m->len[i];
         strings[i].value = i;
     }
-    failed = trie_init(&m->trie, strings, m->n);
+    failed = trie_init(&m->trie, strings, m->n, m->prefix);
     free(strings);
     if (failed) {
         return bpe_fail_memory(err, "a vocabulary's tables");
     }
     m->bytes += m->trie.n * 9u + 65536u * sizeof(uint32_t);
-    for (i = 256; i < m->n; i++) {
-        const uint8_t *p = v->bytes + v->tokens[m->out_id[i]].at;
-        (void)trie_longest(&m->trie, p, p + m->len[i] - 1, &m->prefix[i]);
-    }
     return SLUICE_OK;
 }
 
@@ -317,7 +289,7 @@ static int32_t build_odd(struct builder *b, struct sluice_error *err)
             strings[n++].value = i;
         }
     }
-    failed = trie_init(&m->odd, strings, n);
+    failed = trie_init(&m->odd, strings, n, NULL);
     free(strings);
     return failed ? bpe_fail_memory(err, "a vocabulary's tables") : SLUICE_OK;
 }
@@ -414,7 +386,8 @@ static size_t become(void *context, uint32_t id, uint32_t *out)
     return n;
 }
 
-int32_t merges_init(struct merges *m, const struct vocab *v, struct sluice_error *err)
+int32_t merges_init(struct merges *m, const struct vocab *v, const struct token_index *all,
+                    struct sluice_error *err)
 {
     struct builder b;
     uint32_t id;
@@ -423,6 +396,7 @@ int32_t merges_init(struct merges *m, const struct vocab *v, struct sluice_error
     memset(&b, 0, sizeof(b));
     b.vocab = v;
     b.out = m;
+    b.all = all;
     b.from = malloc(((size_t)v->n_tokens + 1) * sizeof(*b.from));
     b.rank = malloc(((size_t)v->n_tokens + 1) * sizeof(*b.rank));
     b.number = malloc(((size_t)v->n_tokens + 1) * sizeof(*b.number));
@@ -431,10 +405,7 @@ int32_t merges_init(struct merges *m, const struct vocab *v, struct sluice_error
         goto out;
     }
     memset(b.rank, 0xFF, ((size_t)v->n_tokens + 1) * sizeof(*b.rank));
-    status = index_all(&b, err);
-    if (status == SLUICE_OK && v->merges) {
-        status = index_pairs(&b, err);
-    }
+    status = v->merges ? index_pairs(&b, err) : index_twos(&b, err);
     for (id = 0; status == SLUICE_OK && id < v->n_tokens; id++) {
         if (v->tokens[id].kind == VOCAB_BYTES && v->tokens[id].len > 1) {
             isolate(&b, id);
@@ -463,7 +434,7 @@ out:
     free(b.rank);
     free(b.number);
     free(b.pairs);
-    free(b.all_ids);
+    free(b.two);
     return status;
 }
 

@@ -29,7 +29,10 @@ int32_t bpe_worker_create(const struct bpe *bpe, size_t cache_bytes_most, struct
         bpe_worker_destroy(w);
         return bpe_fail_memory(err, "a tokenizer's cache");
     }
-    status = pretoken_worker_create(&bpe->pretoken, &w->pretoken, err);
+    status = bpe_build(bpe, err);
+    if (status == SLUICE_OK) {
+        status = pretoken_worker_create(&bpe->pretoken, &w->pretoken, err);
+    }
     if (status == SLUICE_OK) {
         status = text_scratch_init(bpe, &w->of_text, err);
     }

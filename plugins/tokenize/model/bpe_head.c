@@ -114,13 +114,17 @@ static int32_t index_left(struct merges *m, const struct vocab *v, const uint32_
     return SLUICE_OK;
 }
 
+/* Tokens whose set of the head is fetched while this many others are put: it is larger than caches
+ * are. */
+#define AHEAD 12u
+
 /* Ids go in rising: the frequent first. */
 int32_t merges_index_pieces(struct merges *m, const struct vocab *v, head_become *become,
                             void *context, struct sluice_error *err)
 {
     size_t n_short = 0, n_long = 0, n_left = 0, cap;
     uint32_t id, *left, ids[VOCAB_TOKEN_MOST];
-    struct piece_key key;
+    struct piece_key key, ahead;
     int32_t status;
     for (id = 0; id < v->n_tokens; id++) {
         n_short += (size_t)key_of_token(v, id, &key);
@@ -141,6 +145,9 @@ int32_t merges_index_pieces(struct merges *m, const struct vocab *v, head_become
     for (id = 0; id < v->n_tokens; id++) {
         const int is_short = key_of_token(v, id, &key);
         size_t n;
+        if (id + AHEAD < v->n_tokens && key_of_token(v, id + AHEAD, &ahead)) {
+            __builtin_prefetch(&m->head[2 * (size_t)(piece_hash(ahead) >> m->head_shift)], 1);
+        }
         if (!is_short && v->tokens[id].kind != VOCAB_BYTES) {
             continue;
         }

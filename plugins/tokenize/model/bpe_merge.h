@@ -38,6 +38,8 @@
 #define MERGE_SHORT 16u
 /* The shortest piece that merge_long is worth while for. */
 #define MERGE_LONG 96u
+struct token_index;
+
 struct merged_char {
     uint32_t n, most; /* symbols, and the highest number among all the merges that make them */
     uint32_t symbols[3];
@@ -86,9 +88,10 @@ struct merges {
     size_t bytes;       /* memory held */
 };
 
-/* Builds from a checked vocabulary, which must live as long. Caller's memory; deinit even after an
- * error. SLUICE_E_NOMEM. */
-int32_t merges_init(struct merges *merges, const struct vocab *vocab, struct sluice_error *err);
+/* Builds from a checked vocabulary, which must live as long, and its tokens by their bytes. Caller's
+ * memory; deinit even after an error. SLUICE_E_NOMEM. */
+int32_t merges_init(struct merges *merges, const struct vocab *vocab,
+                    const struct token_index *tokens, struct sluice_error *err);
 void merges_deinit(struct merges *merges);
 
 static inline uint64_t pair_key(uint32_t a, uint32_t b)

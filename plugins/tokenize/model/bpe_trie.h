@@ -22,9 +22,10 @@ struct trie_string {
     uint32_t value;
 };
 
-/* Sorts `strings` in place (two equal ones: the lower value wins) and builds caller's memory. 0, or
- * -1 without memory. */
-int trie_init(struct trie *trie, struct trie_string *strings, size_t n);
+/* Sorts `strings` in place (two equal ones: the lower value wins) and builds caller's memory.
+ * prefix, unless NULL: prefix[value] gets the value of the longest shorter string that the one with
+ * this value begins with; where there is none it stays. 0, or -1 without memory. */
+int trie_init(struct trie *trie, struct trie_string *strings, size_t n, uint32_t *prefix);
 void trie_deinit(struct trie *trie);
 
 /* The length of the longest string that begins at p, 0 for none; *value gets its value. */

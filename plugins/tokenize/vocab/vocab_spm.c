@@ -325,7 +325,7 @@ static int32_t make_merges(struct spm *m)
                 (struct trie_string){ v->bytes + v->tokens[id].at, v->tokens[id].len, id };
         }
     }
-    if (status == SLUICE_OK && trie_init(&trie, strings, n) != 0) {
+    if (status == SLUICE_OK && trie_init(&trie, strings, n, NULL) != 0) {
         status = bpe_fail_memory(m->err, "a vocabulary");
     }
     for (i = 0; status == SLUICE_OK && i < n;
