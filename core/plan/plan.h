@@ -96,6 +96,9 @@ struct plan_options {
                              const struct registry_entry **twin, struct sluice_error *err);
     void *isolate_ctx;
     bool in_process; /* for debuggers: nothing is isolated, whatever a script or an entry says */
+    /* Rows may end anywhere, with all of their columns: nothing need come of them but what an
+     * observer of the chain is told. */
+    bool open;
 };
 
 struct plan {

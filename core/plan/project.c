@@ -150,6 +150,9 @@ sluice_status planner_project(struct planner *planner, struct sluice_error *err)
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             struct op *op = plan->phases[p]->ops[i];
             op->live = ARENA_ARRAY(&plan->arena, bool, op->out.n);
+            for (uint32_t k = 0; op->live != NULL && k < op->out.n; k++) {
+                op->live[k] = plan->options.open && op->n_consumers == 0;
+            }
         }
     }
     TRY(arena_status(&plan->arena, err, "the plan"));

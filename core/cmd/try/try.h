@@ -1,8 +1,8 @@
 /* What the parts of `sluice try` share. try.c reads the command line and drives; try_sample.c holds
- * the sample in memory; try_stage.c finds a stage, try_plan.c plans it, try_run.c runs it,
- * try_outcome.c sorts what came out; try_change.c compares two runs; try_sweep.c varies a
- * threshold; try_labels.c knows what people said; try_print.c, try_json.c and try_html.c show.
- * Depends on session, plan and run. */
+ * the sample in memory; try_stage.c finds a stage, try_plan.c plans it, try_rows.c takes rows
+ * through the plan, try_run.c notes what becomes of them, try_outcome.c sorts it; try_change.c
+ * compares two runs; try_sweep.c varies a threshold; try_labels.c knows what people said;
+ * try_print.c, try_json.c and try_html.c show. Depends on session, plan and run. */
 #ifndef SLUICE_CMD_TRY_H
 #define SLUICE_CMD_TRY_H
 
@@ -13,7 +13,7 @@
 #include "plugin/stage.h"
 #include "run/chain/chain.h"
 
-/* ---- the sample (try_sample.c) ---- */
+/* ---- rows (try_rows.c) ---- */
 
 /* Batches in the order of their rows. */
 struct rows {
@@ -24,6 +24,32 @@ bool rows_keep(struct rows *, struct batch *); /* refers to it; false = out of m
 void rows_deinit(struct rows *);
 /* The number of the k-th row of a batch, in the slot of _row. */
 uint64_t rows_number(int32_t slot, const struct batch *, int64_t k);
+
+/* The plan of a sample's rows through a stage (try_plan.c). */
+struct try_plan {
+    struct graph *graph;
+    struct plan *plan;
+    const struct phase *phase;
+    const struct op *op; /* the stage, or the reader where there is none */
+    struct metrics metrics;
+};
+
+/* Rows on their way through a plan, on several threads. */
+struct rows_pass {
+    const struct try_plan *plan;
+    const struct rows *rows; /* what `from` gives; NULL: the plan's input is read */
+    const struct op *from;
+    const struct op
+        *until; /* what it gives is kept, and goes no further; a row that fails ends it */
+    /* Or NULL: rows go all the way, and this is told of them, on any thread. */
+    const struct chain_observer *observer;
+    uint32_t workers; /* 1: batches go in order */
+};
+/* Appends what is kept to *kept, in order; NULL where nothing is. */
+sluice_status rows_pass(const struct rows_pass *, struct rows *kept,
+                        struct sluice_error *) MUST_USE;
+
+/* ---- the sample (try_sample.c) ---- */
 
 /* A JSON Lines file as read_jsonl gives it. Its members are declared: texts utf8, whole numbers
  * int64, other numbers float64, booleans bool, everything else json; and `metadata` has all but id
@@ -100,20 +126,8 @@ sluice_status trial_set(struct trial *, const char *name, const char *value,
 sluice_status trial_number(const struct trial *, const char *name, double *value, bool *whole,
                            struct sluice_error *) MUST_USE;
 
-/* ---- its plan (try_plan.c) ---- */
-
-struct try_plan {
-    struct graph *graph;
-    struct plan *plan;
-    const struct phase *phase;
-    const struct op *op; /* the stage, or the reader where there is none */
-    struct metrics metrics;
-};
-
-/* Adds the end of such plans to a registry; all: it asks for all columns. */
-sluice_status try_end(struct registry *, bool all, struct sluice_error *) MUST_USE;
-/* Plans the sample's rows through a stage (trial NULL: to be read). Borrows all; close it after an
- * error, too. */
+/* try_plan.c: plans the sample's rows through a stage (trial NULL: to be read). Borrows all; close
+ * it after an error, too. */
 sluice_status try_plan_open(const struct sample *, struct session *, const struct trial *,
                             struct try_plan *, struct sluice_error *) MUST_USE;
 void try_plan_close(struct try_plan *);

@@ -1,71 +1,9 @@
-/* The pipeline that a sample goes through: files | read_jsonl | stage | end, where end keeps
- * nothing, as the planner plans every pipeline. The sample's own has no stage: all columns are
- * read. See try.h. */
+/* The pipeline that a sample goes through: files | read_jsonl | stage, as the planner plans every
+ * pipeline. The sample's own has no stage: all columns are read. See try.h. */
 #include <string.h>
 
 #include "cmd/isolate.h"
 #include "cmd/try/try.h"
-
-/* ---- the end ---- */
-
-static sluice_status open_end(const struct sluice_host_api *api, struct sluice_host *host,
-                              const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)config;
-    (void)err;
-    *shared = stage_user(host);
-    return SLUICE_OK;
-}
-
-/* What is not needed is not read. */
-static sluice_status prepare_end(void *shared, struct sluice_plan *plan, struct sluice_error *err)
-{
-    const char *name = "?";
-    const char *type;
-
-    for (uint32_t k = 0; shared != NULL && name[0] != '\0'; k++) {
-        TRY(plan->column(plan, 0, k, &name, &type));
-        if (name[0] != '\0' && name[0] != '_') {
-            TRY(plan->need(plan, 0, name, "", 0, NULL, err));
-        }
-    }
-    return shared == NULL ? SLUICE_OK : plan->need(plan, 0, SLUICE_FILE, "", 1, NULL, err);
-}
-
-static sluice_status process_end(void *worker, const struct sluice_batch *batch,
-                                 struct sluice_emit *emit, struct sluice_error *err)
-{
-    (void)worker;
-    (void)batch;
-    (void)emit;
-    (void)err;
-    return SLUICE_OK;
-}
-
-static const struct sluice_stage end = {
-    .size = sizeof end,
-    .name = "try_end",
-    .version = "1.0",
-    .summary = "Keeps nothing",
-    .example = "sluice try menus.lua sample.jsonl",
-    .role = SLUICE_ROLE_GATE,
-    .mode = SLUICE_MODE_STATELESS,
-    .flags = SLUICE_STAGE_HIDDEN,
-    .open = open_end,
-    .prepare = prepare_end,
-    .process = process_end,
-};
-
-sluice_status try_end(struct registry *registry, bool all, struct sluice_error *err)
-{
-    void *user = all ? (void *)(uintptr_t)&end : NULL;
-
-    return registry_add_user(registry, &end, user, PLUGIN_CORE, "sluice try",
-                             hash_bytes(end.name, strlen(end.name)), NULL, err);
-}
-
-/* ---- the graph ---- */
 
 #define READER "try.sample"
 
@@ -106,11 +44,9 @@ static sluice_status make_graph(const struct sample *sample, const struct sessio
             return error_nomem(err, "options");
         }
     }
-    TRY(registry_find(session->registry, PLUGIN_CORE ".try_end", &entry, err));
-    TRY(add_stage(graph, entry, "try.end", "", &node, err));
     graph->max_bad_share = -1; /* what fails is shown */
     graph->seed = session->graph == NULL ? graph->seed : session->graph->seed;
-    return graph_sink(graph, node->id, err);
+    return SLUICE_OK;
 }
 
 sluice_status try_plan_open(const struct sample *sample, struct session *session,
@@ -123,7 +59,8 @@ sluice_status try_plan_open(const struct sample *sample, struct session *session
                                     .probe = probing_run,
                                     .probe_ctx = &session->probing,
                                     .isolate = isolation_twin,
-                                    .isolate_ctx = session };
+                                    .isolate_ctx = session,
+                                    .open = true };
 
     memset(out, 0, sizeof *out);
     session_services(session);

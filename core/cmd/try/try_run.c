@@ -1,31 +1,17 @@
-/* A stage over a sample: the chain of its plan (try_plan.c) on all processors, each fed batches
- * that are kept in memory, with an observer that notes what becomes of each row. See try.h.
- *
- * Why not a run, with its directory: one takes 20 ms of a processor and 50 to 100 ms until files
- * and records are synced, reads and parses the sample again, and works on it as one task, on one
- * processor; a sweep would do that once for each threshold. A chain needs none of it: where it has
- * no place to spill to, it keeps no tables. */
+/* A stage over a sample: its plan's chains are given batches that are kept in memory, and an
+ * observer notes what becomes of each row. See try.h. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/try/try.h"
-#include "run/pool.h"
 
 struct running {
     const struct try_plan *plan;
     const struct sample *sample;
-    const struct rows *rows; /* what `from` gives */
-    const struct op *from;
-    struct outcome *out; /* what the stage says; NULL: what its providers give is kept */
-    struct rows *parts;  /* of each batch */
-    atomic_uint_fast32_t next;
+    const struct op *from; /* the stage's input */
+    struct outcome *out;
     atomic_uint_fast64_t emitted;
-};
-
-struct thread {
-    struct running *running;
-    uint32_t batch;
 };
 
 /* ---- what the chains tell ---- */
@@ -33,7 +19,7 @@ struct thread {
 static sluice_status note_answer(void *ctx, const struct op *op, const struct batch *batch,
                                  const struct stage_result *result, struct sluice_error *err)
 {
-    const struct running *running = ((const struct thread *)ctx)->running;
+    const struct running *running = ctx;
     bool adds = op_declared(op)->role == SLUICE_ROLE_ANNOTATOR && result->n_batches == 1;
 
     for (int64_t k = 0; op == running->plan->op && k < batch->n_rows; k++) {
@@ -61,7 +47,7 @@ static sluice_status note_answer(void *ctx, const struct op *op, const struct ba
 static sluice_status note_fault(void *ctx, const struct op *op, const struct bad_record *bad,
                                 struct sluice_error *err)
 {
-    struct fate *fate = &((struct thread *)ctx)->running->out->fates[bad->row];
+    struct fate *fate = &((struct running *)ctx)->out->fates[bad->row];
 
     (void)op;
     fate->reason = SLUICE_VERDICT_BAD;
@@ -72,7 +58,7 @@ static sluice_status note_fault(void *ctx, const struct op *op, const struct bad
 static sluice_status count_given(void *ctx, const struct op *op, struct batch *batch, bool *held,
                                  struct sluice_error *err)
 {
-    struct running *running = ((struct thread *)ctx)->running;
+    struct running *running = ctx;
 
     (void)held;
     (void)err;
@@ -80,84 +66,6 @@ static sluice_status count_given(void *ctx, const struct op *op, struct batch *b
         atomic_fetch_add(&running->emitted, (uint64_t)batch->n_rows);
     }
     return SLUICE_OK;
-}
-
-/* The stage itself is not asked yet. */
-static sluice_status keep_given(void *ctx, const struct op *op, struct batch *batch, bool *held,
-                                struct sluice_error *err)
-{
-    const struct thread *thread = ctx;
-    struct running *running = thread->running;
-
-    *held = op->index == op_input(running->plan->op, 0);
-    return !*held || rows_keep(&running->parts[thread->batch], batch)
-               ? SLUICE_OK
-               : error_nomem(err, "derived columns");
-}
-
-static sluice_status refuse(void *ctx, const struct op *op, const struct bad_record *bad,
-                            struct sluice_error *err)
-{
-    (void)ctx;
-    return error_set(err, SLUICE_E_DATA, "'%s' fails in row %llu: %s: %s", op->name,
-                     (unsigned long long)bad->row, bad->reason, bad->detail);
-}
-
-/* ---- chains on all processors ---- */
-
-/* A thread takes batches until none are left. */
-static sluice_status work(void *ctx, void *state, uint32_t i, bool *taken, struct sluice_error *err)
-{
-    struct running *running = ctx;
-    struct thread thread = { .running = running };
-    const bool judged = running->out != NULL;
-    const struct chain_observer observer = { .ctx = &thread,
-                                             .answered = judged ? note_answer : NULL,
-                                             .given = judged ? count_given : keep_given,
-                                             .refused = judged ? note_fault : refuse };
-    struct worker_cache *cache = worker_cache_create(running->plan->plan);
-    const struct chain_options options = { .plan = running->plan->plan,
-                                           .phase = running->plan->phase,
-                                           .cache = cache,
-                                           .metrics = running->plan->metrics.phases,
-                                           .cancelled = &session_cancelled,
-                                           .observer = &observer };
-    struct chain *chain = NULL;
-    sluice_status status =
-        cache == NULL ? error_nomem(err, "a worker") : chain_create(&options, &chain, err);
-
-    (void)state;
-    (void)i;
-    (void)taken;
-    while (status == SLUICE_OK &&
-           (thread.batch = (uint32_t)atomic_fetch_add(&running->next, 1)) < running->rows->n) {
-        status = atomic_load(&session_drain) != 0
-                     ? error_set(err, SLUICE_E_CANCELLED, "stopped")
-                     : chain_emit(chain, running->from->index, running->rows->batches[thread.batch],
-                                  err);
-    }
-    if (status == SLUICE_OK && judged) {
-        status = chain_finish(chain, err);
-    }
-    if (status != SLUICE_OK) {
-        atomic_store(&running->next, running->rows->n); /* nobody goes on */
-    }
-    chain_destroy(chain);
-    worker_cache_destroy(cache);
-    if (err != NULL) {
-        err->code = error_known(err->code); /* a crash or time-out is nothing that others know */
-    }
-    return error_known(status);
-}
-
-static sluice_status run_chains(struct running *running, uint32_t workers, struct sluice_error *err)
-{
-    bool ordered = op_declared(running->plan->op)->mode != SLUICE_MODE_STATELESS;
-    uint32_t n = ordered ? 1 : workers < running->rows->n ? workers : running->rows->n;
-    struct pool_job job = { .ctx = running, .n = n, .n_threads = n, .run = work };
-    bool drained;
-
-    return pool_run(&job, &drained, err);
 }
 
 /* ---- what its providers give ---- */
@@ -172,7 +80,6 @@ static sluice_status rows_key(const struct try_plan *plan, const struct op *from
     for (uint32_t i = 0; i <= from->index; i++) {
         buf_append(&text, (const char *)&plan->phase->ops[i]->key, sizeof *key);
     }
-    buf_append(&text, (const char *)from->live, from->out.n * sizeof *from->live);
     status = buf_status(&text, err);
     *key = hash_bytes(buf_str(&text), text.size);
     buf_deinit(&text);
@@ -183,11 +90,12 @@ static sluice_status rows_key(const struct try_plan *plan, const struct op *from
 static sluice_status derive(const struct try_plan *plan, const struct op *from,
                             struct sample *sample, uint32_t workers, struct sluice_error *err)
 {
-    struct running running = {
-        .plan = plan, .sample = sample, .rows = &sample->rows, .from = plan->phase->ops[0]
-    };
+    const struct rows_pass pass = { .plan = plan,
+                                    .rows = &sample->rows,
+                                    .from = plan->phase->ops[0],
+                                    .until = from,
+                                    .workers = workers };
     struct hash128 key;
-    sluice_status status;
 
     TRY(rows_key(plan, from, &key, err));
     if (sample->derived.n > 0 && hash_equal(key, sample->derived_key)) {
@@ -195,32 +103,19 @@ static sluice_status derive(const struct try_plan *plan, const struct op *from,
     }
     rows_deinit(&sample->derived);
     sample->derived_key = key;
-    running.parts = calloc(sample->rows.n + 1u, sizeof *running.parts);
-    if (running.parts == NULL) {
-        return error_nomem(err, "derived columns");
-    }
-    status = run_chains(&running, workers, err);
-    for (uint32_t b = 0; b < sample->rows.n; b++) {
-        for (uint32_t k = 0; status == SLUICE_OK && k < running.parts[b].n; k++) {
-            if (!rows_keep(&sample->derived, running.parts[b].batches[k])) {
-                status = error_nomem(err, "derived columns");
-            }
-        }
-        rows_deinit(&running.parts[b]);
-    }
-    free(running.parts);
-    return status;
+    return rows_pass(&pass, &sample->derived, err);
 }
 
 /* ---- the run ---- */
 
-static sluice_status init_outcome(const struct running *running, struct outcome *out,
+static sluice_status init_outcome(const struct running *running, const struct rows *rows,
                                   struct sluice_error *err)
 {
+    struct outcome *out = running->out;
     const struct stage *stage = op_code(running->plan->op)->stage;
 
-    for (uint32_t b = 0; b < running->rows->n; b++) {
-        out->n += (uint64_t)running->rows->batches[b]->n_rows;
+    for (uint32_t b = 0; b < rows->n; b++) {
+        out->n += (uint64_t)rows->batches[b]->n_rows;
     }
     for (uint64_t row = 0; row < out->n; row++) {
         out->bytes += sample_row_bytes(running->sample, row);
@@ -270,11 +165,20 @@ static sluice_status near_limits(const struct trial *trial, struct outcome *out,
 static sluice_status check_text(const struct try_plan *plan, const struct sample *sample,
                                 struct sluice_error *err)
 {
-    return sample->has_text || !plan->phase->ops[0]->live[sample->text]
-               ? SLUICE_OK
-               : error_set(err, SLUICE_E_SCHEMA,
-                           "no record of %s has a text, which '%s' reads; make another sample",
-                           sample->path, plan->op->name);
+    for (uint32_t i = 1; !sample->has_text && i < plan->phase->n_ops; i++) {
+        const struct op_stage *stage = op_stage(plan->phase->ops[i]);
+        const struct op *from = phase_input(plan->phase, plan->phase->ops[i], 0);
+        for (uint32_t k = 0; k < stage->n_need[0]; k++) {
+            int32_t slot = stage->need[0][k];
+            if (slot >= 0 && strcmp(from->out.fields[slot].name, "text") == 0) {
+                return error_set(
+                    err, SLUICE_E_SCHEMA,
+                    "no record of %s has a text, which '%s' reads; make another sample",
+                    sample->path, plan->op->name);
+            }
+        }
+    }
+    return SLUICE_OK;
 }
 
 static sluice_status run_plan(struct trial *trial, struct sample *sample,
@@ -282,10 +186,17 @@ static sluice_status run_plan(struct trial *trial, struct sample *sample,
                               struct sluice_error *err)
 {
     const struct op *from = phase_input(plan->phase, plan->op, 0);
+    bool ordered = op_declared(plan->op)->mode != SLUICE_MODE_STATELESS;
     struct rows rows;
-    struct running running = {
-        .plan = plan, .sample = sample, .rows = &rows, .from = from, .out = out
+    struct running running = { .plan = plan, .sample = sample, .from = from, .out = out };
+    const struct chain_observer observer = {
+        .ctx = &running, .answered = note_answer, .given = count_given, .refused = note_fault
     };
+    const struct rows_pass pass = { .plan = plan,
+                                    .rows = &rows,
+                                    .from = from,
+                                    .workers = ordered ? 1 : trial->workers,
+                                    .observer = &observer };
     uint64_t start;
 
     TRY(check_text(plan, sample, err));
@@ -298,9 +209,9 @@ static sluice_status run_plan(struct trial *trial, struct sample *sample,
             rows.n = b;
         }
     }
-    TRY(init_outcome(&running, out, err));
+    TRY(init_outcome(&running, &rows, err));
     start = clock_ns();
-    TRY(run_chains(&running, trial->workers, err));
+    TRY(rows_pass(&pass, NULL, err));
     out->seconds = (double)(clock_ns() - start) / 1e9;
     out->emitted = atomic_load(&running.emitted);
     return near_limits(trial, out, err);

@@ -1,158 +1,70 @@
-/* The sample of `sluice try`: read once by the reader of pipelines, and kept. It is read twice,
- * rather: members become columns of the types that their values have, which the first pass tells.
- * See try.h. */
+/* The sample of `sluice try`: read by the reader of pipelines, and kept. It is read twice: members
+ * become columns of the types that their values have, which the first pass tells. See try.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/try/try.h"
-#include "run/source/sources.h"
+#include "run/limits.h"
 #include "store/input.h"
-
-#define BATCH ((uint64_t)256 << 10)        /* bytes: a small sample keeps all processors busy */
-#define MOST_COLUMNS (PLAN_NEEDS_MAX - 4u) /* beside text, id, metadata and _file */
-
-/* ---- rows ---- */
-
-bool rows_keep(struct rows *rows, struct batch *batch)
-{
-    if (rows->n == rows->capacity) {
-        uint32_t capacity = rows->capacity * 2 + 16;
-        struct batch **more = realloc(rows->batches, capacity * sizeof(struct batch *));
-        if (more == NULL) {
-            return false;
-        }
-        rows->batches = more;
-        rows->capacity = capacity;
-    }
-    rows->batches[rows->n++] = batch_ref(batch);
-    return true;
-}
-
-void rows_deinit(struct rows *rows)
-{
-    for (uint32_t b = 0; b < rows->n; b++) {
-        batch_unref(rows->batches[b]);
-    }
-    free(rows->batches);
-    memset(rows, 0, sizeof *rows);
-}
-
-uint64_t rows_number(int32_t slot, const struct batch *batch, int64_t k)
-{
-    const uint64_t *numbers = batch->columns[slot]->array.buffers[1];
-
-    return numbers[batch->rows == NULL ? (uint32_t)k : batch->rows[k]];
-}
 
 /* ---- reading ---- */
 
-struct reading {
-    struct rows *rows;
-    uint64_t n; /* rows so far */
-    /* of the pass before, whose metadata has every member; or NULL */
-    const struct rows *before;
-    int32_t metadata; /* its slot there */
-};
-
-/* The batch with row numbers of the whole sample, and all of its metadata. */
-static sluice_status keep(void *ctx, const struct op *op, struct batch *batch, bool *held,
-                          struct sluice_error *err)
+/* The batch with row numbers of the whole sample and another metadata column (NULL: its own). */
+static struct batch *complete(const struct sample *sample, const struct batch *batch,
+                              struct column *metadata)
 {
-    struct reading *reading = ctx;
-    int32_t slot = schema_find(&op->out, "metadata");
+    int32_t slot = schema_find(&sample->schema, "metadata");
     struct column **columns = malloc(batch->n_columns * sizeof(struct column *));
     struct batch *whole;
-    bool ok;
 
-    *held = true;
-    if (columns == NULL) {
-        return error_nomem(err, "the sample");
+    for (uint32_t k = 0; columns != NULL && k < batch->n_columns; k++) {
+        columns[k] =
+            (int32_t)k == sample->row
+                ? column_count(sample->schema.fields[k].type, sample->n_rows, 1, batch->length)
+                : column_ref((int32_t)k == slot && metadata != NULL ? metadata : batch->columns[k]);
     }
-    for (uint32_t k = 0; k < batch->n_columns; k++) {
-        struct column *column = batch->columns[k];
-        if ((int32_t)k == op->row_slot) {
-            columns[k] = column_count(op->out.fields[k].type, reading->n, 1, batch->length);
-            continue;
-        }
-        if ((int32_t)k == slot && reading->before != NULL) {
-            column = reading->before->batches[reading->rows->n]->columns[reading->metadata];
-        }
-        columns[k] = column == NULL ? NULL : column_ref(column);
+    whole = columns == NULL ? NULL : batch_create(batch->length, batch->n_columns, columns);
+    if (whole != NULL && whole->columns[sample->row] == NULL) {
+        batch_unref(whole);
+        whole = NULL;
     }
-    ok = columns[op->row_slot] != NULL;
-    whole = batch_create(batch->length, batch->n_columns, columns);
-    ok = ok && whole != NULL && rows_keep(reading->rows, whole);
-    reading->n += (uint64_t)batch->length;
-    batch_unref(whole);
     free(columns);
-    return ok ? SLUICE_OK : error_nomem(err, "the sample");
+    return whole;
 }
 
-static sluice_status refuse(void *ctx, const struct op *op, const struct bad_record *bad,
-                            struct sluice_error *err)
-{
-    (void)ctx;
-    (void)op;
-    return error_set(err, SLUICE_E_DATA,
-                     "the record at byte %llu: %s: %s; expected JSON Lines, as `sluice sample` "
-                     "writes",
-                     (unsigned long long)bad->begin, bad->reason, bad->detail);
-}
-
-static sluice_status read_tasks(struct reading *reading, struct try_plan *plan,
-                                struct sluice_error *err)
-{
-    const struct chain_observer observer = { .ctx = reading, .given = keep, .refused = refuse };
-    const struct lane *lane = plan->phase->lanes[0];
-    struct feeder_options feeding = { .alone = true };
-    struct load_inputs *loads = calloc(plan->phase->n_ops, sizeof *loads);
-    struct source_file *files = calloc(lane->files.n + 1, sizeof *files);
-    struct source_inputs inputs = { .files = files, .batch_bytes = BATCH, .loads = loads };
-    struct worker_cache *cache = worker_cache_create(plan->plan);
-    sluice_status status = loads == NULL || files == NULL || cache == NULL
-                               ? error_nomem(err, "the sample")
-                               : feeder_create(&feeding, &inputs.feeder, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < lane->files.n; i++) {
-        files[i] = (struct source_file){ &lane->files.files[i], &lane->infos[i] };
-    }
-    for (uint32_t t = 0; status == SLUICE_OK && t < plan->phase->n_tasks; t++) {
-        struct chain_options options = { .plan = plan->plan,
-                                         .phase = plan->phase,
-                                         .task = t,
-                                         .cache = cache,
-                                         .metrics = plan->metrics.phases,
-                                         .cancelled = &session_cancelled,
-                                         .observer = &observer };
-        struct chain *chain = NULL;
-        status = chain_create(&options, &chain, err);
-        if (status == SLUICE_OK) {
-            status = sources_drive(chain, &inputs, err);
-        }
-        chain_destroy(chain);
-    }
-    feeder_destroy(inputs.feeder);
-    worker_cache_destroy(cache);
-    free(files);
-    free(loads);
-    return status;
-}
-
-/* Reads all rows with the sample's columns. */
-static sluice_status read_rows(struct sample *sample, struct reading *reading,
+/* Reads all rows with the sample's columns. before: the same rows without any, or none; slot: of
+ * their metadata, which has all members. */
+static sluice_status read_rows(struct sample *sample, const struct rows *before, int32_t slot,
                                struct sluice_error *err)
 {
+    struct rows_pass pass = { .workers = limits_workers() };
     struct try_plan plan;
     sluice_status status = try_plan_open(sample, &sample->session, NULL, &plan, err);
 
-    if (status == SLUICE_OK) {
-        status = read_tasks(reading, &plan, err);
-    }
     schema_deinit(&sample->schema);
+    sample->n_rows = 0;
     if (status == SLUICE_OK) {
         sample->row = plan.op->row_slot;
         status = schema_copy(&sample->schema, &plan.op->out, err);
+    }
+    if (status == SLUICE_OK) {
+        pass.plan = &plan;
+        pass.until = plan.op;
+        status = rows_pass(&pass, &sample->rows, err);
+    }
+    for (uint32_t b = 0; status == SLUICE_OK && b < sample->rows.n; b++) {
+        struct batch **batch = &sample->rows.batches[b];
+        struct column *metadata = b < before->n && before->batches[b]->length == (*batch)->length
+                                      ? before->batches[b]->columns[slot]
+                                      : NULL;
+        struct batch *whole = complete(sample, *batch, metadata);
+        status = whole == NULL ? error_nomem(err, "the sample") : SLUICE_OK;
+        if (whole != NULL) {
+            sample->n_rows += (uint64_t)whole->length;
+            batch_unref(*batch);
+            *batch = whole;
+        }
     }
     try_plan_close(&plan);
     return status;
@@ -207,8 +119,7 @@ static bool note_members(json_t *kinds, const char *text, size_t n)
         json_t *known = json_object_get(kinds, name);
         int64_t before = json_integer_value(known);
         int64_t kind = before | kind_of(value);
-        bool none = name[0] == '_' || strcmp(name, "metadata") == 0 ||
-                    json_object_size(kinds) == MOST_COLUMNS;
+        bool none = name[0] == '_' || strcmp(name, "metadata") == 0;
         if (known == NULL ? !none : kind != before) {
             ok = ok && json_object_set_new(kinds, name, json_integer(kind)) == 0;
         }
@@ -258,7 +169,6 @@ static void measure(struct sample *sample)
         const struct ArrowArray *texts = &batch->columns[sample->text]->array;
         const int32_t *offsets = texts->buffers[1];
         sample->bytes += (uint64_t)(offsets[batch->length] - offsets[0]);
-        sample->n_rows += (uint64_t)batch->length;
         sample->has_text = sample->has_text || texts->null_count < batch->length;
     }
 }
@@ -266,7 +176,9 @@ static void measure(struct sample *sample)
 sluice_status sample_open(const char *path, struct sample *sample, struct sluice_error *err)
 {
     const struct session_options none = { 0 };
-    struct reading reading = { .rows = &sample->rows };
+    struct rows before = { 0 };
+    sluice_status status;
+    int32_t slot;
     struct input *input;
 
     memset(sample, 0, sizeof *sample);
@@ -276,21 +188,17 @@ sluice_status sample_open(const char *path, struct sample *sample, struct sluice
     TRY(input_open(path, &input, err)); /* says more of what can't be read than a listing */
     input_close(input);
     TRY(session_registry(&none, &sample->session, err));
-    TRY(try_end(sample->session.registry, true, err));
-    TRY(read_rows(sample, &reading, err));
-    if (reading.n == 0) {
+    TRY(read_rows(sample, &before, 0, err));
+    if (sample->n_rows == 0) {
         return error_set(err, SLUICE_E_DATA, "%s has no rows; make another sample", path);
     }
     TRY(find_columns(sample, err));
-    if (sample->columns.as.map.n > 0) {
-        reading = (struct reading){ .rows = &sample->rows,
-                                    .before = &sample->derived,
-                                    .metadata = schema_find(&sample->schema, "metadata") };
-        sample->derived = sample->rows;
-        memset(&sample->rows, 0, sizeof sample->rows);
-        TRY(read_rows(sample, &reading, err));
-        rows_deinit(&sample->derived);
-    }
+    slot = schema_find(&sample->schema, "metadata");
+    before = sample->rows;
+    memset(&sample->rows, 0, sizeof sample->rows);
+    status = read_rows(sample, &before, slot, err);
+    rows_deinit(&before);
+    TRY(status);
     measure(sample);
     return SLUICE_OK;
 }

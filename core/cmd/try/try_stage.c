@@ -87,45 +87,33 @@ static sluice_status list_stages(const struct trial *trial, const char *script, 
     return SLUICE_E_CONFIG;
 }
 
-/* The only node that can be tried, or NULL. */
-static const struct node *only_node(const struct graph *graph)
+/* The only node that uses an entry (NULL: that can be tried), or NULL. */
+static const struct node *only_node(const struct graph *graph, const struct registry_entry *entry)
 {
     const struct node *found = NULL;
 
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        if (offered(graph->nodes[i])) {
+        const struct node *node = graph->nodes[i];
+        if (entry == NULL ? offered(node) : node->kind == NODE_STAGE && node->entry == entry) {
             if (found != NULL) {
                 return NULL;
             }
-            found = graph->nodes[i];
+            found = node;
         }
     }
     return found;
 }
 
-/* The only node that uses an entry, or NULL. */
-static const struct node *only_use(const struct graph *graph, const struct registry_entry *entry)
-{
-    const struct node *found = NULL;
-
-    for (uint32_t i = 0; i < graph->n_nodes; i++) {
-        if (graph->nodes[i]->kind == NODE_STAGE && graph->nodes[i]->entry == entry) {
-            if (found != NULL) {
-                return NULL;
-            }
-            found = graph->nodes[i];
-        }
-    }
-    return found;
-}
-
-static sluice_status script_entry(struct trial *trial, const char *name,
-                                  const struct registry_entry **entry, struct sluice_error *err)
+/* A stage of the script, with its node if there is one. */
+static sluice_status take_defined(struct trial *trial, const char *name, const struct node **node,
+                                  struct sluice_error *err)
 {
     char full[300];
 
     snprintf(full, sizeof full, PLUGIN_SCRIPT ".%s", name);
-    return registry_find(trial->session.registry, full, entry, err);
+    TRY(registry_find(trial->session.registry, full, &trial->entry, err));
+    *node = only_node(trial->session.graph, trial->entry);
+    return SLUICE_OK;
 }
 
 static sluice_status find_stage(struct trial *trial, const struct trial_source *source,
@@ -133,33 +121,18 @@ static sluice_status find_stage(struct trial *trial, const struct trial_source *
 {
     const struct graph *graph = trial->session.graph;
     struct script *script = trial->session.script;
+    uint32_t n = script_n_stages(script);
     const char *name = source->stage;
 
-    *node = NULL;
-    if (name == NULL) {
-        *node = script_n_stages(script) == 0 ? only_node(graph) : NULL;
-        if (*node != NULL) {
-            trial->entry = (*node)->entry;
-            return SLUICE_OK;
-        }
-        if (script_n_stages(script) != 1) {
-            return list_stages(trial, source->script, NULL, err);
-        }
-        TRY(script_entry(trial, script_stage_name(script, 0), &trial->entry, err));
-        *node = only_use(graph, trial->entry);
-        return SLUICE_OK;
-    }
-    *node = graph_find(graph, name);
+    *node = name != NULL ? graph_find(graph, name) : n == 0 ? only_node(graph, NULL) : NULL;
     if (*node != NULL && (*node)->kind == NODE_STAGE) {
         trial->entry = (*node)->entry;
         return SLUICE_OK;
     }
-    *node = NULL;
-    for (uint32_t k = 0; k < script_n_stages(script); k++) {
-        if (strcmp(script_stage_name(script, k), name) == 0) {
-            TRY(script_entry(trial, name, &trial->entry, err));
-            *node = only_use(graph, trial->entry);
-            return SLUICE_OK;
+    for (uint32_t k = 0; k < n; k++) {
+        const char *defined = script_stage_name(script, k);
+        if (name == NULL ? n == 1 : strcmp(defined, name) == 0) {
+            return take_defined(trial, defined, node, err);
         }
     }
     return list_stages(trial, source->script, name, err);
@@ -342,7 +315,7 @@ sluice_status trial_open(const struct trial_source *source, struct trial *trial,
             trial->below = luastage_bound(trial->session.script, k, false);
         }
     }
-    return try_end(trial->session.registry, false, err);
+    return SLUICE_OK;
 }
 
 void trial_close(struct trial *trial)
