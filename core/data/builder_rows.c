@@ -1,4 +1,4 @@
-/* Whole runs of rows: copied to the end of a builder, and shown as an array without being moved. See
+/* Runs of rows: copied to the end of a builder, and shown as an array without being moved. See
  * builder.h. */
 #include <assert.h>
 #include <string.h>

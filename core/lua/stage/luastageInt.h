@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "data/builder.h"
 #include "lua/stage/luaoptions.h"
 #include "lua/stage/luastage.h"
 #include "sluice_arrays.h"
@@ -135,12 +136,6 @@ struct luainstance {
 
 /* ---- a worker ---- */
 
-struct column_builder {
-    struct sluice_bytes values, offsets, validity,
-        inner; /* inner: offsets of the texts of a list<utf8> */
-    int64_t nulls, rows, items;
-};
-
 /* A line, or a whole file, that a reader's function is called on. */
 struct luarecord {
     const char *text, *uri;
@@ -175,11 +170,12 @@ struct luaworker {
     bool any_bad;    /* among the verdicts of this batch */
     char **messages; /* of bad rows, until the verdicts are emitted */
     size_t n_messages, message_capacity;
-    struct column_builder *builders, *marks; /* marks: before the row that is being added */
-    struct column_builder *starts;           /* before the current call */
-    struct sluice_bytes places[2];           /* of the columns of numbers */
-    int64_t given, given_start;              /* rows in the builders; before the current call */
-    sluice_status host_status;               /* what failed on the host's side during a call */
+    struct builder **builders; /* of the columns that it adds, then of those of numbers */
+    int64_t given;             /* rows in the builders that the function gave */
+    int64_t given_start;       /* before the current call, as the two below */
+    int64_t rows_start;
+    uint64_t bytes_start;
+    sluice_status host_status; /* what failed on the host's side during a call */
     struct sluice_error host_error;
     struct sluice_error why; /* what is wrong with the current row */
     struct luarecord record; /* readers */
@@ -229,10 +225,11 @@ void luaout_rewind(struct luaworker *);
 /* Bytes in the builders; of them those of the current call. */
 uint64_t luaout_bytes(const struct luaworker *);
 uint64_t luaout_call_bytes(const struct luaworker *);
-/* The struct array of n rows; the builders are empty then. */
+/* The struct array of all rows; the builders are empty then. */
 sluice_status luaout_finish(struct luaworker *, int64_t n, struct ArrowArray *out,
                             struct sluice_error *err) MUST_USE;
-void luaout_clear(struct luaworker *);
+void luaout_clear(struct luaworker *); /* gives their memory back */
+void luaout_close(struct luaworker *);
 
 /* ---- luastage_call.c: calls ---- */
 

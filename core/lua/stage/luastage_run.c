@@ -245,15 +245,12 @@ void luaworker_close(void *state)
     script_worker_close(worker->L);
     luaverdict_clear(worker);
     luaread_forget(worker, 0);
-    luaout_clear(worker);
+    luaout_close(worker);
     sluice_bytes_free(&worker->out);
     free(worker->header);
     free(worker->bad);
     free(worker->sums);
     free(worker->row_sums);
-    free(worker->builders);
-    free(worker->marks);
-    free(worker->starts);
     free(worker->messages);
     free(worker->verdicts);
     free(worker->names);
