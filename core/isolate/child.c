@@ -48,28 +48,6 @@ static bool reserve_reply(struct child *child, struct channel *channel, size_t b
            bytes <= channel->reply.size;
 }
 
-/* The stage driver has put "stage 'name' (kind): " before the message; the parent's will do so
- * again. */
-static void strip_prefix(const struct child *child, struct sluice_error *err)
-{
-    const char *name = child->name;
-    const char *kind;
-    char *prefix;
-    size_t n;
-
-    if (name == NULL || child->entry == NULL) {
-        return;
-    }
-    kind = child->entry->stage.name;
-    prefix = strcmp(name, kind) == 0 ? str_printf("stage '%s': ", name)
-                                     : str_printf("stage '%s' (%s): ", name, kind);
-    n = prefix == NULL ? 0 : strlen(prefix);
-    if (n > 0 && strncmp(err->message, prefix, n) == 0) {
-        memmove(err->message, err->message + n, strlen(err->message + n) + 1);
-    }
-    free(prefix);
-}
-
 bool child_answer(struct child *child, struct channel *channel, sluice_status status,
                   struct buf *head, size_t body, void (*write)(const void *ctx, char *body),
                   const void *ctx, struct sluice_error *err)
@@ -86,7 +64,6 @@ bool child_answer(struct child *child, struct channel *channel, sluice_status st
     }
     if (status != SLUICE_OK) {
         err->code = status;
-        strip_prefix(child, err);
         buf_deinit(head);
         wire_put_error(head, err);
         packet.arg = 1;
@@ -134,7 +111,6 @@ static sluice_status open_stage(struct child *child, const struct packet *packet
     };
     TRY(guards_apply(&grant, err));
     child_services(child, &open);
-    child->name = open.name;
     TRY(child->hooks->resolve(child->hooks->ctx, &open.target, &child->entry, err));
     TRY(carry_get_options(&wire, child->entry, &options, err));
     return stage_open(child->entry, options, open.name, &child->services, &child->stage, err);

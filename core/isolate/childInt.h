@@ -23,7 +23,6 @@ struct child { /* one for the process, which ends with it */
     struct stage_services services;
     const char *scratch;
     char *open_payload; /* owned: names and paths point into it */
-    const char *name;   /* the instance's; NULL = not opened yet */
     const struct registry_entry *entry;
     struct stage *stage;
     struct schema schemas[STAGE_PORTS];

@@ -107,6 +107,7 @@ void child_services(struct child *child, const struct carry_open *open)
         .seed = open->seed,
         .memory_share = open->memory_share,
         .cancelled = (const _Atomic int *)(const void *)child->status.data,
+        .unnamed = true, /* the driver on the other side names the stage */
     };
 }
 

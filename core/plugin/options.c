@@ -125,7 +125,8 @@ static sluice_status slot_default(struct options *options, struct slot *slot, co
     status = slot_parse(options, slot, &value, true, base_dir, err);
     value_deinit(&value);
     if (status == SLUICE_E_CONFIG) {
-        error_prefix(err, "the default of an option is wrong (a defect of the plugin)");
+        error_prefix(err, "the default of an option is wrong%s",
+                     options->table.scripted ? "" : " (a defect of the plugin)");
         status = SLUICE_E_INTERNAL;
         if (err != NULL) {
             err->code = status;

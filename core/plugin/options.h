@@ -36,6 +36,7 @@ struct option_table {
     const char *owner; /* stage's name, for messages */
     const struct sluice_option *options;
     uint64_t n, stride, config_size;
+    bool scripted; /* declared by a script: what is wrong with it is no plugin's defect */
 };
 
 /* What a user gave. Both may be NULL. A nil value counts as not given. */

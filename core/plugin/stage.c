@@ -55,6 +55,9 @@ static sluice_status error_end(const struct stage *stage, sluice_status status,
     }
     utf8_clean(err->field);
     utf8_clean(err->message);
+    if (stage->host.services.unnamed) {
+        return known;
+    }
     if (strcmp(stage->name, stage->kind->name) == 0) {
         error_prefix(err, "stage '%s'", stage->name);
     } else {

@@ -54,7 +54,8 @@ struct stage_services {
     uint64_t seed;                /* the pipeline's */
     uint64_t memory_share;        /* bytes a worker may use; 0 = 64 MiB */
     const _Atomic int *cancelled; /* NULL = never */
-    bool check; /* validate arrays in depth even from trusted plugins (SLUICE_CHECK=1, debug) */
+    bool check;   /* validate arrays in depth even from trusted plugins (SLUICE_CHECK=1, debug) */
+    bool unnamed; /* errors come without the stage's name: who hears of them puts it before them */
     /* Asked before each allocation for the plugin: false = it gets NULL. NULL = all are allowed. */
     bool (*allow)(void *ctx, uint64_t bytes);
 };

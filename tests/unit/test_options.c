@@ -497,7 +497,7 @@ static void test_required(void **state)
           .flags = SLUICE_OPTF_REQUIRED,
           .offset = 0 },
     };
-    const struct option_table one = { "tokenize", required, 1, sizeof required[0], 8 };
+    const struct option_table one = { "tokenize", required, 1, sizeof required[0], 8, false };
     struct options *out;
     struct sluice_error err = ERROR_INIT;
 
@@ -585,7 +585,7 @@ static void test_split(void **state)
 /* A table of one option; the message must hold text. */
 static void assert_table(struct sluice_option option, uint64_t config_size, const char *text)
 {
-    struct option_table one = { "x", &option, 1, sizeof option, config_size };
+    struct option_table one = { "x", &option, 1, sizeof option, config_size, false };
     struct sluice_error err = ERROR_INIT;
 
     if (option.doc == NULL) {
@@ -603,7 +603,7 @@ static void test_bad_tables(void **state)
         { .name = "a", .doc = "A.", .def = "1", .type = SLUICE_OPT_INT, .offset = 0 },
         { .name = "b", .doc = "B.", .def = "1", .type = SLUICE_OPT_FLOAT, .offset = 0 },
     };
-    struct option_table two = { "x", pair, 2, sizeof pair[0], 64 };
+    struct option_table two = { "x", pair, 2, sizeof pair[0], 64, false };
     struct sluice_error err = ERROR_INIT;
 
     (void)state;
@@ -651,7 +651,7 @@ static void test_stride(void **state)
         { { .name = "a", .doc = "A.", .def = "1", .type = SLUICE_OPT_INT, .offset = 0 }, "m" },
         { { .name = "b", .doc = "B.", .def = "2", .type = SLUICE_OPT_INT, .offset = 8 }, "s" },
     };
-    const struct option_table future = { "x", &grown[0].known, 2, sizeof grown[0], 16 };
+    const struct option_table future = { "x", &grown[0].known, 2, sizeof grown[0], 16, false };
     struct options *out;
     struct sluice_error err = ERROR_INIT;
 

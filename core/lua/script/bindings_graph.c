@@ -178,8 +178,11 @@ static int core_files(lua_State *L)
           .max = 1073741824.0,
           .offset = offsetof(struct files_config, max_record) },
     };
-    struct option_table table = { "files", options, 2, sizeof options[0],
-                                  sizeof(struct files_config) };
+    struct option_table table = { .owner = "files",
+                                  .options = options,
+                                  .n = sizeof options / sizeof options[0],
+                                  .stride = sizeof options[0],
+                                  .config_size = sizeof(struct files_config) };
     struct binding *binding = bindings_of(L);
     struct value named = VALUE_INIT;
     struct option_args args = { 0 };

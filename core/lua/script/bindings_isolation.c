@@ -60,9 +60,11 @@ static sluice_status read_isolation(const struct node *node, const struct value 
                                     struct node_isolation *out, struct sluice_error *err)
 {
     char owner[200];
-    struct option_table table = { owner, isolate_options,
-                                  sizeof isolate_options / sizeof isolate_options[0],
-                                  sizeof isolate_options[0], sizeof(struct isolate_config) };
+    struct option_table table = { .owner = owner,
+                                  .options = isolate_options,
+                                  .n = sizeof isolate_options / sizeof isolate_options[0],
+                                  .stride = sizeof isolate_options[0],
+                                  .config_size = sizeof(struct isolate_config) };
     struct option_args args = { .named = value };
     struct options *parsed = NULL;
     const struct isolate_config *config;

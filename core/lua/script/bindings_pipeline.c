@@ -87,8 +87,11 @@ static int core_pipeline(lua_State *L)
           .type = SLUICE_OPT_ENUM,
           .offset = offsetof(struct pipeline_config, spill) },
     };
-    struct option_table table = { "pipeline", options, sizeof options / sizeof options[0],
-                                  sizeof options[0], sizeof(struct pipeline_config) };
+    struct option_table table = { .owner = "pipeline",
+                                  .options = options,
+                                  .n = sizeof options / sizeof options[0],
+                                  .stride = sizeof options[0],
+                                  .config_size = sizeof(struct pipeline_config) };
     struct binding *binding = bindings_of(L);
     struct graph *graph = binding->script->graph;
     struct value named = VALUE_INIT;

@@ -259,11 +259,6 @@ sluice_status luaoptions_read(lua_State *L, int index, const char *owner,
         table = luaoptions_table(options);
         status = option_table_check(&table, err);
         if (status != SLUICE_OK && err != NULL) {
-            static const char blame[] = " (a defect of the plugin)"; /* here it is the script's */
-            char *at = strstr(err->message, blame);
-            if (at != NULL) {
-                memmove(at, at + sizeof blame - 1, strlen(at + sizeof blame - 1) + 1);
-            }
             err->code = SLUICE_E_CONFIG;
             status = SLUICE_E_CONFIG;
         }
@@ -278,9 +273,12 @@ sluice_status luaoptions_read(lua_State *L, int index, const char *owner,
 
 struct option_table luaoptions_table(const struct luaoptions *options)
 {
-    struct option_table table = { options->owner, options->options, options->n,
-                                  sizeof *options->options, options->config_size };
-    return table;
+    return (struct option_table){ .owner = options->owner,
+                                  .options = options->options,
+                                  .n = options->n,
+                                  .stride = sizeof *options->options,
+                                  .config_size = options->config_size,
+                                  .scripted = true };
 }
 
 static void push_text(lua_State *L, const char *text)

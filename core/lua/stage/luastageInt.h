@@ -175,6 +175,7 @@ struct luaworker {
     int64_t given_start;       /* before the current call, as the two below */
     int64_t rows_start;
     uint64_t bytes_start;
+    bool not_utf8;             /* the current call gave a text that is not, and it was refused */
     sluice_status host_status; /* what failed on the host's side during a call */
     struct sluice_error host_error;
     struct sluice_error why; /* what is wrong with the current row */

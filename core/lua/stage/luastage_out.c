@@ -129,6 +129,9 @@ static sluice_status add_json(lua_State *L, int index, const struct luacolumn *c
     return status;
 }
 
+/* SLUICE_E_DATA, and the reason is known: between the functions here only. */
+#define NOT_UTF8 ((sluice_status)96)
+
 static sluice_status add_text(lua_State *L, int index, const struct luacolumn *column,
                               struct builder *builder, struct sluice_error *err)
 {
@@ -140,8 +143,9 @@ static sluice_status add_text(lua_State *L, int index, const struct luacolumn *c
     }
     text = lua_tolstring(L, index, &n);
     if (column->cell.cell == CELL_TEXT && !utf8_valid(text, n)) {
-        return error_set(err, SLUICE_E_DATA, "column '%s': found a string that is not UTF-8",
-                         column->name);
+        (void)error_set(err, SLUICE_E_DATA, "column '%s': found a string that is not UTF-8",
+                        column->name);
+        return NOT_UTF8;
     }
     return builder_bytes_add(builder, text, n) ? SLUICE_OK : no_room(column, builder, err);
 }
@@ -259,7 +263,8 @@ sluice_status luaout_add(struct luaworker *worker, lua_State *L, int index,
         lua_pop(L, 1);
         if (status != SLUICE_OK) {
             take_back(worker, before);
-            return status;
+            worker->not_utf8 = status == NOT_UTF8;
+            return status == NOT_UTF8 ? SLUICE_E_DATA : status;
         }
     }
     worker->given++;
@@ -301,6 +306,7 @@ void luaout_start(struct luaworker *worker)
         worker->bytes_start = luaout_bytes(worker);
         worker->given_start = worker->given;
     }
+    worker->not_utf8 = false;
 }
 
 void luaout_rewind(struct luaworker *worker)

@@ -228,8 +228,7 @@ sluice_status luaread_record(struct luaworker *worker, bool *skipped, struct slu
         luaout_rewind(worker);
         luaread_forget(worker, worker->bad_start);
     }
-    if (reason != NULL && strstr(why->message, "not UTF-8") != NULL &&
-        !utf8_valid(record->text, record->n)) {
+    if (reason != NULL && worker->not_utf8 && !utf8_valid(record->text, record->n)) {
         reason = "invalid_utf8"; /* the file's fault, not the script's */
     }
     luacall_end(worker);
