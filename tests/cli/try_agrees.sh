@@ -10,14 +10,15 @@ with open("s.jsonl", "w") as out:
         row = {"id": f"d{n}", "text": "\n".join(lines), "lang": "en" if n % 3 else "de", "n": n, "share": n / 7, "site": "blog"}
         if n % 11 == 0:
             del row["lang"]
-        out.write(json.dumps(row) + "\n")
+        out.write(json.dumps(row)[:-1] + (', "mark": 1.50' if n % 13 == 0 else "") + "}\n")
 END
 cat >rules.lua <<'END'
 local s = require "sluice"
 return s.filter { "rules", function(doc)
     if doc.n % 200 == 7 then return doc.text + 1 end
     if doc.share > 180 then return "large", doc.share, 180 end
-    if doc.metadata:find('"lang": "de"', 1, true) then return "german" end
+    if doc.metadata:find('"lang":"de"', 1, true) then return "german" end
+    if doc.metadata:find('"mark":1.50', 1, true) then return "marked" end -- byte by byte
   end }
 END
 cat >p.lua <<'END'
@@ -62,3 +63,15 @@ for stage in rules gopher_quality gopher_repetition fineweb_quality c4_quality; 
     "$SLUICE" run p.lua stage=$stage --fresh --quiet 2>/dev/null || echo "$stage: status $?"
     "$SLUICE" try p.lua s.jsonl stage=$stage --stage $stage --json --examples 100000 --workers 3 | "$PYTHON" agree.py $stage
 done
+cat >explode.lua <<'END'
+local s = require "sluice"
+local explode = s.transform { "explode", gives = { word = "utf8", of = "utf8" }, row = function(doc, o, emit)
+    if doc.id == "d99" then error "no words here" end
+    for word in doc.text:gmatch "%S+" do emit { word = word, of = doc.id } end
+  end }
+return s.pipeline { "explode", max_bad = "100%",
+  s.files "s.jsonl" | s.read_jsonl {} | explode | s.write_jsonl { "words", compression = "none" } }
+END
+"$SLUICE" run explode.lua --fresh --quiet || echo "explode: status $?"
+made=$("$SLUICE" try explode.lua s.jsonl --json --examples 0 | sed -n 's/.*"made":\([0-9]*\),.*"quarantined":\([0-9]*\),.*/\1 made, \2 quarantined/p')
+[ "$made" = "$(cat words/latest/*.jsonl | wc -l) made, 1 quarantined" ] || echo "the run made $(cat words/latest/*.jsonl | wc -l), tried: $made"
