@@ -18,6 +18,7 @@
 #include "cmd/look/look.h"
 #include "cmd/plan/plan_facts.h"
 #include "run/chain/quarantine.h"
+#include "run/facts/facts.h"
 #include "run/limits.h"
 
 #define FILE_BYTES_MAX ((uint64_t)256 << 20)
@@ -374,7 +375,7 @@ int cmd_bundle(int argc, char **argv)
                write_bundle(&bundle, path, &bytes, &err) != SLUICE_OK) {
         status = session_fail(&err, json);
     } else if (json) {
-        look_print("bundle", json_pack("{s:o, s:i, s:I}", "path", look_string(path, strlen(path)),
+        look_print("bundle", json_pack("{s:o, s:i, s:I}", "path", facts_text(path, strlen(path)),
                                        "files", (int)bundle.n_files, "bytes", (json_int_t)bytes));
     } else {
         say("%s: %" PRIu32 " files, %" PRIu64

@@ -9,7 +9,7 @@
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
-#include "cmd/look/places.h"
+#include "run/facts/places.h"
 #include "cmd/progress.h"
 #include "run/chain/quarantine.h"
 #include "store/pending.h"

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/headInt.h"
@@ -233,9 +234,9 @@ static void print_line(const struct lines *lines, uint64_t row, const char *text
     }
     width = snprintf(prefix, sizeof prefix, "%6" PRIu64 "  ", row);
     buf_puts(&line, prefix);
-    look_excerpt(&line, text, n,
-                 lines->head->columns > (size_t)width + 4 ? lines->head->columns - (size_t)width
-                                                          : 4);
+    excerpt_put(&line, text, n,
+                lines->head->columns > (size_t)width + 4 ? lines->head->columns - (size_t)width
+                                                         : 4);
     say("%s\n", buf_str(&line));
     buf_deinit(&line);
 }

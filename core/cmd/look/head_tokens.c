@@ -11,9 +11,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/tokenize/detoken.h"
 #include "cmd/look/headInt.h"
+#include "run/facts/facts.h"
 
 #define HEADER 34u
 #define ROW_MOST (UINT64_C(1) << 28) /* bytes of a row that are shown */
@@ -238,7 +240,7 @@ static void print_json(const struct tokens *tokens, const char *shard, uint64_t 
     if (tokens->detoken != NULL) {
         decode(tokens, ids, n - padding, &text);
         json_object_set_new(json, "text",
-                            look_string(text.data == NULL ? "" : text.data, text.size));
+                            facts_text(text.data == NULL ? "" : text.data, text.size));
         buf_deinit(&text);
     }
     line = json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
@@ -276,8 +278,8 @@ static void print_row(const struct tokens *tokens, const char *shard, uint64_t r
     }
     {
         struct buf line = BUF_INIT;
-        look_excerpt(&line, text.data == NULL ? "" : text.data, text.size,
-                     tokens->head->columns > 4 ? tokens->head->columns - 4 : 4);
+        excerpt_put(&line, text.data == NULL ? "" : text.data, text.size,
+                    tokens->head->columns > 4 ? tokens->head->columns - 4 : 4);
         say("    %s\n", buf_str(&line));
         buf_deinit(&line);
     }

@@ -39,14 +39,6 @@ sluice_status look_word(const char *word, const char *what, uint64_t most, uint6
 
 /* Prints {"event": event, ...object} as a line and drops the reference; false = out of memory. */
 bool look_print(const char *event, json_t *object);
-/* A JSON string of any bytes: what is no UTF-8 is written as \xHH. Gives a reference; NULL = out of
- * memory. */
-json_t *look_string(const char *text, size_t n);
-/* Appends text on one line, at most `columns` wide (0 = all of it): control characters and bytes
- * that are no UTF-8 become escapes, "…" says that something was cut. */
-void look_excerpt(struct buf *out, const char *text, size_t n, size_t columns);
-/* Columns that printable UTF-8 text takes on a terminal. */
-size_t look_width(const char *text, size_t n);
 /* Columns of the terminal behind standard output; COLUMNS, or 0 (no limit) where there is none. */
 size_t look_columns(void);
 /* The folder of a dataset's argument: PATH or PATH@N, relative to the working directory. *dir is

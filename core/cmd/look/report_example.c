@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/look/places.h"
+#include "run/facts/places.h"
 #include "cmd/look/report.h"
 #include "run/runview.h"
 

@@ -9,6 +9,7 @@
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
 #include "cmd/view/view.h"
+#include "run/facts/facts.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec show_specs[] = {
@@ -90,7 +91,7 @@ static sluice_status phases_of_records(const char *dir, json_t *phases, struct s
         if (status == SLUICE_OK) {
             json_array_append_new(phases,
                                   json_pack("{s:o, s:i}", "name",
-                                            look_string(names.names[i], strlen(names.names[i])),
+                                            facts_text(names.names[i], strlen(names.names[i])),
                                             "records", (int)n));
         }
         free(keys);
@@ -213,7 +214,7 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
         if (phases_of_plan(run, phases, &failed) != SLUICE_OK) {
             json_array_clear(phases);
             json_object_set_new(json, "plan_error",
-                                look_string(failed.message, strlen(failed.message)));
+                                facts_text(failed.message, strlen(failed.message)));
             status = phases_of_records(dir, phases, err);
         }
     } else if (status == SLUICE_OK) {
@@ -227,13 +228,13 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
         json_object_set(json, "name", json_object_get(plan, "name"));
         json_object_set(json, "script", json_object_get(plan, "script"));
         json_object_set(json, "args", json_object_get(plan, "args"));
-        json_object_set_new(json, "run_dir", look_string(dir, strlen(dir)));
+        json_object_set_new(json, "run_dir", facts_text(dir, strlen(dir)));
         json_object_set_new(json, "state",
                             json_string(held            ? "running"
                                         : state == NULL ? "interrupted"
                                                         : json_string_value(state)));
         if (held && holder[0] != '\0') {
-            json_object_set_new(json, "held_by", look_string(holder, strlen(holder)));
+            json_object_set_new(json, "held_by", facts_text(holder, strlen(holder)));
         }
         if (!held && last != NULL) {
             json_object_set(json, "seconds", json_object_get(last, "seconds"));

@@ -5,11 +5,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
+#include "run/facts/facts.h"
 #include "run/labels.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
-#include "cmd/look/places.h"
+#include "run/facts/places.h"
 #include "sluice_arrays.h"
 #include "store/snapshot.h"
 
@@ -279,13 +281,12 @@ static json_t *place_json(const struct place *place, bool text, struct sluice_er
                                       (json_int_t)(place->first + place->tokens)));
     }
     if (place->found) {
-        json_object_set_new(json, "uri", look_string(place->file->name, strlen(place->file->name)));
-        json_object_set_new(json, "path",
-                            look_string(place->file->path, strlen(place->file->path)));
+        json_object_set_new(json, "uri", facts_text(place->file->name, strlen(place->file->name)));
+        json_object_set_new(json, "path", facts_text(place->file->path, strlen(place->file->path)));
         json_object_set_new(json, "begin", json_integer((json_int_t)place->begin));
         json_object_set_new(json, "end", json_integer((json_int_t)place->end));
         if (place->id != NULL) {
-            json_object_set_new(json, "id", look_string(place->id, strlen(place->id)));
+            json_object_set_new(json, "id", facts_text(place->id, strlen(place->id)));
         }
         if (text) {
             struct buf bytes = BUF_INIT;
@@ -294,7 +295,7 @@ static json_t *place_json(const struct place *place, bool text, struct sluice_er
                 buf_deinit(&bytes);
                 return NULL;
             }
-            json_object_set_new(json, "text", look_string(bytes.data, bytes.size));
+            json_object_set_new(json, "text", facts_text(bytes.data, bytes.size));
             buf_deinit(&bytes);
         }
     }
@@ -339,19 +340,19 @@ static sluice_status print_places(const struct tracing *tracing, bool text, bool
                 place->lane->splits.items[place->split].name, (unsigned long long)place->row);
             continue;
         }
-        look_excerpt(&line, place->file->name, strlen(place->file->name), 0);
+        excerpt_put(&line, place->file->name, strlen(place->file->name), 0);
         buf_printf(&line, "  bytes %llu to %llu", (unsigned long long)place->begin,
                    (unsigned long long)place->end);
         if (place->id != NULL) {
             buf_puts(&line, "  id ");
-            look_excerpt(&line, place->id, strlen(place->id), 0);
+            excerpt_put(&line, place->id, strlen(place->id), 0);
         }
         if (place->tokens > 0) {
             buf_printf(&line, "  tokens %llu to %llu", (unsigned long long)place->first,
                        (unsigned long long)(place->first + place->tokens));
         }
         buf_puts(&line, "  in ");
-        look_excerpt(&line, place->file->path, strlen(place->file->path), 0);
+        excerpt_put(&line, place->file->path, strlen(place->file->path), 0);
         say("%s\n", buf_str(&line));
         buf_deinit(&line);
     }

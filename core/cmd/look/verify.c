@@ -5,10 +5,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
 #include "run/chain/ledger.h"
+#include "run/facts/facts.h"
 #include "run/labels.h"
 #include "store/snapshot.h"
 
@@ -32,10 +34,10 @@ static void fault(void *ctx, const char *message)
 
     v->n_faults++;
     if (v->json) {
-        json_array_append_new(v->faults, look_string(message, strlen(message)));
+        json_array_append_new(v->faults, facts_text(message, strlen(message)));
     } else {
         struct buf line = BUF_INIT;
-        look_excerpt(&line, message, strlen(message), 0);
+        excerpt_put(&line, message, strlen(message), 0);
         say("fault: %s\n", buf_str(&line));
         buf_deinit(&line);
     }

@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/plan/changes.h"
+#include "run/facts/changes.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/look/look.h"
 #include "cmd/plan/plan_facts.h"
-#include "cmd/plan/rebuild.h"
+#include "run/facts/facts.h"
+#include "run/facts/rebuild.h"
 #include "cmd/view/view.h"
 #include "run/floor.h"
 
@@ -72,12 +73,12 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
         decoded += known ? lane->infos[i].decoded_size : 0;
         if (planning->files) {
             json_array_append_new(
-                files, look_string(lane->files.files[i].path, strlen(lane->files.files[i].path)));
+                files, facts_text(lane->files.files[i].path, strlen(lane->files.files[i].path)));
         }
     }
     for (uint32_t i = 0; i < source->n_patterns; i++) {
         json_array_append_new(patterns,
-                              look_string(source->patterns[i], strlen(source->patterns[i])));
+                              facts_text(source->patterns[i], strlen(source->patterns[i])));
     }
     json_object_set_new(json, "name", json_string(op->name));
     json_object_set_new(json, "patterns", patterns);
@@ -130,7 +131,7 @@ static json_t *stage_json(const struct phase *phase, const struct op *op)
     }
     if (op_writes(op)) {
         json_object_set_new(json, "dataset",
-                            look_string(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
+                            facts_text(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
     }
     if (op->kind == OP_STAGE && op_stage(op)->n_notes > 0) {
         json_t *notes = json_object();
@@ -184,13 +185,13 @@ static void add_reason(json_t *reasons, const char *reason, const char *task)
             json_integer_set(count, json_integer_value(count) + 1);
             examples = json_object_get(found, "examples");
             if (json_array_size(examples) < EXAMPLES) {
-                json_array_append_new(examples, look_string(task, strlen(task)));
+                json_array_append_new(examples, facts_text(task, strlen(task)));
             }
             return;
         }
     }
     examples = json_array();
-    json_array_append_new(examples, look_string(task, strlen(task)));
+    json_array_append_new(examples, facts_text(task, strlen(task)));
     json_array_append_new(
         reasons, json_pack("{s:s, s:i, s:o}", "reason", reason, "tasks", 1, "examples", examples));
 }
@@ -228,7 +229,7 @@ static sluice_status tasks_json(const struct planning *planning, uint32_t p, jso
         if (planning->tasks) {
             json_t *task = json_pack("{s:i, s:o, s:s}", "number",
                                      (int)plan_task_number(run->plan, (struct task_id){ p, t }),
-                                     "name", look_string(name, strlen(name)), "state",
+                                     "name", facts_text(name, strlen(name)), "state",
                                      which == 0   ? "reused"
                                      : which == 1 ? "run"
                                                   : "unknown");
@@ -317,9 +318,8 @@ static sluice_status collect(const struct planning *planning, json_t **out,
         json_array_append_new(phases, phase);
     }
     json_object_set_new(json, "name", json_string(plan->graph->name));
-    json_object_set_new(
-        json, "run_dir",
-        look_string(planning->session->run_dir, strlen(planning->session->run_dir)));
+    json_object_set_new(json, "run_dir",
+                        facts_text(planning->session->run_dir, strlen(planning->session->run_dir)));
     json_object_set_new(json, "tasks", json_integer(plan->n_tasks));
     json_object_set_new(json, "reused", json_integer((json_int_t)sums[0]));
     json_object_set_new(json, "run", json_integer((json_int_t)sums[1]));

@@ -10,11 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
 #include "cmd/progress.h"
 #include "cmd/sample/sampleInt.h"
+#include "run/facts/facts.h"
 #include "store/pending.h"
 
 static const struct arg_spec specs[] = {
@@ -201,7 +203,7 @@ static bool print_json(const struct sampling *sampling, const struct sample_coun
     for (size_t i = 0; i < counts->n; i++) {
         json_array_append_new(
             files, json_pack("{s:o, s:I}", "uri",
-                             look_string(counts->files[i].file, strlen(counts->files[i].file)),
+                             facts_text(counts->files[i].file, strlen(counts->files[i].file)),
                              "rows", (json_int_t)counts->files[i].rows));
     }
     return look_print(
@@ -210,7 +212,7 @@ static bool print_json(const struct sampling *sampling, const struct sample_coun
                   "after", sampling->after ? 1 : 0, "reached", (json_int_t)counts->reached, "rows",
                   (json_int_t)picked->rows, "bytes", (json_int_t)picked->bytes, "seed",
                   (json_int_t)sampling->sampler.seed, "quarantined", (json_int_t)bad, "seconds",
-                  seconds, "path", look_string(path, strlen(path)), "files", files));
+                  seconds, "path", facts_text(path, strlen(path)), "files", files));
 }
 
 static void print_text(const struct sampling *sampling, const struct sample_counts *counts,
@@ -235,7 +237,7 @@ static void print_text(const struct sampling *sampling, const struct sample_coun
     }
     for (size_t i = 0; counts->n > 1 && i < counts->n && shown < MOST_FILES; i++, shown++) {
         struct buf name = BUF_INIT;
-        look_excerpt(&name, counts->files[i].file, strlen(counts->files[i].file), 0);
+        excerpt_put(&name, counts->files[i].file, strlen(counts->files[i].file), 0);
         say_to(out, "  %10llu  %s\n", (unsigned long long)counts->files[i].rows, buf_str(&name));
         buf_deinit(&name);
     }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/say.h"
-#include "cmd/look/places.h"
+#include "run/facts/places.h"
 #include "cmd/sample/sampleInt.h"
 #include "run/chain/ledger.h"
 #include "run/runview.h"

@@ -12,6 +12,7 @@
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
 #include "run/chain/quarantine.h"
+#include "run/facts/facts.h"
 
 static const struct arg_spec replay_specs[] = {
     { "--gdb", NULL, "run the stage inside gdb: this same command with --in-process" },
@@ -111,8 +112,8 @@ static json_t *outcome_json(const struct op *op, const struct stage_result *resu
 
     if (verdict != NULL && verdict->reason == SLUICE_VERDICT_BAD) {
         return json_pack("{s:s, s:o}", "outcome", "refused", "detail",
-                         look_string(verdict->dup_of == NULL ? "" : verdict->dup_of,
-                                     (size_t)verdict->dup_of_length));
+                         facts_text(verdict->dup_of == NULL ? "" : verdict->dup_of,
+                                    (size_t)verdict->dup_of_length));
     }
     if (verdict != NULL && verdict->reason > 0) {
         return json_pack("{s:s, s:s, s:f, s:f}", "outcome", "dropped", "reason",
@@ -151,7 +152,7 @@ static json_t *run_row(const struct op *op, const struct quarantined *row)
                          status == STAGE_TIMED_OUT ? "timed_out"
                          : stage_died(status)      ? "crashed"
                                                    : "failed",
-                         "detail", look_string(err.message, strlen(err.message)));
+                         "detail", facts_text(err.message, strlen(err.message)));
     }
     stage_worker_close(worker);
     stage_result_deinit(&result);
@@ -270,14 +271,14 @@ int cmd_replay(int argc, char **argv)
     }
     again = json_object_get(json, "detail") != NULL;
     if (as_json) {
-        json_object_set_new(json, "stage", look_string(row.stage, strlen(row.stage)));
-        json_object_set_new(json, "kind", look_string(row.kind, strlen(row.kind)));
-        json_object_set_new(json, "task", look_string(row.task, strlen(row.task)));
+        json_object_set_new(json, "stage", facts_text(row.stage, strlen(row.stage)));
+        json_object_set_new(json, "kind", facts_text(row.kind, strlen(row.kind)));
+        json_object_set_new(json, "task", facts_text(row.task, strlen(row.task)));
         json_object_set_new(json, "row", json_integer((json_int_t)row.row));
         json_object_set_new(json, "was",
                             json_pack("{s:o, s:o}", "reason",
-                                      look_string(row.reason, strlen(row.reason)), "detail",
-                                      look_string(row.detail, strlen(row.detail))));
+                                      facts_text(row.reason, strlen(row.reason)), "detail",
+                                      facts_text(row.detail, strlen(row.detail))));
         look_print("replay", json);
     } else {
         print_outcome(&row, json);

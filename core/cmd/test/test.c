@@ -10,6 +10,7 @@
 #include "cmd/test/test_apart.h"
 #include "cmd/test/test_place.h"
 #include "lua/stage/luastage.h"
+#include "run/facts/facts.h"
 #include "store/disk.h"
 
 static const struct arg_spec specs[] = {
@@ -78,13 +79,13 @@ static void report(void *ctx, uint32_t number, bool passed, const char *message)
     place_of(reporter, number, &file, &line, place, sizeof place);
     if (reporter->testing->json) {
         json_t *json = json_pack("{s:o, s:s, s:s, s:i, s:b}", "file",
-                                 look_string(file, strlen(file)), "stage", reporter->stage, "role",
+                                 facts_text(file, strlen(file)), "stage", reporter->stage, "role",
                                  reporter->role, "example", (int)number, "passed", passed ? 1 : 0);
         if (json != NULL && line > 0) {
             json_object_set_new(json, "line", json_integer(line));
         }
         if (json != NULL && !passed) {
-            json_object_set_new(json, "message", look_string(message, strlen(message)));
+            json_object_set_new(json, "message", facts_text(message, strlen(message)));
         }
         look_print("example", json);
     } else if (!passed) {
@@ -112,7 +113,7 @@ static sluice_status test_stage(struct testing *testing, const struct session *s
     testing->failed += found.failed;
     if (testing->json) {
         look_print("stage", json_pack("{s:o, s:s, s:s, s:i, s:i, s:b}", "file",
-                                      look_string(file, strlen(file)), "stage", reporter.stage,
+                                      facts_text(file, strlen(file)), "stage", reporter.stage,
                                       "role", reporter.role, "examples", (int)n, "failed",
                                       (int)found.failed, "too_few", few ? 1 : 0));
         return SLUICE_OK;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/excerpt.h"
 #include "cmd/progress.h"
 #include "cmd/try/try.h"
 #include "store/pending.h"
@@ -36,7 +37,7 @@ static void put_name(struct buf *out, const char *text)
 {
     struct buf clean = BUF_INIT;
 
-    look_excerpt(&clean, text, strlen(text), 40);
+    excerpt_put(&clean, text, strlen(text), 40);
     buf_markup(out, buf_str(&clean), clean.size);
     buf_deinit(&clean);
 }

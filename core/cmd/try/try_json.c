@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/try/try.h"
+#include "run/facts/facts.h"
 
 static json_t *number(double value)
 {
@@ -17,7 +18,7 @@ static json_t *count(uint64_t n)
 
 static json_t *text_of(const char *text)
 {
-    return look_string(text, strlen(text));
+    return facts_text(text, strlen(text));
 }
 
 static json_t *reasons_json(const struct try_view *view)
@@ -150,10 +151,10 @@ static void add_document(const struct try_view *view, json_t *json, uint64_t row
     size_t n;
     const char *bytes = sample_id(view->sample, row, &n, buffer);
 
-    json_object_set_new(json, "id", look_string(bytes, n));
+    json_object_set_new(json, "id", facts_text(bytes, n));
     json_object_set_new(json, "row", count(row));
     bytes = sample_text(view->sample, row, &n);
-    json_object_set_new(json, "text", look_string(bytes, n < 400 ? n : 400));
+    json_object_set_new(json, "text", facts_text(bytes, n < 400 ? n : 400));
     if (view->labels != NULL && view->labels->of[row] != 0) {
         json_object_set_new(json, "label",
                             json_string(view->labels->of[row] > 0 ? "keep" : "drop"));
@@ -221,7 +222,7 @@ static bool print_sweep(const struct try_view *view)
             json_t *groups = json_object();
             for (size_t g = 0; g < view->groups->n; g++) {
                 const char *value = view->groups->items[g].value;
-                json_t *name = look_string(value, strlen(value));
+                json_t *name = facts_text(value, strlen(value));
                 if (name != NULL) {
                     json_object_set_new(groups, json_string_value(name), count(step->by[g]));
                 }

@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/try/try.h"
 #include "store/disk.h"
@@ -221,7 +222,7 @@ static void show_row(const struct asking *asking, uint64_t left)
 
     columns = columns == 0 ? 80 : columns;
     buf_puts(&text, "\n");
-    look_excerpt(&text, id, n, columns / 2);
+    excerpt_put(&text, id, n, columns / 2);
     buf_printf(&text, ": %s", outcome_reason(asking->outcome, fate->reason));
     if (fate->valued) {
         buf_printf(&text, ", value %.6g, limit %.6g", fate->value, fate->limit);
@@ -232,7 +233,7 @@ static void show_row(const struct asking *asking, uint64_t left)
         const char *newline = memchr(body + at, '\n', n - at);
         size_t end = newline == NULL ? n : (size_t)(newline - body);
         buf_puts(&text, "    ");
-        look_excerpt(&text, body + at, end - at, columns - 5);
+        excerpt_put(&text, body + at, end - at, columns - 5);
         buf_putc(&text, '\n');
         at = end + 1;
     }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/progress.h"
 #include "cmd/try/try.h"
@@ -165,9 +166,9 @@ static void print_errors(const struct try_view *view)
         }
         id = sample_id(view->sample, i, &n, buffer);
         buf_puts(&text, n_shown == 1 ? "\n  quarantined:\n    " : "    ");
-        look_excerpt(&text, note, strlen(note), 0);
+        excerpt_put(&text, note, strlen(note), 0);
         buf_printf(&text, " (%llu document%s, ", (unsigned long long)rows, plural(rows));
-        look_excerpt(&text, id, n, 60);
+        excerpt_put(&text, id, n, 60);
         buf_puts(&text, rows == 1 ? ")" : " is one)");
         say("%s\n", buf_str(&text));
         buf_deinit(&text);
@@ -194,10 +195,11 @@ static void print_groups(const struct try_view *view)
             rest.kept += group->kept;
             continue;
         }
-        look_excerpt(&name, group->value, strlen(group->value), 28);
+        excerpt_put(&name, group->value, strlen(group->value), 28);
         say("  %s%*s %10llu %10llu %6.1f %%\n", buf_str(&name),
-            (int)(28 - look_width(buf_str(&name), name.size)), "", (unsigned long long)group->rows,
-            (unsigned long long)group->kept, percent(group->kept, group->rows));
+            (int)(28 - excerpt_width(buf_str(&name), name.size)), "",
+            (unsigned long long)group->rows, (unsigned long long)group->kept,
+            percent(group->kept, group->rows));
         buf_deinit(&name);
     }
     if (rest.rows > 0) {
@@ -262,7 +264,7 @@ static void put_excerpt(struct buf *out, const struct try_view *view, uint64_t r
         }
         blank = white;
     }
-    look_excerpt(out, plain.data == NULL ? "" : plain.data, plain.size, width);
+    excerpt_put(out, plain.data == NULL ? "" : plain.data, plain.size, width);
     buf_deinit(&plain);
 }
 
@@ -295,7 +297,7 @@ static void make_cell(const struct try_view *view, uint64_t row, size_t width, s
         buf_puts(&line, "  ");
         buf_puts(&line, fate->note);
     }
-    look_excerpt(first, line.data, line.size, width);
+    excerpt_put(first, line.data, line.size, width);
     buf_deinit(&line);
     buf_puts(second, "  ");
     put_excerpt(second, view, row, width - 2);
@@ -303,7 +305,7 @@ static void make_cell(const struct try_view *view, uint64_t row, size_t width, s
 
 static void pad(struct buf *line, size_t width)
 {
-    size_t used = look_width(line->data == NULL ? "" : line->data, line->size);
+    size_t used = excerpt_width(line->data == NULL ? "" : line->data, line->size);
 
     for (; used < width; used++) {
         buf_putc(line, ' ');
@@ -431,7 +433,7 @@ static void print_changes(const struct try_view *view)
             continue;
         }
         bytes = sample_id(view->sample, change->row, &n, buffer);
-        look_excerpt(&line, bytes, n, width_of(view) / 3);
+        excerpt_put(&line, bytes, n, width_of(view) / 3);
         buf_puts(&line, "  ");
         print_fate(&line, view->before, change->before);
         buf_puts(&line, " -> ");
@@ -517,8 +519,8 @@ static void print_sweep(const struct try_view *view)
     }
     for (size_t g = 0; g < n_groups; g++) {
         struct buf name = BUF_INIT;
-        look_excerpt(&name, groups->items[g].value, strlen(groups->items[g].value), 10);
-        say(" %*s%s", (int)(10 - look_width(buf_str(&name), name.size)), "", buf_str(&name));
+        excerpt_put(&name, groups->items[g].value, strlen(groups->items[g].value), 10);
+        say(" %*s%s", (int)(10 - excerpt_width(buf_str(&name), name.size)), "", buf_str(&name));
         buf_deinit(&name);
     }
     say("\n");

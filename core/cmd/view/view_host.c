@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/buf.h"
+#include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/look/look.h"
 #include "cmd/progress.h"
@@ -38,7 +39,7 @@ static void push_excerpt(lua_State *L, const char *text, size_t n, size_t column
 {
     struct buf out = BUF_INIT;
 
-    look_excerpt(&out, text, n, columns);
+    excerpt_put(&out, text, n, columns);
     if (out.failed) {
         buf_deinit(&out);
         luaL_error(L, "out of memory");
@@ -91,7 +92,7 @@ static int host_width(lua_State *L)
     size_t n;
     const char *text = luaL_checklstring(L, 1, &n);
 
-    lua_pushinteger(L, (lua_Integer)(is_plain(text, n) ? n : look_width(text, n)));
+    lua_pushinteger(L, (lua_Integer)(is_plain(text, n) ? n : excerpt_width(text, n)));
     return 1;
 }
 

@@ -4,8 +4,8 @@
  * Rows are numbered in their split, and filters keep the numbers: row r of task t of a phase is row
  * r of the split behind t in every phase, up to the first transform, which makes rows of its own
  * (and says in _origin which rows it made them from, those behind it hand that on). */
-#ifndef SLUICE_CMD_PLACES_H
-#define SLUICE_CMD_PLACES_H
+#ifndef SLUICE_RUN_PLACES_H
+#define SLUICE_RUN_PLACES_H
 
 #include "base/buf.h"
 #include "run/run.h"

@@ -1,7 +1,7 @@
 /* What building a dataset anew would change in one that was carried on, snapshot by snapshot.
  * Depends on plan, store. */
-#ifndef SLUICE_CMD_REBUILD_H
-#define SLUICE_CMD_REBUILD_H
+#ifndef SLUICE_RUN_REBUILD_H
+#define SLUICE_RUN_REBUILD_H
 
 #include <jansson.h>
 

@@ -1,7 +1,7 @@
 /* Why tasks run again: what was recorded under a task's name the last time, compared with what it
  * is now. Depends on run/runview. */
-#ifndef SLUICE_CMD_CHANGES_H
-#define SLUICE_CMD_CHANGES_H
+#ifndef SLUICE_RUN_CHANGES_H
+#define SLUICE_RUN_CHANGES_H
 
 #include "base/buf.h"
 #include "run/run.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/look/whyInt.h"
+#include "run/facts/factsInt.h"
 #include "sluice_arrays.h"
 
 struct written {
@@ -23,10 +23,7 @@ struct marks {
     uint64_t row;
     struct drop *drops;
     size_t n_drops;
-    struct {
-        char stage[128], reason[64], detail[300];
-    } bad;
-    bool has_bad;
+    json_t *bad;             /* {stage, reason, detail} of its quarantine, or NULL */
     struct written *written; /* all rows of writers that hold parts of the document */
     size_t n_written, written_room;
 };
@@ -37,6 +34,7 @@ static void marks_deinit(struct marks *marks)
         drop_deinit(&marks->drops[i]);
     }
     free(marks->drops);
+    json_decref(marks->bad);
     free(marks->written);
 }
 
@@ -66,16 +64,12 @@ static sluice_status mark_drop(void *ctx, const struct batch *batch, int64_t row
     return SLUICE_OK;
 }
 
-static void copy_cell(char *out, size_t size, const struct batch *batch, uint32_t column,
-                      int64_t row)
+static json_t *cell(const struct batch *batch, uint32_t column, int64_t row)
 {
     size_t n;
     const char *text = runview_text(batch, column, row, &n);
-    struct buf safe = BUF_INIT;
 
-    look_excerpt(&safe, text, n, size / 2);
-    snprintf(out, size, "%s", buf_str(&safe));
-    buf_deinit(&safe);
+    return facts_text(text, n);
 }
 
 static sluice_status mark_bad(void *ctx, const struct batch *batch, int64_t row, bool *stop,
@@ -83,15 +77,13 @@ static sluice_status mark_bad(void *ctx, const struct batch *batch, int64_t row,
 {
     struct marks *marks = ctx;
 
-    (void)err;
-    if (!runview_null(batch, BAD_ROW, row) && runview_u64(batch, BAD_ROW, row) == marks->row) {
-        copy_cell(marks->bad.stage, sizeof marks->bad.stage, batch, BAD_STAGE, row);
-        copy_cell(marks->bad.reason, sizeof marks->bad.reason, batch, BAD_REASON, row);
-        copy_cell(marks->bad.detail, sizeof marks->bad.detail, batch, BAD_DETAIL, row);
-        marks->has_bad = true;
-        *stop = true;
+    if (runview_null(batch, BAD_ROW, row) || runview_u64(batch, BAD_ROW, row) != marks->row) {
+        return SLUICE_OK;
     }
-    return SLUICE_OK;
+    marks->bad = json_pack("{s:o, s:o, s:o}", "stage", cell(batch, BAD_STAGE, row), "reason",
+                           cell(batch, BAD_REASON, row), "detail", cell(batch, BAD_DETAIL, row));
+    *stop = true;
+    return marks->bad == NULL ? error_nomem(err, "a document's way") : SLUICE_OK;
 }
 
 /* What a row of the tables of writers names: a writer, and numbers. */
@@ -204,7 +196,7 @@ static sluice_status mark_all_written(struct marks *marks, struct sluice_error *
 /* ---- the way ---- */
 
 struct way {
-    struct why *why;
+    const struct run *run;
     const struct place *place;
     bool **present; /* [phase][op]: the document left this op */
     json_t *events;
@@ -222,7 +214,7 @@ static json_t *event(struct way *way, uint32_t p, const struct op *op, const cha
 static sluice_status written_event(struct way *way, const struct marks *marks, const struct op *op,
                                    struct sluice_error *err)
 {
-    const struct commit *commit = way->why->look.run->tasks[marks->phase][marks->task].commit;
+    const struct commit *commit = way->run->tasks[marks->phase][marks->task].commit;
 
     for (size_t k = 0; k < marks->n_written; k++) {
         const struct written *written = &marks->written[k];
@@ -238,7 +230,7 @@ static sluice_status written_event(struct way *way, const struct marks *marks, c
         if (output != NULL) {
             TRY(places_public(op_stage(op)->dataset, output->file, &name, &number, err));
             json_object_set_new(json, "dataset",
-                                look_string(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
+                                facts_text(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
             json_object_set_new(json, "file", json_string(output->file));
         }
         if (name != NULL) {
@@ -261,6 +253,13 @@ static sluice_status written_event(struct way *way, const struct marks *marks, c
 static bool arrives(const struct way *way, uint32_t p, const struct op *op)
 {
     return op_n_inputs(op) > 0 && way->present[p][op_input(op, 0)];
+}
+
+/* The stage that put the document into quarantine; "" = none did. */
+static const char *bad_stage(const struct marks *marks)
+{
+    const char *stage = json_string_value(json_object_get(marks->bad, "stage"));
+    return stage == NULL ? "" : stage;
 }
 
 static sluice_status pass_stage(struct way *way, const struct marks *marks, const struct op *op,
@@ -287,10 +286,10 @@ static sluice_status pass_stage(struct way *way, const struct marks *marks, cons
             return SLUICE_OK;
         }
     }
-    if (marks->has_bad && strcmp(marks->bad.stage, op->name) == 0) {
+    if (strcmp(op->name, bad_stage(marks)) == 0) {
         json_t *json = event(way, marks->phase, op, "quarantined");
-        json_object_set_new(json, "reason", json_string(marks->bad.reason));
-        json_object_set_new(json, "detail", json_string(marks->bad.detail));
+        json_object_set(json, "reason", json_object_get(marks->bad, "reason"));
+        json_object_set(json, "detail", json_object_get(marks->bad, "detail"));
         return SLUICE_OK;
     }
     *present = true;
@@ -316,7 +315,7 @@ static bool collected(const struct marks *marks, const struct phase *phase, cons
 
 static sluice_status pass_phase(struct way *way, struct marks *marks, struct sluice_error *err)
 {
-    const struct phase *phase = way->why->look.run->plan->phases[marks->phase];
+    const struct phase *phase = way->run->plan->phases[marks->phase];
     bool *present = way->present[marks->phase];
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
@@ -358,7 +357,7 @@ static sluice_status pass_phase(struct way *way, struct marks *marks, struct slu
  * their origin. */
 static sluice_status follow_behind(struct way *way, uint32_t p, struct sluice_error *err)
 {
-    const struct run *run = way->why->look.run;
+    const struct run *run = way->run;
     const struct phase *phase = run->plan->phases[p];
 
     for (uint32_t t = 0; t < phase->n_tasks; t++) {
@@ -383,7 +382,7 @@ static sluice_status follow_behind(struct way *way, uint32_t p, struct sluice_er
 
 static sluice_status follow(struct way *way, struct sluice_error *err)
 {
-    const struct run *run = way->why->look.run;
+    const struct run *run = way->run;
 
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         struct marks marks = {
@@ -418,11 +417,11 @@ static sluice_status follow(struct way *way, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-sluice_status why_way(struct why *why, const struct place *place, json_t **events,
-                      struct sluice_error *err)
+sluice_status way_of(const struct run *run, const struct place *place, json_t **events,
+                     struct sluice_error *err)
 {
-    const struct plan *plan = why->look.run->plan;
-    struct way way = { .why = why, .place = place, .events = json_array() };
+    const struct plan *plan = run->plan;
+    struct way way = { .run = run, .place = place, .events = json_array() };
     sluice_status status = SLUICE_OK;
 
     way.present = calloc(plan->n_phases + 1u, sizeof *way.present);

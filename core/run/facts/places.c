@@ -1,5 +1,5 @@
 /* From rows back to bytes: see places.h. */
-#include "cmd/look/places.h"
+#include "run/facts/places.h"
 
 #include <stdlib.h>
 #include <string.h>

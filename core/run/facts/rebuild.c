@@ -1,14 +1,13 @@
 /* What building a dataset anew would change; see rebuild.h. The stages that find a new document to
  * be the duplicate of several published ones count these in the measure rebuild_changes of their
  * ledger, which every snapshot keeps. */
-#include "cmd/plan/rebuild.h"
+#include "run/facts/rebuild.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cmd/common.h"
-#include "cmd/look/look.h"
+#include "run/facts/facts.h"
 #include "store/snapshot.h"
 
 /* The sum of a measure over all stages of a ledger. */
@@ -61,7 +60,7 @@ static sluice_status dataset_json(const char *dataset, json_t *list, struct slui
         snapshot_destroy(snapshot);
     } while (number > 0);
     json_array_append_new(list, json_pack("{s:o, s:i, s:I, s:I, s:I}", "dataset",
-                                          look_string(dataset, strlen(dataset)), "snapshot",
+                                          facts_text(dataset, strlen(dataset)), "snapshot",
                                           (int)newest, "appends", appends, "documents", documents,
                                           "rebuild_changes", changes));
     return SLUICE_OK;

@@ -1,5 +1,5 @@
 /* Why tasks run again: see changes.h. */
-#include "cmd/plan/changes.h"
+#include "run/facts/changes.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,14 +1,11 @@
-/* sluice why: lists of dropped documents and of quarantined records. */
+/* Lists of dropped documents and of quarantined records. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/say.h"
-#include "cmd/look/whyInt.h"
 #include "run/chain/quarantine.h"
-
-#define EXCERPT 160u /* bytes of a record shown in lists, unless the terminal says otherwise */
+#include "run/facts/factsInt.h"
 
 /* ---- one drop ---- */
 
@@ -70,30 +67,15 @@ static bool compares(const struct drop *drop)
            drop->dup_of == NULL;
 }
 
-void drop_print(const struct drop *drop, struct buf *out)
-{
-    buf_puts(out, drop->reason);
-    if (compares(drop)) {
-        buf_printf(out, ", value %.6g, limit %.6g", drop->value, drop->limit);
-    }
-    if (drop->dup_of != NULL) {
-        buf_puts(out, ", duplicate of ");
-        look_excerpt(out, drop->dup_of, strlen(drop->dup_of), 0);
-        if (drop->has_similarity) {
-            buf_printf(out, " (similarity %.3g)", drop->similarity);
-        }
-    }
-}
-
 void drop_json(const struct drop *drop, json_t *object)
 {
-    json_object_set_new(object, "reason", look_string(drop->reason, strlen(drop->reason)));
+    json_object_set_new(object, "reason", facts_text(drop->reason, strlen(drop->reason)));
     if (compares(drop)) {
         json_object_set_new(object, "value", json_real(drop->value));
         json_object_set_new(object, "limit", json_real(drop->limit));
     }
     if (drop->dup_of != NULL) {
-        json_object_set_new(object, "dup_of", look_string(drop->dup_of, strlen(drop->dup_of)));
+        json_object_set_new(object, "dup_of", facts_text(drop->dup_of, strlen(drop->dup_of)));
     }
     if (drop->has_similarity) {
         json_object_set_new(object, "similarity", json_real(drop->similarity));
@@ -104,66 +86,28 @@ void place_json(const struct place *place, json_t *object)
 {
     const char *task = place->lane->splits.items[place->split].name;
 
-    json_object_set_new(object, "split", look_string(task, strlen(task)));
+    json_object_set_new(object, "split", facts_text(task, strlen(task)));
     json_object_set_new(object, "row", json_integer((json_int_t)place->row));
     if (place->found) {
         json_object_set_new(object, "uri",
-                            look_string(place->file->name, strlen(place->file->name)));
+                            facts_text(place->file->name, strlen(place->file->name)));
         json_object_set_new(object, "path",
-                            look_string(place->file->path, strlen(place->file->path)));
+                            facts_text(place->file->path, strlen(place->file->path)));
         json_object_set_new(object, "begin", json_integer((json_int_t)place->begin));
         json_object_set_new(object, "end", json_integer((json_int_t)place->end));
     }
     if (place->id != NULL) {
-        json_object_set_new(object, "id", look_string(place->id, strlen(place->id)));
-    }
-}
-
-void place_print(const struct place *place, struct buf *out)
-{
-    const char *task = place->lane->splits.items[place->split].name;
-
-    if (place->found) {
-        look_excerpt(out, place->file->name, strlen(place->file->name), 0);
-        buf_printf(out, " bytes %llu to %llu", (unsigned long long)place->begin,
-                   (unsigned long long)place->end);
-    } else {
-        buf_printf(out, "row %llu of ", (unsigned long long)place->row);
-        look_excerpt(out, task, strlen(task), 0);
-    }
-}
-
-void why_incomplete(const struct why *why)
-{
-    const struct run *run = why->look.run;
-    uint32_t missing = 0;
-
-    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-            missing += !run->tasks[p][t].done;
-        }
-    }
-    if (why->old > 0) {
-        say_to(stderr,
-               "sluice: note: stages of %u of %u tasks changed since they ran; this is what they "
-               "did then (sluice plan %s says what changed)\n",
-               why->old, run->plan->n_tasks, why->run_text);
-    }
-    if (missing > 0) {
-        say_to(stderr,
-               "sluice: note: %u of %u tasks are not done, or their input changed; nothing is "
-               "known of them (sluice plan %s says why)\n",
-               missing, run->plan->n_tasks, why->run_text);
+        json_object_set_new(object, "id", facts_text(place->id, strlen(place->id)));
     }
 }
 
 /* ---- documents by reason ---- */
 
 struct reasons {
-    struct why *why;
+    const struct facts_query *query;
     const char *reason;
     uint32_t phase, task;
-    struct drop *drops; /* at most why->n; near: sorted by closeness */
+    struct drop *drops; /* at most query->most; near: sorted by closeness */
     size_t n;
     uint64_t total;
 };
@@ -182,7 +126,7 @@ static sluice_status add_drop(void *ctx, const struct batch *batch, int64_t row,
                               struct sluice_error *err)
 {
     struct reasons *reasons = ctx;
-    struct why *why = reasons->why;
+    const struct facts_query *query = reasons->query;
     size_t n;
     const char *text = runview_text(batch, 2, row, &n);
     struct drop drop;
@@ -193,23 +137,23 @@ static sluice_status add_drop(void *ctx, const struct batch *batch, int64_t row,
         return SLUICE_OK;
     }
     text = runview_text(batch, 1, row, &n);
-    if (why->stage != NULL && (strlen(why->stage) != n || memcmp(why->stage, text, n) != 0)) {
+    if (query->stage != NULL && (strlen(query->stage) != n || memcmp(query->stage, text, n) != 0)) {
         return SLUICE_OK;
     }
     reasons->total++;
-    if (!why->near && reasons->n == why->n) {
+    if (!query->near && reasons->n == query->most) {
         return SLUICE_OK;
     }
-    TRY(drop_copy(why->look.run, reasons->phase, reasons->task, batch, row, &drop, err));
+    TRY(drop_copy(query->run, reasons->phase, reasons->task, batch, row, &drop, err));
     at = reasons->n;
-    while (why->near && at > 0 && closeness(&drop) < closeness(&reasons->drops[at - 1])) {
+    while (query->near && at > 0 && closeness(&drop) < closeness(&reasons->drops[at - 1])) {
         at--;
     }
-    if (at == why->n) {
+    if (at == query->most) {
         drop_deinit(&drop);
         return SLUICE_OK;
     }
-    if (reasons->n == why->n) {
+    if (reasons->n == query->most) {
         drop_deinit(&reasons->drops[--reasons->n]);
     }
     memmove(reasons->drops + at + 1, reasons->drops + at, (reasons->n - at) * sizeof drop);
@@ -219,10 +163,10 @@ static sluice_status add_drop(void *ctx, const struct batch *batch, int64_t row,
 }
 
 /* A name that is no stage or reason of this run. */
-static sluice_status check_names(const struct why *why, const char *reason,
+static sluice_status check_names(const struct facts_query *query, const char *reason,
                                  struct sluice_error *err)
 {
-    const struct plan *plan = why->look.run->plan;
+    const struct plan *plan = query->run->plan;
     const char *names[256];
     size_t n = 0;
     bool found = false;
@@ -246,85 +190,43 @@ static sluice_status check_names(const struct why *why, const char *reason,
             err, SLUICE_E_CONFIG,
             "no stage of this run drops for '%s'%s%s%s; sluice why %s --dropped lists all reasons",
             reason, near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
-            near == NULL ? "" : "'?", why->run_text);
+            near == NULL ? "" : "'?", query->name);
     }
     return SLUICE_OK;
 }
 
-static sluice_status print_reasons(const struct reasons *reasons, struct place *places,
-                                   const size_t *place_of, struct sluice_error *err)
+/* place: NULL where none is known. */
+static json_t *dropped_json(const struct facts_query *query, const struct drop *drop,
+                            const struct place *place, struct sluice_error *err)
 {
-    const struct why *why = reasons->why;
-    json_t *list = json_array();
+    json_t *json = json_object();
+    struct buf bytes = BUF_INIT;
 
-    for (size_t i = 0; i < reasons->n; i++) {
-        const struct drop *drop = &reasons->drops[i];
-        const struct place *place = place_of[i] == SIZE_MAX ? NULL : &places[place_of[i]];
-        struct buf line = BUF_INIT;
-        struct buf bytes = BUF_INIT;
-        sluice_status status = SLUICE_OK;
-        if (why->text && place != NULL && place->found) {
-            status = place_read(place, why->json ? UINT64_C(1) << 30 : 4 * EXCERPT, &bytes, err);
+    json_object_set_new(json, "stage", json_string(drop->stage == NULL ? "?" : drop->stage->name));
+    drop_json(drop, json);
+    if (place == NULL) {
+        json_object_set_new(json, "stage_row", json_integer((json_int_t)drop->row));
+        return json;
+    }
+    place_json(place, json);
+    if (query->text > 0 && place->found) {
+        if (place_read(place, query->text, &bytes, err) != SLUICE_OK) {
+            json_decref(json);
+            buf_deinit(&bytes);
+            return NULL;
         }
-        if (status == SLUICE_OK && why->json) {
-            json_t *json = json_object();
-            json_object_set_new(json, "stage",
-                                json_string(drop->stage == NULL ? "?" : drop->stage->name));
-            drop_json(drop, json);
-            if (place != NULL) {
-                place_json(place, json);
-            }
-            if (bytes.size > 0) {
-                json_object_set_new(json, "text", look_string(bytes.data, bytes.size));
-            }
-            json_array_append_new(list, json);
-        } else if (status == SLUICE_OK) {
-            if (place != NULL && place->id != NULL) {
-                look_excerpt(&line, place->id, strlen(place->id), 0);
-                buf_puts(&line, "  ");
-            }
-            drop_print(drop, &line);
-            if (place != NULL) {
-                buf_puts(&line, "  ");
-                place_print(place, &line);
-            } else {
-                buf_printf(&line, "  row %llu of the rows that '%s' reads",
-                           (unsigned long long)drop->row,
-                           drop->stage == NULL ? "?" : drop->stage->name);
-            }
-            say("%s\n", buf_str(&line));
-            if (bytes.size > 0) {
-                buf_clear(&line);
-                buf_puts(&line, "    ");
-                look_excerpt(&line, bytes.data, bytes.size,
-                             why->columns > 4 ? why->columns - 4 : EXCERPT);
-                say("%s\n", buf_str(&line));
-            }
-        }
-        buf_deinit(&line);
-        buf_deinit(&bytes);
-        if (status != SLUICE_OK) {
-            json_decref(list);
-            return status;
+        if (bytes.size > 0) {
+            json_object_set_new(json, "text", facts_text(bytes.data, bytes.size));
         }
     }
-    if (why->json) {
-        look_print("why", json_pack("{s:s, s:I, s:o}", "reason", reasons->reason, "total",
-                                    (json_int_t)reasons->total, "documents", list));
-        return SLUICE_OK;
-    }
-    json_decref(list);
-    say("%zu of %llu document%s dropped for %s%s%s%s\n", reasons->n,
-        (unsigned long long)reasons->total, plural(reasons->total), reasons->reason,
-        why->stage == NULL ? "" : " by ", why->stage == NULL ? "" : why->stage,
-        why->near ? ", the nearest to the limit" : "");
-    return SLUICE_OK;
+    buf_deinit(&bytes);
+    return json;
 }
 
-static sluice_status list_reasons(struct reasons *reasons, struct sluice_error *err)
+static sluice_status list_reasons(const struct reasons *reasons, json_t *list,
+                                  struct sluice_error *err)
 {
-    struct why *why = reasons->why;
-    const struct run *run = why->look.run;
+    const struct run *run = reasons->query->run;
     struct place *places = calloc(reasons->n + 1, sizeof *places);
     size_t *place_of = calloc(reasons->n + 1, sizeof *place_of);
     size_t n = 0;
@@ -346,8 +248,13 @@ static sluice_status list_reasons(struct reasons *reasons, struct sluice_error *
     if (status == SLUICE_OK) {
         status = places_fill(run, places, n, err);
     }
-    if (status == SLUICE_OK) {
-        status = print_reasons(reasons, places, place_of, err);
+    for (size_t i = 0; status == SLUICE_OK && i < reasons->n; i++) {
+        json_t *json = dropped_json(reasons->query, &reasons->drops[i],
+                                    place_of[i] == SIZE_MAX ? NULL : &places[place_of[i]], err);
+        if (json == NULL) {
+            status = error_known(err->code);
+        }
+        json_array_append_new(list, json);
     }
     for (size_t i = 0; places != NULL && i < n; i++) {
         place_deinit(&places[i]);
@@ -357,15 +264,19 @@ static sluice_status list_reasons(struct reasons *reasons, struct sluice_error *
     return status;
 }
 
-sluice_status why_reason(struct why *why, const char *reason, struct sluice_error *err)
+sluice_status facts_reason(const struct facts_query *query, const char *reason, json_t **out,
+                           struct sluice_error *err)
 {
-    const struct run *run = why->look.run;
-    struct reasons reasons = { .why = why, .reason = reason };
-    sluice_status status;
+    const struct run *run = query->run;
+    struct reasons reasons = { .query = query, .reason = reason };
+    json_t *list = json_array();
+    sluice_status status = check_names(query, reason, err);
 
-    TRY(check_names(why, reason, err));
-    reasons.drops = calloc(why->n + 2, sizeof *reasons.drops);
-    status = reasons.drops == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;
+    *out = NULL;
+    if (status == SLUICE_OK) {
+        reasons.drops = calloc(query->most + 2, sizeof *reasons.drops);
+        status = reasons.drops == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;
+    }
     for (uint32_t p = 0; status == SLUICE_OK && p < run->plan->n_phases; p++) {
         for (uint32_t t = 0; status == SLUICE_OK && t < run->plan->phases[p]->n_tasks; t++) {
             if (run->tasks[p][t].done) {
@@ -376,24 +287,27 @@ sluice_status why_reason(struct why *why, const char *reason, struct sluice_erro
         }
     }
     if (status == SLUICE_OK) {
-        status = list_reasons(&reasons, err);
+        status = list_reasons(&reasons, list, err);
     }
-    for (size_t i = 0; reasons.drops != NULL && i < reasons.n; i++) {
+    if (status == SLUICE_OK) {
+        *out = json_pack("{s:s, s:I, s:O}", "reason", reason, "total", (json_int_t)reasons.total,
+                         "documents", list);
+        status = *out == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;
+    }
+    for (size_t i = 0; i < reasons.n; i++) {
         drop_deinit(&reasons.drops[i]);
     }
     free(reasons.drops);
-    if (status == SLUICE_OK) {
-        why_incomplete(why);
-    }
+    json_decref(list);
     return status;
 }
 
 /* ---- quarantine ---- */
 
 struct quarantine {
-    struct why *why;
+    const struct facts_query *query;
     uint32_t phase, task;
-    uint64_t shown, total;
+    uint64_t total;
     json_t *list;
 };
 
@@ -406,13 +320,13 @@ static json_t *cell(const struct batch *batch, uint32_t column, int64_t row)
         return NULL;
     }
     text = runview_text(batch, column, row, &n);
-    return look_string(text, n);
+    return facts_text(text, n);
 }
 
 static const struct listing_file *file_of(const struct quarantine *quarantine,
                                           const struct batch *batch, int64_t row)
 {
-    const struct phase *phase = quarantine->why->look.run->plan->phases[quarantine->phase];
+    const struct phase *phase = quarantine->query->run->plan->phases[quarantine->phase];
     uint32_t index = 0;
     const struct lane *lane = phase_lane(phase, quarantine->task, &index);
 
@@ -427,7 +341,7 @@ static const struct listing_file *file_of(const struct quarantine *quarantine,
 /* Where the row is kept for `sluice replay`, or NULL. Gives. */
 static char *kept_at(const struct quarantine *quarantine, const struct batch *batch, int64_t row)
 {
-    const struct run *run = quarantine->why->look.run;
+    const struct run *run = quarantine->query->run;
     size_t n;
     const char *text = runview_text(batch, 0, row, &n);
     char *stage = runview_null(batch, BAD_ROW, row) ? NULL : str_copy(text, n);
@@ -441,75 +355,26 @@ static char *kept_at(const struct quarantine *quarantine, const struct batch *ba
     return path;
 }
 
-static void print_bad(const struct quarantine *quarantine, const struct batch *batch, int64_t row)
-{
-    const struct phase *phase = quarantine->why->look.run->plan->phases[quarantine->phase];
-    const struct listing_file *file = file_of(quarantine, batch, row);
-    struct buf line = BUF_INIT;
-    char buffer[64];
-    size_t n;
-    const char *text = runview_text(batch, 1, row, &n);
-
-    look_excerpt(&line, text, n, 0);
-    buf_puts(&line, " in ");
-    text = runview_text(batch, 0, row, &n);
-    look_excerpt(&line, text, n, 0);
-    if (file != NULL) {
-        buf_puts(&line, ": ");
-        look_excerpt(&line, file->name, strlen(file->name), 0);
-        buf_printf(&line, " bytes %llu to %llu",
-                   (unsigned long long)runview_u64(batch, BAD_BEGIN, row),
-                   (unsigned long long)runview_u64(batch, BAD_END, row));
-    } else if (!runview_null(batch, BAD_ROW, row)) {
-        const char *task = phase_task_name(phase, quarantine->task, buffer);
-        buf_printf(&line, ": row %llu of ", (unsigned long long)runview_u64(batch, BAD_ROW, row));
-        look_excerpt(&line, task, strlen(task), 0);
-    }
-    say("%s\n", buf_str(&line));
-    buf_clear(&line);
-    text = runview_text(batch, 2, row, &n);
-    if (n > 0) {
-        look_excerpt(&line, text, n, 0);
-        say("    %s\n", buf_str(&line));
-        buf_clear(&line);
-    }
-    if (!runview_null(batch, BAD_RAW, row)) {
-        text = runview_text(batch, 7, row, &n);
-        look_excerpt(&line, text, n,
-                     quarantine->why->columns > 4 ? quarantine->why->columns - 4 : EXCERPT);
-        say("    %s\n", buf_str(&line));
-    }
-    text = kept_at(quarantine, batch, row);
-    if (text != NULL) {
-        say("    sluice replay %s\n", text);
-        free((char *)(uintptr_t)text);
-    }
-    buf_deinit(&line);
-}
-
 static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, bool *stop,
                              struct sluice_error *err)
 {
     struct quarantine *quarantine = ctx;
-    const struct why *why = quarantine->why;
+    const struct facts_query *query = quarantine->query;
     const struct listing_file *file = file_of(quarantine, batch, row);
     json_t *json;
     char *kept;
+    char buffer[64];
     size_t n;
     const char *stage = runview_text(batch, 0, row, &n);
 
     (void)stop;
     (void)err;
-    if (why->stage != NULL && (strlen(why->stage) != n || memcmp(why->stage, stage, n) != 0)) {
+    if (query->stage != NULL &&
+        (strlen(query->stage) != n || memcmp(query->stage, stage, n) != 0)) {
         return SLUICE_OK;
     }
     quarantine->total++;
-    if (quarantine->shown == why->n) {
-        return SLUICE_OK;
-    }
-    quarantine->shown++;
-    if (!why->json) {
-        print_bad(quarantine, batch, row);
+    if (json_array_size(quarantine->list) == query->most) {
         return SLUICE_OK;
     }
     json = json_object();
@@ -518,15 +383,19 @@ static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, 
     json_object_set_new(json, "detail", cell(batch, BAD_DETAIL, row));
     json_object_set_new(
         json, "task",
-        json_integer(plan_task_number(why->look.run->plan,
+        json_integer(plan_task_number(query->run->plan,
                                       (struct task_id){ quarantine->phase, quarantine->task })));
     if (file != NULL) {
-        json_object_set_new(json, "uri", look_string(file->name, strlen(file->name)));
-        json_object_set_new(json, "path", look_string(file->path, strlen(file->path)));
+        json_object_set_new(json, "uri", facts_text(file->name, strlen(file->name)));
+        json_object_set_new(json, "path", facts_text(file->path, strlen(file->path)));
         json_object_set_new(json, "begin",
                             json_integer((json_int_t)runview_u64(batch, BAD_BEGIN, row)));
         json_object_set_new(json, "end",
                             json_integer((json_int_t)runview_u64(batch, BAD_END, row)));
+    } else if (query->names) {
+        const char *split =
+            phase_task_name(query->run->plan->phases[quarantine->phase], quarantine->task, buffer);
+        json_object_set_new(json, "split", facts_text(split, strlen(split)));
     }
     if (!runview_null(batch, BAD_ROW, row)) {
         json_object_set_new(json, "row",
@@ -537,19 +406,21 @@ static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, 
     }
     kept = kept_at(quarantine, batch, row);
     if (kept != NULL) {
-        json_object_set_new(json, "kept", look_string(kept, strlen(kept)));
+        json_object_set_new(json, "kept", facts_text(kept, strlen(kept)));
         free(kept);
     }
     json_array_append_new(quarantine->list, json);
     return SLUICE_OK;
 }
 
-sluice_status why_quarantine(struct why *why, struct sluice_error *err)
+sluice_status facts_quarantine(const struct facts_query *query, json_t **out,
+                               struct sluice_error *err)
 {
-    const struct run *run = why->look.run;
-    struct quarantine quarantine = { .why = why, .list = json_array() };
+    const struct run *run = query->run;
+    struct quarantine quarantine = { .query = query, .list = json_array() };
     sluice_status status = quarantine.list == NULL ? error_nomem(err, "the quarantine") : SLUICE_OK;
 
+    *out = NULL;
     for (uint32_t p = 0; status == SLUICE_OK && p < run->plan->n_phases; p++) {
         for (uint32_t t = 0; status == SLUICE_OK && t < run->plan->phases[p]->n_tasks; t++) {
             if (run->tasks[p][t].done) {
@@ -559,16 +430,11 @@ sluice_status why_quarantine(struct why *why, struct sluice_error *err)
             }
         }
     }
-    if (status == SLUICE_OK && why->json) {
-        look_print("why", json_pack("{s:I, s:O}", "quarantined", (json_int_t)quarantine.total,
-                                    "records", quarantine.list));
-    } else if (status == SLUICE_OK) {
-        say("%llu of %llu quarantined record%s\n", (unsigned long long)quarantine.shown,
-            (unsigned long long)quarantine.total, plural(quarantine.total));
+    if (status == SLUICE_OK) {
+        *out = json_pack("{s:I, s:O}", "quarantined", (json_int_t)quarantine.total, "records",
+                         quarantine.list);
+        status = *out == NULL ? error_nomem(err, "the quarantine") : SLUICE_OK;
     }
     json_decref(quarantine.list);
-    if (status == SLUICE_OK) {
-        why_incomplete(why);
-    }
     return status;
 }

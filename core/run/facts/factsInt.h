@@ -1,0 +1,31 @@
+/* Private to core/run/facts: dropped rows, and places as JSON. */
+#ifndef SLUICE_RUN_FACTSINT_H
+#define SLUICE_RUN_FACTSINT_H
+
+#include "run/facts/facts.h"
+#include "run/facts/places.h"
+#include "run/runview.h"
+
+/* One row of the drops table, copied. */
+struct drop {
+    uint32_t phase, task;
+    uint64_t row;
+    const struct op *stage; /* NULL: no stage of this plan has the name */
+    char *reason, *dup_of;  /* owned; dup_of NULL = none */
+    double value, limit, similarity;
+    bool has_value, has_limit, has_similarity;
+};
+void drop_deinit(struct drop *);
+sluice_status drop_copy(const struct run *, uint32_t phase, uint32_t task, const struct batch *,
+                        int64_t row, struct drop *, struct sluice_error *) MUST_USE;
+/* Adds reason, value, limit, dup_of, similarity. */
+void drop_json(const struct drop *, json_t *object);
+/* Adds split, row, uri, path, begin, end, id. */
+void place_json(const struct place *, json_t *object);
+
+/* What became of the document that place names, as a JSON array of events in order (a reference is
+ * given, also after an error, or NULL). */
+sluice_status way_of(const struct run *, const struct place *, json_t **events,
+                     struct sluice_error *) MUST_USE;
+
+#endif
