@@ -10,6 +10,7 @@
 
 #include "isolate/isolate.h"
 #include "isolate/wire.h"
+#include "plugin/batch_view.h"
 #include "plugin/stage.h"
 
 /* Where the body begins behind a head of n bytes. */
@@ -59,11 +60,9 @@ void carry_put_batch(struct buf *, const struct sluice_batch *, const struct car
 void carry_write_batch(const struct sluice_batch *, const struct carry_ports *, char *body);
 
 struct carry_batch { /* caller's memory */
-    struct sluice_batch batch;
-    struct ArrowArray array;
-    struct ArrowArray *columns; /* owned; their buffers lie in the body */
-    struct ArrowArray **pointers;
-    const void *buffers[1];
+    struct batch_view view;
+    struct ArrowArray *columns;   /* owned; their buffers lie in the body */
+    struct ArrowArray **pointers; /* owned */
     uint32_t n;
 };
 

@@ -152,16 +152,10 @@ sluice_status carry_get_batch(struct wire *wire, const struct carry_ports *ports
     if (wire->failed) {
         return carry_nonsense(err, "a batch");
     }
-    out->array.length = length;
-    out->array.n_buffers = 1;
-    out->array.buffers = out->buffers;
-    out->array.n_children = out->n;
-    out->array.children = out->pointers;
-    out->batch.size = sizeof out->batch;
-    out->batch.port = port;
-    out->batch.array = &out->array;
-    out->batch.rows = rows ? (const uint32_t *)(const void *)body : NULL;
-    out->batch.n = selected;
+    batch_view_init(&out->view, out->pointers, out->n, length);
+    out->view.batch.port = port;
+    out->view.batch.rows = rows ? (const uint32_t *)(const void *)body : NULL;
+    out->view.batch.n = selected;
     return SLUICE_OK;
 }
 

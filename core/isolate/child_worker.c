@@ -70,7 +70,7 @@ static bool process(struct worker *worker, const struct packet *packet, struct b
     sluice_status status = carry_get_batch(&wire, &worker->child->ports, body, n, &batch, err);
 
     if (status == SLUICE_OK) {
-        status = stage_process(worker->worker, &batch.batch, &worker->result, err);
+        status = stage_process(worker->worker, &batch.view.batch, &worker->result, err);
     }
     carry_batch_deinit(&batch);
     return answer_result(worker, status, head, err);

@@ -11,6 +11,7 @@
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
+#include "plugin/batch_view.h"
 #include "run/chain/quarantine.h"
 #include "run/facts/facts.h"
 
@@ -73,34 +74,21 @@ static sluice_status check_columns(const struct phase *phase, const struct op *o
                             row->stage);
 }
 
-/* The row as a batch with a place for each column that the stage asked for. Borrows from row. */
-struct one_row {
-    struct ArrowArray array, empty;
-    struct ArrowArray **children; /* owned */
-    const void *buffers[1];
-    struct sluice_batch batch;
-};
-
-static sluice_status one_row_init(struct one_row *one, const struct quarantined *row,
-                                  struct sluice_error *err)
+/* The row as a batch with a place for each column that the stage asked for. Borrows from row.
+ * *columns is given (free()). */
+static sluice_status view_row(const struct quarantined *row, struct batch_view *view,
+                              struct ArrowArray ***columns, struct sluice_error *err)
 {
     uint32_t used = 0;
 
-    memset(one, 0, sizeof *one);
-    one->children = calloc(row->n_columns + 1u, sizeof(struct ArrowArray *));
-    if (one->children == NULL) {
+    *columns = calloc(row->n_columns + 1u, sizeof(struct ArrowArray *));
+    if (*columns == NULL) {
         return error_nomem(err, "a row");
     }
     for (uint32_t k = 0; k < row->n_columns; k++) {
-        one->children[k] =
-            row->types[k] == NULL ? &one->empty : &row->batch->columns[used++]->array;
+        (*columns)[k] = row->types[k] == NULL ? &view->absent : &row->batch->columns[used++]->array;
     }
-    one->array.length = 1;
-    one->array.n_buffers = 1;
-    one->array.buffers = one->buffers;
-    one->array.n_children = row->n_columns;
-    one->array.children = one->children;
-    one->batch = (struct sluice_batch){ .size = sizeof one->batch, .array = &one->array, .n = 1 };
+    batch_view_init(view, *columns, row->n_columns, 1);
     return SLUICE_OK;
 }
 
@@ -134,16 +122,17 @@ static json_t *run_row(const struct op *op, const struct quarantined *row)
     struct sluice_error err = ERROR_INIT;
     struct stage_worker *worker = NULL;
     struct stage_result result;
-    struct one_row one;
+    struct batch_view view;
+    struct ArrowArray **columns;
     json_t *json = NULL;
-    sluice_status status = one_row_init(&one, row, &err);
+    sluice_status status = view_row(row, &view, &columns, &err);
 
     stage_result_init(&result);
     if (status == SLUICE_OK) {
         status = stage_worker_open(op_code(op)->stage, &worker, &err);
     }
     if (status == SLUICE_OK) {
-        status = stage_process(worker, &one.batch, &result, &err);
+        status = stage_process(worker, &view.batch, &result, &err);
     }
     if (status == SLUICE_OK) {
         json = outcome_json(op, &result);
@@ -156,7 +145,7 @@ static json_t *run_row(const struct op *op, const struct quarantined *row)
     }
     stage_worker_close(worker);
     stage_result_deinit(&result);
-    free(one.children);
+    free(columns);
     return json;
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plugin/batch_view.h"
 #include "run/chain/chainInt.h"
 
 /* ---- answers ---- */
@@ -72,11 +73,8 @@ sluice_status chain_book(struct chain *chain, uint32_t index, const struct stage
 /* ---- views ---- */
 
 struct view {
-    struct ArrowArray array;
-    struct ArrowArray empty;
-    struct ArrowArray *children[PLAN_NEEDS_MAX];
-    const void *buffers[1];
-    struct sluice_batch batch;
+    struct batch_view of;
+    struct ArrowArray *columns[PLAN_NEEDS_MAX];
 };
 
 static sluice_status view_init(struct view *view, const struct op *op, uint32_t port,
@@ -89,24 +87,15 @@ static sluice_status view_init(struct view *view, const struct op *op, uint32_t 
                          "stage '%s' needs %u columns, at most %d are possible", op->name, n,
                          PLAN_NEEDS_MAX);
     }
-    memset(&view->array, 0, sizeof view->array);
-    memset(&view->empty, 0, sizeof view->empty);
-    view->buffers[0] = NULL;
     for (uint32_t k = 0; k < n; k++) {
         int32_t slot = op_stage(op)->need[port][k];
         assert(slot < 0 || batch->columns[slot] != NULL);
-        view->children[k] = slot < 0 ? &view->empty : &batch->columns[slot]->array;
+        view->columns[k] = slot < 0 ? &view->of.absent : &batch->columns[slot]->array;
     }
-    view->array.length = batch->length;
-    view->array.n_buffers = 1;
-    view->array.buffers = view->buffers;
-    view->array.n_children = n;
-    view->array.children = view->children;
-    view->batch = (struct sluice_batch){ .size = sizeof view->batch,
-                                         .port = port,
-                                         .array = &view->array,
-                                         .rows = batch->rows,
-                                         .n = batch->n_rows };
+    batch_view_init(&view->of, view->columns, n, batch->length);
+    view->of.batch.port = port;
+    view->of.batch.rows = batch->rows;
+    view->of.batch.n = batch->n_rows;
     return SLUICE_OK;
 }
 
@@ -179,7 +168,7 @@ static sluice_status call(struct chain *chain, const struct op *op, uint32_t por
     do {
         TRY(chain_worker(chain, op->index, &worker, err)); /* that none opens is no row's fault */
         meter_begin(&chain->meter);
-        status = stage_process(worker, &view.batch, &answer->result, err);
+        status = stage_process(worker, &view.of.batch, &answer->result, err);
         meter_end(&chain->meter, &metrics->time, op_isolated(op));
         METRIC_ADD(metrics->bytes_in, bytes_seen(chain, op, port, answer->batch));
         if (status != SLUICE_OK && !stage_worker_usable(worker)) {
