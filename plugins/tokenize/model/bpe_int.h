@@ -19,8 +19,8 @@
 struct bpe {
     struct vocab vocab;
     struct pretoken pretoken;
-    /* merges is made with the first worker: who only asks about the vocabulary waits for none of it.
-     * `index` is there until then, of VOCAB_MODEL_BYTES. */
+    /* merges is made with the first worker: who only asks about the vocabulary waits for none of
+     * it. `index` is there until then, of VOCAB_MODEL_BYTES. */
     pthread_mutex_t building;
     atomic_bool built;
     struct token_index index;

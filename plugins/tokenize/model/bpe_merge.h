@@ -88,8 +88,8 @@ struct merges {
     size_t bytes;       /* memory held */
 };
 
-/* Builds from a checked vocabulary, which must live as long, and its tokens by their bytes. Caller's
- * memory; deinit even after an error. SLUICE_E_NOMEM. */
+/* Builds from a checked vocabulary, which must live as long, and its tokens by their bytes.
+ * Caller's memory; deinit even after an error. SLUICE_E_NOMEM. */
 int32_t merges_init(struct merges *merges, const struct vocab *vocab,
                     const struct token_index *tokens, struct sluice_error *err);
 void merges_deinit(struct merges *merges);
