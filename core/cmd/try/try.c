@@ -141,7 +141,7 @@ static sluice_status make_extras(struct trying *trying, struct trial *trial,
     }
     if (trying->sweep != NULL) {
         TRY(sweep_make(trial, &trying->sample, outcome, trying->sweep,
-                       trying->by == NULL ? NULL : &extras->groups, trying->by_column,
+                       trying->by == NULL ? NULL : &extras->groups,
                        extras->has_labels ? &extras->labels : NULL, &extras->sweep, err));
     }
     return before == NULL ? SLUICE_OK : changes_make(before, outcome, &extras->changes, err);

@@ -176,11 +176,13 @@ sluice_status outcome_pick(const struct outcome *, int fate, uint64_t most, uint
 /* Counts by the values of a column. */
 
 struct group {
-    char *value; /* owned */
+    char *value;    /* owned */
+    uint32_t found; /* so many others before it */
     uint64_t rows, kept, bytes, kept_bytes;
 };
 struct groups {
     struct group *items; /* the largest first */
+    uint32_t *of;        /* of each row; owned */
     size_t n;
 };
 sluice_status groups_make(const struct sample *, const struct outcome *, int32_t column,
@@ -253,7 +255,7 @@ struct sweep {
 };
 /* text: "max=0.1..0.5:9". */
 sluice_status sweep_make(struct trial *, struct sample *, const struct outcome *, const char *text,
-                         const struct groups *, int32_t by, const struct labels *, struct sweep *,
+                         const struct groups *, const struct labels *, struct sweep *,
                          struct sluice_error *) MUST_USE;
 void sweep_deinit(struct sweep *);
 

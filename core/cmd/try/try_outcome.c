@@ -121,57 +121,81 @@ static int compare_groups(const void *a, const void *b)
     return x->rows != y->rows ? (x->rows > y->rows ? -1 : 1) : strcmp(x->value, y->value);
 }
 
+/* The group of a value; a new one where it is the first of its kind. */
+static sluice_status find_group(struct groups *groups, json_t *places, const char *value, size_t n,
+                                uint32_t *out, struct sluice_error *err)
+{
+    char *key = value == NULL ? str_copy("null", 4) : str_copy(value, n < 200 ? n : 200);
+    const json_t *place = key == NULL ? NULL : json_object_get(places, key);
+    struct group *more = NULL;
+
+    *out = place != NULL ? (uint32_t)json_integer_value(place) : (uint32_t)groups->n;
+    if (place != NULL) {
+        free(key);
+        return SLUICE_OK;
+    }
+    if (key != NULL &&
+        json_object_set_new_nocheck(places, key, json_integer((json_int_t)groups->n)) == 0) {
+        more = realloc(groups->items, (groups->n + 1) * sizeof *more);
+    }
+    if (more == NULL) {
+        free(key);
+        return error_nomem(err, "counts");
+    }
+    groups->items = more;
+    more[groups->n++] = (struct group){ .value = key, .found = *out };
+    return SLUICE_OK;
+}
+
+/* The largest first. */
+static sluice_status sort_groups(struct groups *groups, uint64_t n_rows, struct sluice_error *err)
+{
+    uint32_t *places = calloc(groups->n + 1, sizeof *places);
+
+    if (places == NULL) {
+        return error_nomem(err, "counts");
+    }
+    qsort(groups->items, groups->n, sizeof *groups->items, compare_groups);
+    for (uint32_t g = 0; g < groups->n; g++) {
+        places[groups->items[g].found] = g;
+    }
+    for (uint64_t i = 0; i < n_rows; i++) {
+        groups->of[i] = places[groups->of[i]];
+    }
+    free(places);
+    return SLUICE_OK;
+}
+
 sluice_status groups_make(const struct sample *sample, const struct outcome *out, int32_t column,
                           struct groups *groups, struct sluice_error *err)
 {
     json_t *places = json_object();
-    sluice_status status = places == NULL ? error_nomem(err, "counts") : SLUICE_OK;
+    sluice_status status;
 
     memset(groups, 0, sizeof *groups);
+    groups->of = calloc(out->n + 1, sizeof *groups->of);
+    status = places == NULL || groups->of == NULL ? error_nomem(err, "counts") : SLUICE_OK;
     for (uint64_t i = 0; status == SLUICE_OK && i < out->n; i++) {
         char buffer[64];
-        char *key = NULL;
         size_t n = 0;
         const char *value = sample_value(sample, column, i, &n, buffer);
-        json_t *place;
-        struct group *group;
         uint64_t bytes = sample_row_bytes(sample, i);
-        key = value == NULL ? str_copy("null", 4) : str_copy(value, n < 200 ? n : 200);
-        place = key == NULL ? NULL : json_object_get(places, key);
-        if (key != NULL && place == NULL) {
-            struct group *more = realloc(groups->items, (groups->n + 1) * sizeof *more);
-            place = json_integer((json_int_t)groups->n);
-            if (more != NULL) {
-                groups->items = more;
-                memset(&more[groups->n], 0, sizeof *more);
-                more[groups->n].value = key;
-            }
-            if (more == NULL || json_object_set_new_nocheck(places, key, place) != 0) {
-                free(key);
-                status = error_nomem(err, "counts");
-                break;
-            }
-            groups->n++;
-            key = NULL;
-        }
-        if (place == NULL) {
-            status = error_nomem(err, "counts");
-            break;
-        }
-        free(key);
-        group = &groups->items[json_integer_value(place)];
-        group->rows++;
-        group->bytes += bytes;
-        if (out->fates[i].reason == 0) {
-            group->kept++;
-            group->kept_bytes += bytes;
+        bool kept = out->fates[i].reason == 0;
+        status = find_group(groups, places, value, n, &groups->of[i], err);
+        if (status == SLUICE_OK) {
+            struct group *group = &groups->items[groups->of[i]];
+            group->rows++;
+            group->bytes += bytes;
+            group->kept += kept;
+            group->kept_bytes += kept ? bytes : 0;
         }
     }
     json_decref(places);
+    if (status == SLUICE_OK && groups->n > 0) {
+        status = sort_groups(groups, out->n, err);
+    }
     if (status != SLUICE_OK) {
         groups_deinit(groups);
-    } else if (groups->n > 0) {
-        qsort(groups->items, groups->n, sizeof *groups->items, compare_groups);
     }
     return status;
 }
@@ -182,5 +206,6 @@ void groups_deinit(struct groups *groups)
         free(groups->items[i].value);
     }
     free(groups->items);
+    free(groups->of);
     memset(groups, 0, sizeof *groups);
 }

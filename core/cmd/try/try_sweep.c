@@ -80,8 +80,7 @@ static void number_text(double value, bool whole, char text[NUMBER_TEXT_MAX])
 struct sweeping {
     const struct sample *sample;
     const struct labels *labels;
-    const struct groups *groups;
-    uint32_t *group_of; /* of each row; NULL without groups */
+    const struct groups *groups; /* NULL = none */
 };
 
 static void count(const struct sweeping *sweeping, struct sweep_step *step, uint64_t row,
@@ -96,8 +95,8 @@ static void count(const struct sweeping *sweeping, struct sweep_step *step, uint
     if (kept) {
         step->kept++;
         step->kept_bytes += sample_row_bytes(sweeping->sample, row);
-        if (sweeping->group_of != NULL) {
-            step->by[sweeping->group_of[row]]++;
+        if (sweeping->groups != NULL) {
+            step->by[sweeping->groups->of[row]]++;
         }
     }
     if (sweeping->labels != NULL) {
@@ -222,35 +221,6 @@ static sluice_status make_histogram(const struct outcome *outcome, struct sweep 
 
 /* ---- the whole ---- */
 
-static sluice_status place_groups(const struct sample *sample, const struct groups *groups,
-                                  int32_t by, uint32_t **out, struct sluice_error *err)
-{
-    json_t *places = json_object();
-    uint32_t *group_of = calloc(sample->n_rows + 1, sizeof *group_of);
-    bool ok = places != NULL && group_of != NULL;
-
-    for (size_t g = 0; ok && g < groups->n; g++) {
-        ok = json_object_set_new_nocheck(places, groups->items[g].value,
-                                         json_integer((json_int_t)g)) == 0;
-    }
-    for (uint64_t i = 0; ok && i < sample->n_rows; i++) {
-        char buffer[64];
-        size_t n = 0;
-        const char *value = sample_value(sample, by, i, &n, buffer);
-        char *key = value == NULL ? str_copy("null", 4) : str_copy(value, n < 200 ? n : 200);
-        ok = key != NULL;
-        group_of[i] = ok ? (uint32_t)json_integer_value(json_object_get(places, key)) : 0;
-        free(key);
-    }
-    json_decref(places);
-    if (!ok) {
-        free(group_of);
-        return error_nomem(err, "counts");
-    }
-    *out = group_of;
-    return SLUICE_OK;
-}
-
 static sluice_status make_steps(struct sweep *sweep, const struct groups *groups, bool whole,
                                 struct sluice_error *err)
 {
@@ -267,8 +237,8 @@ static sluice_status make_steps(struct sweep *sweep, const struct groups *groups
 }
 
 sluice_status sweep_make(struct trial *trial, struct sample *sample, const struct outcome *outcome,
-                         const char *text, const struct groups *groups, int32_t by,
-                         const struct labels *labels, struct sweep *sweep, struct sluice_error *err)
+                         const char *text, const struct groups *groups, const struct labels *labels,
+                         struct sweep *sweep, struct sluice_error *err)
 {
     struct sweeping sweeping = { .sample = sample, .labels = labels, .groups = groups };
     struct value given;
@@ -278,11 +248,7 @@ sluice_status sweep_make(struct trial *trial, struct sample *sample, const struc
     memset(sweep, 0, sizeof *sweep);
     TRY(parse(text, sweep, err));
     TRY(trial_number(trial, sweep->option, &sweep->cut, &whole, err));
-    if (groups != NULL) {
-        TRY(place_groups(sample, groups, by, &sweeping.group_of, err));
-    }
     if (!value_copy(&given, &trial->given)) {
-        free(sweeping.group_of);
         return error_nomem(err, "options");
     }
     status = make_steps(sweep, groups, whole, err);
@@ -306,7 +272,6 @@ sluice_status sweep_make(struct trial *trial, struct sample *sample, const struc
     }
     value_deinit(&trial->given);
     trial->given = given;
-    free(sweeping.group_of);
     return status;
 }
 
