@@ -96,6 +96,7 @@ static int gmatch_next(lua_State *L)
     matcher_resume(&g->m, L);
     for (const char *s = g->at; s <= g->m.subject_end; s++) {
         const char *e;
+        s = matcher_skip(&g->m, s, g->pattern);
         matcher_begin(&g->m);
         e = matcher_run(&g->m, s, g->pattern);
         if (e != NULL && e != g->last) {

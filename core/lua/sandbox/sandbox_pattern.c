@@ -131,45 +131,42 @@ static const uint8_t class_bits[256] = {
     5,   5,   5,   5,   5,   5,   5,   5,   5,   8,   8,   8,   8,   128,
 };
 
-static inline bool in_class(unsigned char c, char class)
+/* The bits of the class that %class names, in either case; 0 for a character that stands for
+ * itself. */
+static inline unsigned bits_of(char class)
 {
-    unsigned bits;
-
     switch (class | 0x20) {
     case 'a':
-        bits = CLASS_ALPHA;
-        break;
+        return CLASS_ALPHA;
     case 'c':
-        bits = CLASS_CONTROL;
-        break;
+        return CLASS_CONTROL;
     case 'd':
-        bits = CLASS_DIGIT;
-        break;
+        return CLASS_DIGIT;
     case 'g':
-        bits = CLASS_ALPHA | CLASS_DIGIT | CLASS_PUNCT;
-        break;
+        return CLASS_ALPHA | CLASS_DIGIT | CLASS_PUNCT;
     case 'l':
-        bits = CLASS_LOWER;
-        break;
+        return CLASS_LOWER;
     case 'p':
-        bits = CLASS_PUNCT;
-        break;
+        return CLASS_PUNCT;
     case 's':
-        bits = CLASS_SPACE;
-        break;
+        return CLASS_SPACE;
     case 'u':
-        bits = CLASS_UPPER;
-        break;
+        return CLASS_UPPER;
     case 'w':
-        bits = CLASS_ALPHA | CLASS_DIGIT;
-        break;
+        return CLASS_ALPHA | CLASS_DIGIT;
     case 'x':
-        bits = CLASS_HEX;
-        break;
+        return CLASS_HEX;
     default:
-        return (unsigned char)class == c;
+        return 0;
     }
-    return ((class_bits[c] & bits) != 0) != ((class & 0x20) == 0);
+}
+
+static inline bool in_class(unsigned char c, char class)
+{
+    const unsigned bits = bits_of(class);
+
+    return bits == 0 ? (unsigned char)class == c
+                     : ((class_bits[c] & bits) != 0) != ((class & 0x20) == 0);
 }
 
 /* Is c in the set [...]? p is at '[', last at ']'. */
@@ -218,14 +215,37 @@ static inline bool single(struct matcher *m, const char *s, const char *p, const
     }
 }
 
+/* Behind the characters from s on that are (in = true), or are not, in the class that %class
+ * names. */
+static inline const char *pass_class(const struct matcher *m, const char *s, char class, bool in)
+{
+    const unsigned bits = bits_of(class);
+    const bool set = in == ((class & 0x20) != 0);
+
+    if (bits == 0) {
+        while (s < m->subject_end && (*s == class) == in) {
+            s++;
+        }
+    } else {
+        while (s < m->subject_end && ((class_bits[(unsigned char)*s] & bits) != 0) == set) {
+            s++;
+        }
+    }
+    return s;
+}
+
 /* ---- repetitions ---- */
 
 static const char *expand_most(struct matcher *m, const char *s, const char *p, const char *end)
 {
     ptrdiff_t i = 0;
 
-    while (single(m, s + i, p, end)) {
-        i++;
+    if (*p == '%') {
+        i = pass_class(m, s, p[1], true) - s;
+    } else {
+        while (single(m, s + i, p, end)) {
+            i++;
+        }
     }
     step(m, (uint64_t)i + 1);
     for (; i >= 0; i--) {
@@ -472,7 +492,9 @@ int matcher_push_all(struct matcher *m, const char *s, const char *e)
 {
     int n = m->n == 0 && s != NULL ? 1 : m->n;
 
-    luaL_checkstack(m->L, n, "too many captures");
+    if (n > 1) { /* there is room for one in every call */
+        luaL_checkstack(m->L, n, "too many captures");
+    }
     for (int k = 0; k < n; k++) {
         matcher_push(m, k, s, e);
     }
@@ -501,6 +523,24 @@ static bool first_byte(const char *p, const char *end, char *byte)
     return true;
 }
 
+const char *matcher_skip(struct matcher *m, const char *s, const char *p)
+{
+    const char *at = s;
+    const char *end;
+
+    if (s >= m->subject_end || m->pattern_end - p < 2 || *p != '%' ||
+        (p[1] >= '0' && p[1] <= '9') || p[1] == 'b' || p[1] == 'f') {
+        return s;
+    }
+    end = p + 2;
+    if (end < m->pattern_end && (*end == '*' || *end == '?' || *end == '-')) {
+        return s;
+    }
+    at = pass_class(m, s, p[1], false);
+    step(m, (uint64_t)(at - s));
+    return at;
+}
+
 const char *matcher_search(struct matcher *m, const char *s, const char *p, const char **e)
 {
     bool anchored = p < m->pattern_end && *p == '^';
@@ -514,6 +554,8 @@ const char *matcher_search(struct matcher *m, const char *s, const char *p, cons
             if (s == NULL) {
                 return NULL;
             }
+        } else if (!anchored) {
+            s = matcher_skip(m, s, p);
         }
         matcher_begin(m);
         *e = matcher_run(m, s, p);

@@ -38,6 +38,9 @@ void matcher_begin(struct matcher *);
 /* Matches what begins at p of the pattern against the subject at s; gives where the match ends, or
  * NULL. */
 const char *matcher_run(struct matcher *, const char *s, const char *p);
+/* The first place at or behind s where a match of the pattern p can begin, which is not anchored:
+ * those in between are counted as if they had been tried. */
+const char *matcher_skip(struct matcher *, const char *s, const char *p);
 /* The first match of the pattern p, which may be anchored, at or behind s: its begin and *e. */
 const char *matcher_search(struct matcher *, const char *s, const char *p, const char **e);
 
