@@ -8,9 +8,9 @@
 #include "cmd/common.h"
 #include "cmd/progress.h"
 #include "cmd/view/view.h"
-#include "cmd/look/report.h"
 #include "cmd/look/look.h"
 #include "run/chain/chain.h"
+#include "run/facts/report.h"
 
 static void log_message(void *ctx, int32_t level, const char *stage, const char *message)
 {
@@ -62,8 +62,8 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
             core_seconds += (double)METRIC_GET(run->metrics.phases[p].ops[i].time.work_ns) / 1e9;
         }
     }
-    report =
-        report_collect(session, NULL, 0, (double)(clock_ns() - barrier->started_ns) / 1e9, NULL);
+    report = report_collect(session->run, NULL, 0, (double)(clock_ns() - barrier->started_ns) / 1e9,
+                            NULL);
     json_object_set_new(report, "core_seconds", json_real(core_seconds));
     json_object_set_new(report, "phase", json_string(run->plan->phases[phase]->name));
     json_object_set_new(report, "phases_left",
@@ -106,13 +106,13 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
         (worker && failure != NULL && failure->code == SLUICE_E_CANCELLED)) {
         return; /* others may go on */
     }
-    report =
-        report_collect(session, list, n, (double)(clock_ns() - barrier->started_ns) / 1e9, failure);
+    report = report_collect(session->run, list, n, (double)(clock_ns() - barrier->started_ns) / 1e9,
+                            failure);
     if (report == NULL) {
         return;
     }
     if ((run_finish(session->run, &mine, &err) != SLUICE_OK && err.code != SLUICE_E_CANCELLED) ||
-        (mine && report_save(session, report, failure == NULL, &err) != SLUICE_OK)) {
+        (mine && run_report(session->run, report, failure == NULL, &err) != SLUICE_OK)) {
         on_warn(barrier, err.message);
     }
     run_finished(session->run);

@@ -116,3 +116,26 @@ void run_finished(struct run *run)
     turn_leave(run->turn);
     run->turn = NULL;
 }
+
+sluice_status run_report(const struct run *run, const json_t *report, bool finished,
+                         struct sluice_error *err)
+{
+    char *text = json_dumps(report, JSON_INDENT(1) | JSON_SORT_KEYS);
+    struct published published;
+    sluice_status status = text == NULL ? error_nomem(err, "the report")
+                                        : pending_put(run->options.run_dir, "last.json", text,
+                                                      strlen(text), PENDING_LOOSE, &published, err);
+
+    if (status == SLUICE_OK && finished) {
+        char *dir = disk_join(run->options.run_dir, "history");
+        char name[32];
+        snprintf(name, sizeof name, "%06u.json", run->execution);
+        status = dir == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(dir, false, err);
+        if (status == SLUICE_OK) {
+            status = pending_put(dir, name, text, strlen(text), PENDING_LOOSE, &published, err);
+        }
+        free(dir);
+    }
+    free(text);
+    return status;
+}

@@ -126,6 +126,10 @@ void run_published_free(struct run_published *, size_t n);
  * run_all takes the turn before it publishes. */
 sluice_status run_finish(struct run *, bool *mine, struct sluice_error *) MUST_USE;
 void run_finished(struct run *); /* run_close does it, too */
+/* Writes RUN/last.json, and for a finished run RUN/history/N.json, N being that of the execution;
+ * only for whom run_finish says so. */
+sluice_status run_report(const struct run *, const json_t *report, bool finished,
+                         struct sluice_error *) MUST_USE;
 
 /* Everything: phases, barriers, publication. */
 sluice_status run_all(struct run *, struct run_published **list, size_t *n,

@@ -60,17 +60,14 @@ static json_t *time_json(const char *dir, const char *name)
 static sluice_status phases_of_plan(const char *run, json_t *phases, struct sluice_error *err)
 {
     struct look look;
+    json_t *list = NULL;
     sluice_status status = look_open(run, &look, err);
 
-    for (uint32_t p = 0; status == SLUICE_OK && p < look.run->plan->n_phases; p++) {
-        const struct phase *phase = look.run->plan->phases[p];
-        uint32_t done = 0;
-        for (uint32_t t = 0; t < phase->n_tasks; t++) {
-            done += look.run->tasks[p][t].done;
-        }
-        json_array_append_new(phases, json_pack("{s:s, s:i, s:i}", "name", phase->name, "tasks",
-                                                (int)phase->n_tasks, "done", (int)done));
+    if (status == SLUICE_OK) {
+        status = facts_phases(look.run, &list, err);
     }
+    json_array_extend(phases, list);
+    json_decref(list);
     look_close(&look);
     return status;
 }

@@ -1,5 +1,5 @@
 /* What is known of a run: see facts.h. Here are its counts and its tasks. */
-#include "run/facts/facts.h"
+#include "run/facts/factsInt.h"
 
 #include <string.h>
 
@@ -8,7 +8,17 @@
 #include "base/utf8.h"
 #include "run/chain/ledger.h"
 #include "run/facts/changes.h"
-#include "run/runview.h"
+
+const char *facts_role(const struct op *op)
+{
+    static const char *const roles[] = { "",          "reader", "filter", "annotator",
+                                         "transform", "gate",   "writer" };
+    const struct sluice_stage *declared = op_declared(op);
+
+    return op_reads_again(op)                       ? "again"
+           : declared == NULL || declared->role > 6 ? NULL
+                                                    : roles[declared->role];
+}
 
 json_t *facts_text(const char *text, size_t n)
 {
@@ -158,4 +168,19 @@ uint32_t facts_missing(const struct run *run)
         }
     }
     return missing;
+}
+
+sluice_status facts_phases(const struct run *run, json_t **out, struct sluice_error *err)
+{
+    *out = json_array();
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        const struct phase *phase = run->plan->phases[p];
+        uint32_t done = 0;
+        for (uint32_t t = 0; t < phase->n_tasks; t++) {
+            done += run->tasks[p][t].done;
+        }
+        json_array_append_new(*out, json_pack("{s:s, s:i, s:i}", "name", phase->name, "tasks",
+                                              (int)phase->n_tasks, "done", (int)done));
+    }
+    return *out == NULL ? error_nomem(err, "phases") : SLUICE_OK;
 }

@@ -14,6 +14,20 @@
 /* A JSON string of any bytes. Gives a reference; NULL = out of memory. */
 json_t *facts_text(const char *text, size_t n);
 
+/* [{name, tasks, done}] of all phases. */
+sluice_status facts_phases(const struct run *, json_t **out, struct sluice_error *) MUST_USE;
+
+struct facts_plan {
+    bool tasks, files; /* each by name */
+    bool predict;      /* the time, from the report of the last run */
+    uint32_t workers;
+};
+/* What a run would do: {name, run_dir, tasks, reused, run, unknown, workers, phases: [{number,
+ * name, first_task, tasks, depends, readers, stages, stores, reused, run, unknown, reasons, list}],
+ * rebuilds, predicted_core_seconds}. */
+sluice_status facts_plan(const struct run *, const struct facts_plan *, json_t **out,
+                         struct sluice_error *) MUST_USE;
+
 /* A question about the documents of a run. */
 struct facts_query {
     const struct run *run;

@@ -28,4 +28,12 @@ void place_json(const struct place *, json_t *object);
 sluice_status way_of(const struct run *, const struct place *, json_t **events,
                      struct sluice_error *) MUST_USE;
 
+/* "reader", "filter", ..., "again" of a reader that reads once more; NULL = op has no role. */
+const char *facts_role(const struct op *);
+
+/* One pair of near-duplicates that people can look at: {stage, similarity, dropped, kept}, each of
+ * the two {id, file, text} with the text's first words. Reads a bounded part of the run's tables.
+ * Gives a reference; NULL = there is none at hand. */
+json_t *example_of(const struct run *);
+
 #endif

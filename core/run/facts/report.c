@@ -1,25 +1,16 @@
 /* The report of a run: see report.h. */
-#include "cmd/look/report.h"
+#include "run/facts/report.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/say.h"
-#include "cmd/commands.h"
-#include "cmd/view/view.h"
 #include "run/chain/ledger.h"
-#include "store/pending.h"
+#include "run/facts/factsInt.h"
 
 static const char *role_name(const struct op *op)
 {
-    static const char *const roles[] = { "",          "reader", "filter", "annotator",
-                                         "transform", "gate",   "writer" };
-    const struct sluice_stage *declared = op_declared(op);
-
-    return op_reads_again(op)                       ? "again"
-           : declared == NULL || declared->role > 6 ? ""
-                                                    : roles[declared->role];
+    const char *role = facts_role(op);
+    return role == NULL ? "" : role;
 }
 
 static const char *kind_name(const struct op *op)
@@ -339,10 +330,9 @@ static void add_inputs(json_t *report, const struct run *run)
                                   (json_int_t)bytes, "decoded_bytes", (json_int_t)text));
 }
 
-json_t *report_collect(const struct session *session, const struct run_published *published,
-                       size_t n, double seconds, const struct sluice_error *error)
+json_t *report_collect(const struct run *run, const struct run_published *published, size_t n,
+                       double seconds, const struct sluice_error *error)
 {
-    const struct run *run = session->run;
     json_t *json = json_object();
     json_t *phases = json_array();
     json_t *datasets = json_array();
@@ -365,7 +355,7 @@ json_t *report_collect(const struct session *session, const struct run_published
                       "mended", (json_int_t)published[i].mended));
     }
     json_object_set_new(json, "name", json_string(run->plan->graph->name));
-    json_object_set_new(json, "run_dir", json_string(session->run_dir));
+    json_object_set_new(json, "run_dir", json_string(run->options.run_dir));
     json_object_set_new(json, "workers", json_integer((json_int_t)run->options.workers));
     json_object_set_new(json, "seconds", json_real(seconds));
     json_object_set_new(json, "quarantined", json_integer((json_int_t)bad));
@@ -374,7 +364,7 @@ json_t *report_collect(const struct session *session, const struct run_published
     add_inputs(json, run);
     add_funnel(json, run);
     if (published != NULL) {
-        json_t *example = report_example(run);
+        json_t *example = example_of(run);
         if (example != NULL) {
             json_object_set_new(json, "duplicate_example", example);
         }
@@ -388,112 +378,4 @@ json_t *report_collect(const struct session *session, const struct run_published
         json_object_set_new(json, "error", json_string(error->message));
     }
     return json;
-}
-
-sluice_status report_save(const struct session *session, const json_t *report, bool finished,
-                          struct sluice_error *err)
-{
-    char *text = json_dumps(report, JSON_INDENT(1) | JSON_SORT_KEYS);
-    struct published published;
-    sluice_status status = text == NULL ? error_nomem(err, "the report")
-                                        : pending_put(session->run_dir, "last.json", text,
-                                                      strlen(text), PENDING_LOOSE, &published, err);
-
-    if (status == SLUICE_OK && finished) {
-        char *dir = disk_join(session->run_dir, "history");
-        char name[32];
-        snprintf(name, sizeof name, "%06u.json", session->run->execution);
-        status = dir == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(dir, false, err);
-        if (status == SLUICE_OK) {
-            status = pending_put(dir, name, text, strlen(text), PENDING_LOOSE, &published, err);
-        }
-        free(dir);
-    }
-    free(text);
-    return status;
-}
-
-/* ---- the command ---- */
-
-static sluice_status read_report(const char *run, struct buf *text, struct sluice_error *err)
-{
-    char *dir = session_run_dir(run);
-    char *path = dir == NULL ? NULL : disk_join(dir, "last.json");
-    bool found = false;
-    sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, 256u << 20, text, &found, err);
-
-    if (status == SLUICE_OK && !found) {
-        status =
-            error_set(err, SLUICE_E_CONFIG,
-                      "no run has ended in %s: last.json is not there; give a run directory or "
-                      "the name of a pipeline that ran here",
-                      dir);
-    }
-    free(dir);
-    free(path);
-    return status;
-}
-
-int cmd_report(int argc, char **argv)
-{
-    static const struct arg_spec specs[] = {
-        { "--md", NULL, "Markdown" },
-        { "--json", NULL, "JSON" },
-        { "--all", NULL, "every reason and measure, and the phases" },
-        { "--price", "DOLLARS",
-          "price of a core-hour: adds what the run and a million tokens cost" },
-    };
-    static const struct command command = {
-        .usage = "sluice report RUN [--all] [--price DOLLARS] [--md|--json]",
-        .text = "What a run did: rows and reasons by stage, speed, what bounds it, duplicates, "
-                "datasets. RUN is a run\ndirectory or the name of a pipeline that ran here.",
-        .specs = specs,
-        .n_specs = sizeof specs / sizeof specs[0],
-        .least = 1,
-        .most = 1,
-    };
-    struct args args;
-    int ended;
-    struct sluice_error err = ERROR_INIT;
-    struct buf text = BUF_INIT;
-    const char *text_price;
-    double price = 0;
-    int status = 0;
-
-    ended = command_args(&command, argc, argv, &args);
-    if (ended >= 0) {
-        return ended;
-    }
-    text_price = args_get(&args, "--price");
-    if (text_price != NULL) {
-        char *end;
-        price = strtod(text_price, &end);
-        if (end == text_price || *end != '\0' || !(price > 0 && price < 1e6)) {
-            error_set(&err, SLUICE_E_CONFIG,
-                      "--price: found '%s', expected dollars for an hour of one core, such as 0.04",
-                      text_price);
-            return session_fail(&err, false);
-        }
-    }
-    if (read_report(args.words[0], &text, &err) != SLUICE_OK) {
-        status = session_fail(&err, false);
-    } else if (args_get(&args, "--json") != NULL) {
-        say_json_line(buf_str(&text));
-    } else {
-        json_t *report = json_loadb(text.data, text.size, 0, NULL);
-        json_t *style = json_pack("{s:b, s:b, s:f}", "markdown", args_get(&args, "--md") != NULL,
-                                  "all", args_get(&args, "--all") != NULL, "price", price);
-        if (report == NULL) {
-            error_set(&err, SLUICE_E_DATA,
-                      "the report of %s is damaged; the next run writes it anew", args.words[0]);
-            json_decref(style);
-            status = session_fail(&err, false);
-        } else if (view_once("report", report, style, &err) != SLUICE_OK) {
-            status = session_fail(&err, false);
-        }
-        json_decref(report);
-    }
-    buf_deinit(&text);
-    return status;
 }

@@ -1,12 +1,10 @@
 /* A pair of near-duplicates for the report: a dropped row that names the document it duplicates,
- * both read back from the input files. Depends on cmd/places. What is read is bounded, so a large
+ * both read back from the input files. What is read is bounded, so a large
  * run may have no example. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/facts/places.h"
-#include "cmd/look/report.h"
-#include "run/runview.h"
+#include "run/facts/factsInt.h"
 
 #define MAX_ROWS 2000000u     /* of tables that are searched */
 #define MAX_RECORD (1u << 20) /* bytes of a record that are read */
@@ -181,7 +179,7 @@ static json_t *describe(const struct place *place)
     return json;
 }
 
-json_t *report_example(const struct run *run)
+json_t *example_of(const struct run *run)
 {
     struct search search = { 0 };
     struct place places[2] = { 0 };

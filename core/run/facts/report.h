@@ -13,22 +13,16 @@
  * for work, and no waits. Tasks are "reused" when they were done before the process that made the
  * report came to their phase, and of "others" when another process did them meanwhile; the time and
  * bytes of both are not in the report. */
-#ifndef SLUICE_CMD_REPORT_H
-#define SLUICE_CMD_REPORT_H
+#ifndef SLUICE_RUN_REPORT_H
+#define SLUICE_RUN_REPORT_H
 
-#include "cmd/session.h"
+#include <jansson.h>
+
+#include "run/run.h"
 
 /* Everything known about the run now. published may be NULL. error: why it ended, or NULL. Gives a
  * reference. */
-json_t *report_collect(const struct session *, const struct run_published *, size_t n,
-                       double seconds, const struct sluice_error *error);
-/* One pair of near-duplicates that people can look at: {stage, similarity, dropped, kept}, each of
- * the two {id, file, text} with the text's first words. Reads a bounded part of the run's tables.
- * Gives a reference; NULL = there is none at hand. */
-json_t *report_example(const struct run *);
-/* Writes RUN/last.json, and for a finished run RUN/history/N.json, N being that of the execution;
- * only for whom run_finish says so. */
-sluice_status report_save(const struct session *, const json_t *report, bool finished,
-                          struct sluice_error *) MUST_USE;
+json_t *report_collect(const struct run *, const struct run_published *, size_t n, double seconds,
+                       const struct sluice_error *error);
 
 #endif
