@@ -39,7 +39,9 @@ static bool take_one(struct budget *budget, uint64_t n)
     return true;
 }
 
-bool budget_take(struct budget *budget, uint64_t n)
+/* Counts n bytes here and in all parents; false (and nothing counted) when one of them would pass
+ * its limit. */
+static bool count_in(struct budget *budget, uint64_t n)
 {
     for (struct budget *level = budget; level != NULL; level = level->parent) {
         if (!take_one(level, n)) {
@@ -52,7 +54,7 @@ bool budget_take(struct budget *budget, uint64_t n)
     return true;
 }
 
-void budget_give(struct budget *budget, uint64_t n)
+static void count_out(struct budget *budget, uint64_t n)
 {
     for (struct budget *level = budget; level != NULL; level = level->parent) {
         atomic_fetch_sub_explicit(&level->used, n, memory_order_relaxed);
@@ -74,12 +76,12 @@ void *budget_alloc(struct budget *budget, uint64_t n)
     struct header *header;
     uint64_t size = n + sizeof *header;
 
-    if (n > SIZE_MAX / 2 || !budget_take(budget, size)) {
+    if (n > SIZE_MAX / 2 || !count_in(budget, size)) {
         return NULL;
     }
     header = malloc(size);
     if (header == NULL) {
-        budget_give(budget, size);
+        count_out(budget, size);
         return NULL;
     }
     header->size = size;
@@ -99,18 +101,18 @@ void *budget_realloc(struct budget *budget, void *memory, uint64_t n)
     }
     header--;
     before = header->size;
-    if (n > SIZE_MAX / 2 || (size > before && !budget_take(budget, size - before))) {
+    if (n > SIZE_MAX / 2 || (size > before && !count_in(budget, size - before))) {
         return NULL;
     }
     moved = realloc(header, size);
     if (moved == NULL) {
         if (size > before) {
-            budget_give(budget, size - before);
+            count_out(budget, size - before);
         }
         return NULL;
     }
     if (size < before) {
-        budget_give(budget, before - size);
+        count_out(budget, before - size);
     }
     moved->size = size;
     return moved + 1;
@@ -120,7 +122,7 @@ void budget_free(struct budget *budget, void *memory)
 {
     if (memory != NULL) {
         struct header *header = (struct header *)memory - 1;
-        budget_give(budget, header->size);
+        count_out(budget, header->size);
         free(header);
     }
 }

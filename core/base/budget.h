@@ -16,10 +16,6 @@ struct budget {
 };
 
 void budget_init(struct budget *, struct budget *parent, uint64_t limit);
-/* Counts n bytes here and in all parents; false (and nothing counted) when one of them would pass
- * its limit. */
-bool budget_take(struct budget *, uint64_t n);
-void budget_give(struct budget *, uint64_t n);
 uint64_t budget_used(struct budget *);
 uint64_t budget_peak(struct budget *);
 

@@ -8,7 +8,8 @@
 #include "base/say.h"
 #include "plugin/option_table.h"
 
-const struct arg_spec script_specs[] = {
+/* Options of commands that take a script. */
+static const struct arg_spec script_specs[] = {
     { "--workers", "N", "worker threads (default: the processors granted)" },
     { "--memory", "SIZE",
       "memory of the whole process, such as 2GiB (default: 80 % of what is granted)" },
@@ -25,7 +26,7 @@ const struct arg_spec script_specs[] = {
     { "--json", NULL, "events and results as JSON lines on standard output" },
     { "--quiet", NULL, "no progress" },
 };
-const size_t n_script_specs = sizeof script_specs / sizeof script_specs[0];
+#define N_SCRIPT_SPECS (sizeof script_specs / sizeof script_specs[0])
 
 static sluice_status size_option(const struct args *args, const char *name, uint64_t *out,
                                  struct sluice_error *err)
@@ -111,7 +112,7 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
 
     memset(common, 0, sizeof *common);
     *exit_status = -1;
-    TRY(args_parse(argc, argv, script_specs, n_script_specs, &common->args, err));
+    TRY(args_parse(argc, argv, script_specs, N_SCRIPT_SPECS, &common->args, err));
     for (size_t i = 0; i < common->args.n_repeated; i++) {
         if (strcmp(script_specs[common->args.repeated_spec[i]].name, "--plugin") == 0) {
             common->plugins[common->options.n_plugins++] = common->args.repeated[i];
@@ -120,7 +121,7 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     common->options.plugins = common->plugins;
     common->options.trust = args_get(&common->args, "--trust") != NULL;
     if (common->args.help) {
-        args_help(usage, text, script_specs, n_script_specs);
+        args_help(usage, text, script_specs, N_SCRIPT_SPECS);
         *exit_status = 0;
         if (common->args.n_words > 0) {
             common->options.script = common->args.words[0];

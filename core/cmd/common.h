@@ -4,10 +4,6 @@
 
 #include "cmd/session.h"
 
-/* Options of commands that take a script. */
-extern const struct arg_spec script_specs[];
-extern const size_t n_script_specs;
-
 struct common {
     struct args args;
     struct session_options options;

@@ -117,7 +117,9 @@ void copy_fixed(char *dst, const struct runs *runs, const struct ArrowArray *a, 
     }
 }
 
-int64_t copy_offsets(int32_t *dst, const struct runs *runs, const struct ArrowArray *a)
+/* Offsets of utf8/binary/list rows, beginning with 0: rows + 1 of them. Returns the last, or -1
+ * when it would pass INT32_MAX. */
+static int64_t copy_offsets(int32_t *dst, const struct runs *runs, const struct ArrowArray *a)
 {
     int64_t total = 0;
 

@@ -77,10 +77,8 @@ void copy_validity(uint8_t *dst, const struct runs *); /* writes (rows + 7) / 8 
 void copy_bits(uint8_t *dst, const struct runs *,
                const struct ArrowArray *a); /* likewise; nulls are 0 */
 void copy_fixed(char *dst, const struct runs *, const struct ArrowArray *a, size_t width);
-/* Offsets of utf8/binary/list rows, beginning with 0: rows + 1 of them. Returns the last, or -1
- * when it would pass INT32_MAX. */
-int64_t copy_offsets(int32_t *dst, const struct runs *, const struct ArrowArray *a);
-/* The same as one 0 and then the length of each row (what frames store). */
+/* One 0 and then the length of each row of utf8/binary/list (what frames store): rows + 1 of them.
+ * Returns the sum, or -1 when it would pass INT32_MAX. */
 int64_t copy_lengths(int32_t *dst, const struct runs *, const struct ArrowArray *a);
 void copy_bytes(char *dst, size_t total, const struct runs *, const struct ArrowArray *a);
 

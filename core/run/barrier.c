@@ -8,7 +8,8 @@
 #include "run/edge/table.h"
 #include "run/labels.h"
 
-sluice_status barrier_sum(struct run *run, uint32_t p, struct sluice_error *err)
+/* Sums ledgers of a complete phase into run->ledgers. */
+static sluice_status sum_ledgers(struct run *run, uint32_t p, struct sluice_error *err)
 {
     json_t *sum = json_object();
 
@@ -231,7 +232,7 @@ sluice_status run_barrier(struct run *run, uint32_t p, struct sluice_error *err)
 {
     const struct phase *phase = run->plan->phases[p];
 
-    TRY(barrier_sum(run, p, err));
+    TRY(sum_ledgers(run, p, err));
     TRY(judge_quarantine(run, p, err));
     TRY(judge_columns(run, p, err));
     for (uint32_t i = 0; i < phase->n_ops; i++) {

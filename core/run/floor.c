@@ -23,7 +23,17 @@
 #define CARRIED 3.0          /* copies of what a stage in a child sees, and of what it gives back */
 #define BATCHES 6u           /* copies of a batch, its words and columns at once */
 
-uint64_t floor_base(const struct plan *plan)
+struct floor_phase {
+    uint32_t workers;    /* at work at once: no more than there are tasks */
+    uint32_t n_sorters;  /* of one worker */
+    uint64_t per_worker; /* bytes, with the least of each sorter */
+    uint64_t feed;       /* of those: a range of a file that can't be sought */
+    uint64_t window;     /* of those: a zstd file with a window above the usual */
+};
+
+/* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of
+ * stages. */
+static uint64_t base_bytes(const struct plan *plan)
 {
     uint64_t bytes = PROCESS + plan->n_tasks * TASK_BYTES;
 
@@ -135,8 +145,8 @@ static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
     return most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
 }
 
-void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t workers,
-                    uint64_t batch_bytes, struct floor_phase *out)
+static void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t workers,
+                           uint64_t batch_bytes, struct floor_phase *out)
 {
     (void)plan;
     memset(out, 0, sizeof *out);
@@ -200,7 +210,7 @@ static uint64_t floor_of(const struct plan *plan, uint32_t workers, uint64_t bat
             *of = one;
         }
     }
-    return saturated(most, floor_base(plan));
+    return saturated(most, base_bytes(plan));
 }
 
 /* Test hook: SLUICE_TEST_FLOOR=off lets any memory pass, so that small inputs are sorted in
@@ -251,7 +261,7 @@ sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t ba
                      "process takes %llu MiB, and a worker in %s %llu MiB%s%s; give "
                      "--memory %lluMiB%s",
                      (unsigned long long)(memory / MIB), mib(need), of.workers,
-                     of.workers == 1 ? "" : "s", mib(floor_base(plan)), dearest->name,
+                     of.workers == 1 ? "" : "s", mib(base_bytes(plan)), dearest->name,
                      mib(of.per_worker), feed, window, mib(need), fewer);
 }
 
@@ -265,7 +275,7 @@ uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32
         return memory / 8 / workers;
     }
     floor_of_phase(plan, phase, workers, batch_bytes, &of);
-    need = saturated(floor_base(plan), of.workers * of.per_worker);
+    need = saturated(base_bytes(plan), of.workers * of.per_worker);
     if (of.n_sorters == 0 || of.workers == 0 || memory <= need) {
         return SORTER;
     }
@@ -283,7 +293,7 @@ sluice_status floor_rooms(const struct plan *plan, const struct phase *phase, ui
     uint64_t spare;
 
     floor_of_phase(plan, phase, workers, batch_bytes, &of);
-    need = saturated(floor_base(plan), of.workers * of.per_worker);
+    need = saturated(base_bytes(plan), of.workers * of.per_worker);
     if (floor_off() || of.workers == 0) {
         return rooms_init(out, UINT64_MAX, 0, err);
     }

@@ -10,20 +10,6 @@
 #include "plan/plan.h"
 #include "run/room.h"
 
-struct floor_phase {
-    uint32_t workers;    /* at work at once: no more than there are tasks */
-    uint32_t n_sorters;  /* of one worker */
-    uint64_t per_worker; /* bytes, with the least of each sorter */
-    uint64_t feed;       /* of those: a range of a file that can't be sought */
-    uint64_t window;     /* of those: a zstd file with a window above the usual */
-};
-
-/* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of
- * stages. */
-uint64_t floor_base(const struct plan *);
-void floor_of_phase(const struct plan *, const struct phase *, uint32_t workers,
-                    uint64_t batch_bytes, struct floor_phase *out);
-
 /* SLUICE_E_NOMEM, with the number, when memory is below the floor of any phase. */
 sluice_status floor_check(const struct plan *, uint32_t workers, uint64_t batch_bytes,
                           uint64_t memory, struct sluice_error *) MUST_USE;

@@ -19,7 +19,4 @@ sluice_status finish_join(struct run *, bool begin, struct sluice_error *) MUST_
 /* The words for a run that was asked to stop. */
 sluice_status run_stopped(struct sluice_error *) MUST_USE;
 
-/* Sums ledgers of a complete phase into run->ledgers. */
-sluice_status barrier_sum(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
-
 #endif

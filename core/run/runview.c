@@ -76,7 +76,8 @@ static bool phase_done(const struct run *run, uint32_t p)
     return true;
 }
 
-bool runview_ready(const struct run *run, uint32_t p, uint32_t task)
+/* Whether everything that a task reads is there, so that its key can be known. */
+static bool is_ready(const struct run *run, uint32_t p, uint32_t task)
 {
     const struct phase *phase = run->plan->phases[p];
     uint32_t index = 0;
@@ -101,11 +102,12 @@ bool runview_ready(const struct run *run, uint32_t p, uint32_t task)
     return true;
 }
 
-sluice_status runview_phase(struct run *run, uint32_t p, struct sluice_error *err)
+/* Keys and records of a phase's tasks; those of earlier phases come first. */
+static sluice_status look_at_phase(struct run *run, uint32_t p, struct sluice_error *err)
 {
     for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
         struct task_state *state = &run->tasks[p][t];
-        if (!state->keyed && runview_ready(run, p, t)) {
+        if (!state->keyed && is_ready(run, p, t)) {
             TRY(task_key(run, p, t, &state->key, err));
             state->keyed = true;
             if (!run->options.fresh) {
@@ -119,7 +121,7 @@ sluice_status runview_phase(struct run *run, uint32_t p, struct sluice_error *er
 sluice_status runview_all(struct run *run, struct sluice_error *err)
 {
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        TRY(runview_phase(run, p, err));
+        TRY(look_at_phase(run, p, err));
     }
     return SLUICE_OK;
 }
@@ -346,7 +348,7 @@ sluice_status runview_all_old(struct run *run, const char *prefer, uint32_t *old
 {
     *old = 0;
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        TRY(runview_phase(run, p, err));
+        TRY(look_at_phase(run, p, err));
         TRY(phase_old(run, p, prefer, old, err));
     }
     return SLUICE_OK;

@@ -11,10 +11,8 @@
 sluice_status runview_open(const struct plan *, const char *run_dir, bool fresh,
                            const struct run_events *, struct run **out,
                            struct sluice_error *) MUST_USE;
-/* Keys and records of a phase's tasks, as far as the tasks they depend on are done; earlier phases
- * first. A task whose key can't be known yet stays !keyed. */
-sluice_status runview_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
-/* All phases. */
+/* Keys and records of all tasks, as far as the tasks they depend on are done. A task whose key
+ * can't be known yet stays !keyed. */
 sluice_status runview_all(struct run *, struct sluice_error *) MUST_USE;
 /* All phases; a task without a record of what it is now gets the newest record of what it was
  * before its stages changed (new options, another version of a plugin), if that read the same
@@ -23,8 +21,6 @@ sluice_status runview_all(struct run *, struct sluice_error *) MUST_USE;
  * others. *old: tasks with such a record. */
 sluice_status runview_all_old(struct run *, const char *prefer, uint32_t *old,
                               struct sluice_error *) MUST_USE;
-/* Whether everything that a task reads is there, so that its key can be known. */
-bool runview_ready(const struct run *, uint32_t phase, uint32_t task);
 /* Sums the ledgers of a phase's tasks that are done into run->ledgers[phase]. SLUICE_E_DATA: a
  * record's ledger is none. */
 sluice_status runview_sum(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool glob_has_magic(const char *text)
-{
-    return strpbrk(text, "*?[{\\") != NULL;
-}
-
 void glob_deinit(struct glob *glob)
 {
     for (size_t i = 0; i < glob->n; i++) {

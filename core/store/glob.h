@@ -51,7 +51,4 @@ bool glob_match(const struct glob_segment *, const char *name,
  * it. */
 bool glob_match_path(const struct glob *, const char *path);
 
-/* Whether text has characters with a meaning (* ? [ { \). */
-bool glob_has_magic(const char *text);
-
 #endif

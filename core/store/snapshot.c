@@ -35,7 +35,8 @@ static uint32_t read_number(const char *text, const char **end)
     return number;
 }
 
-uint32_t snapshot_manifest_number(const char *name)
+/* The number in a manifest's name, 0 if it is none. */
+static uint32_t manifest_number(const char *name)
 {
     const char *end;
     char again[24];
@@ -219,7 +220,7 @@ sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t 
         return error_nomem(err, "a list of snapshots");
     }
     for (size_t i = 0; i < names.n; i++) {
-        uint32_t number = snapshot_manifest_number(names.names[i]);
+        uint32_t number = manifest_number(names.names[i]);
         size_t at = *n;
         if (number == 0) {
             continue;

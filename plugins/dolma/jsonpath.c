@@ -7,29 +7,31 @@
 
 /* ---- freeing ---- */
 
+static void free_steps(struct step *steps);
+
 static void free_operand(struct operand *operand)
 {
     json_decref(operand->literal);
-    jsonpath_free_steps(operand->steps);
+    free_steps(operand->steps);
 }
 
-static void jsonpath_free_expression(struct expression *expression)
+static void free_expression(struct expression *expression)
 {
     if (expression != NULL) {
-        jsonpath_free_expression(expression->left);
-        jsonpath_free_expression(expression->right);
+        free_expression(expression->left);
+        free_expression(expression->right);
         free_operand(&expression->a);
         free_operand(&expression->b);
         free(expression);
     }
 }
 
-void jsonpath_free_steps(struct step *steps)
+static void free_steps(struct step *steps)
 {
     while (steps != NULL) {
         struct step *next = steps->next;
         free(steps->name);
-        jsonpath_free_expression(steps->filter);
+        free_expression(steps->filter);
         free(steps);
         steps = next;
     }
@@ -42,7 +44,7 @@ void jsonpath_destroy(struct jsonpath *path)
             free(path->names[k]);
         }
         free(path->names);
-        jsonpath_free_steps(path->steps);
+        free_steps(path->steps);
         free(path);
     }
 }

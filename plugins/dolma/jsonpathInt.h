@@ -39,9 +39,6 @@ struct jsonpath {
     size_t n_names, capacity;
 };
 
-/* Frees a list of steps with what hangs below it; NULL is fine. */
-void jsonpath_free_steps(struct step *steps);
-
 /* Reads a whole path of either syntax into path->steps. SLUICE_E_CONFIG quotes the text and the
  * place, SLUICE_E_NOMEM. */
 sluice_status jsonpath_parse(struct jsonpath *path, const char *text, bool jq,

@@ -41,6 +41,6 @@ sluice_status cut_process(void *worker, const struct sluice_batch *, struct slui
 void cut_worker_close(void *worker);
 void cut_close(void *shared);
 
-extern const struct sluice_stage words_stage, sentences_stage;
+extern const struct sluice_stage sentences_stage;
 
 #endif

@@ -33,7 +33,7 @@ static sluice_status words_process(void *worker, const struct sluice_batch *batc
     return cut_process(worker, batch, emit, cut_words, err);
 }
 
-const struct sluice_stage words_stage = {
+static const struct sluice_stage words_stage = {
     .size = sizeof words_stage,
     .name = "words",
     .version = "1.1",

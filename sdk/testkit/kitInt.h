@@ -119,8 +119,6 @@ bool kit_bench_open(struct kit *, const struct kit_bench_options *, struct kit_b
 uint64_t kit_bench_close(struct kit_bench *);
 /* The same, and a failure or a skip is the check's. */
 bool kit_bench_need(struct kit *, const struct kit_bench_options *, struct kit_bench *);
-/* Parses the options: the user's, values over them, and what is required. NULL = bench->error. */
-struct options *kit_bench_parse(struct kit_bench *);
 /* The option that must be given by the user (a file, say), or NULL. */
 const char *kit_option_wanted(const struct kit *, const struct sluice_stage *);
 

@@ -162,7 +162,8 @@ static bool set_text(struct value *named, const char *name, const char *text)
     return value_string(&item, text, strlen(text)) && value_map_set(named, name, item);
 }
 
-struct options *kit_bench_parse(struct kit_bench *bench)
+/* Parses the options: the user's, values over them, and what is required. NULL = bench->error. */
+static struct options *parse(struct kit_bench *bench)
 {
     const struct kit *kit = bench->kit;
     struct option_table table = option_table_of(bench->kind);
@@ -540,7 +541,7 @@ bool kit_bench_open(struct kit *kit, const struct kit_bench_options *options,
     services.budget = &bench->budget;
     services.cancelled = &bench->cancelled;
     bench->failed_call = "options";
-    parsed = kit_bench_parse(bench);
+    parsed = parse(bench);
     if (parsed == NULL) {
         return false;
     }

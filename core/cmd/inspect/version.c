@@ -19,7 +19,11 @@
 #include "store/commit.h"
 #include "store/snapshot.h"
 
-const struct version_epoch version_epochs[] = {
+static const struct epoch {
+    const char *name;
+    uint32_t number; /* raised when what it stands for changes */
+    const char *what;
+} epochs[] = {
     { "output", PLAN_OUTPUT_EPOCH, "what the core makes of equal inputs; in every task's key" },
     { "snapshot", SNAPSHOT_FORMAT, "snapshots of datasets" },
     { "commit", COMMIT_FORMAT, "records of finished tasks in a run directory" },
@@ -29,15 +33,14 @@ const struct version_epoch version_epochs[] = {
     { "state", STAGE_STATE_FORMAT, "saved states of stages" },
     { "lock", USED_FORMAT, "what a pipeline is made of: lock files, used.json" },
 };
-const size_t n_version_epochs = sizeof version_epochs / sizeof version_epochs[0];
+#define N_EPOCHS (sizeof epochs / sizeof epochs[0])
 
 static void put_json(struct buf *out, const char *libraries)
 {
     buf_printf(out, "{\"version\":\"%s\",\"abi\":\"%u.%u\",\"epochs\":{", SLUICE_VERSION,
                SLUICE_ABI_MAJOR, SLUICE_ABI_MINOR);
-    for (size_t k = 0; k < n_version_epochs; k++) {
-        buf_printf(out, "%s\"%s\":%" PRIu32, k > 0 ? "," : "", version_epochs[k].name,
-                   version_epochs[k].number);
+    for (size_t k = 0; k < N_EPOCHS; k++) {
+        buf_printf(out, "%s\"%s\":%" PRIu32, k > 0 ? "," : "", epochs[k].name, epochs[k].number);
     }
     buf_puts(out, "},\"libraries\":");
     buf_json_string(out, libraries, strlen(libraries));
@@ -58,9 +61,9 @@ static void put_text(struct buf *out, const char *libraries)
 {
     buf_printf(out, "sluice %s, plugin ABI %u.%u\n\n", SLUICE_VERSION, SLUICE_ABI_MAJOR,
                SLUICE_ABI_MINOR);
-    for (size_t k = 0; k < n_version_epochs; k++) {
-        buf_printf(out, "  %-10s %3" PRIu32 "  %s\n", version_epochs[k].name,
-                   version_epochs[k].number, version_epochs[k].what);
+    for (size_t k = 0; k < N_EPOCHS; k++) {
+        buf_printf(out, "  %-10s %3" PRIu32 "  %s\n", epochs[k].name, epochs[k].number,
+                   epochs[k].what);
     }
     buf_printf(out, "\nwith %s\n", libraries);
 }

@@ -20,7 +20,6 @@ struct rows {
     struct batch **batches; /* owned references */
     uint32_t n, capacity;
 };
-bool rows_keep(struct rows *, struct batch *); /* refers to it; false = out of memory */
 void rows_deinit(struct rows *);
 /* The number of the k-th row of a batch, in the slot of _row. */
 uint64_t rows_number(int32_t slot, const struct batch *, int64_t k);

@@ -14,7 +14,8 @@
 
 #define BATCH ((uint64_t)256 << 10) /* bytes: a small sample keeps all processors busy */
 
-bool rows_keep(struct rows *rows, struct batch *batch)
+/* Refers to the batch; false = out of memory. */
+static bool rows_keep(struct rows *rows, struct batch *batch)
 {
     if (rows->n == rows->capacity) {
         uint32_t capacity = rows->capacity * 2 + 16;

@@ -61,8 +61,6 @@ void sandbox_row(lua_State *, enum sandbox_rigour);
 void sandbox_ready(lua_State *);
 /* In a call: the row reads so many bytes of its document. */
 void sandbox_reads(lua_State *, uint64_t bytes);
-/* In a call: so many bytes are copied for it. */
-void sandbox_spend(lua_State *, uint64_t bytes);
 /* After a row: STEPS: to be made again, counted. MEMORY: to be made again, alone. Its results then
  * mean nothing. */
 enum sandbox_doubt { DOUBT_NONE, DOUBT_STEPS, DOUBT_MEMORY };

@@ -265,11 +265,6 @@ void sandbox_reads(lua_State *L, uint64_t bytes)
     }
 }
 
-void sandbox_spend(lua_State *L, uint64_t bytes)
-{
-    sandbox_charge(L, bytes / STEP_BYTES);
-}
-
 void sandbox_limit(lua_State *L, uint64_t steps)
 {
     sandbox_of(L)->next_limit = steps;

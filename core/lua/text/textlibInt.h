@@ -94,8 +94,6 @@ struct pieces {
     struct text_span spans[];
 };
 struct pieces *textlib_pieces_self(lua_State *L); /* the pieces at 1 */
-/* Pushes n pieces of the string at index, copied from spans; NULL: the caller fills them in. */
-struct pieces *textlib_pieces_push(lua_State *L, int text, const struct text_span *spans, size_t n);
 void textlib_open_pieces(lua_State *L);
 int textlib_pieces(lua_State *L);      /* s:pieces(how) */
 int textlib_char_ngrams(lua_State *L); /* s:char_ngrams(n) */

@@ -15,7 +15,8 @@ struct pieces *textlib_pieces_self(lua_State *L)
     return luaL_checkudata(L, 1, PIECES);
 }
 
-struct pieces *textlib_pieces_push(lua_State *L, int text, const struct text_span *spans, size_t n)
+/* Pushes n pieces of the string at index, copied from spans; NULL: the caller fills them in. */
+static struct pieces *push_pieces(lua_State *L, int text, const struct text_span *spans, size_t n)
 {
     struct pieces *pieces;
 
@@ -158,7 +159,7 @@ int textlib_pieces(lua_State *L)
     struct how how = read_how(L);
     struct text_spans *spans = cut(L, &how);
 
-    textlib_pieces_push(L, 1, spans->data, spans->count);
+    push_pieces(L, 1, spans->data, spans->count);
     return 1;
 }
 
@@ -200,7 +201,7 @@ static int having(lua_State *L, enum text_pieces_where where)
     sandbox_charge(L, self->n * (n + 1));
     n = text_pieces_having(self->text, self->spans, self->n, needles, n, where, found);
     lua_getiuservalue(L, 1, 1);
-    textlib_pieces_push(L, -1, found, n);
+    push_pieces(L, -1, found, n);
     return 1;
 }
 
@@ -236,7 +237,7 @@ static int pieces_distinct(lua_State *L)
     tally_begin(L, &tally, 0, self->n);
     text_tally_pieces(&tally, self->text, self->spans, self->n, NULL);
     lua_getiuservalue(L, 1, 1);
-    out = textlib_pieces_push(L, -1, NULL, tally.count);
+    out = push_pieces(L, -1, NULL, tally.count);
     for (size_t k = 0; k < tally.count; k++) {
         out->spans[k] = self->spans[tally.entries[k].first];
     }
