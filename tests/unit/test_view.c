@@ -1,5 +1,6 @@
 /* What view.h says, and every view of scripts/views over facts that are missing, hostile or huge:
- * tests/data/views/NAME.json has facts that touch all of a view, and the styles it knows. */
+ * tests/data/views/NAME.json has facts, one or more, that touch all of a view, and the styles it
+ * knows. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -286,18 +287,22 @@ static void test_view(const char *views, const char *name)
     json_t *nothing = json_object();
     struct view *view;
     size_t i;
+    size_t k;
 
     snprintf(path, sizeof path, "tests/data/views/%s.json", name);
     fixture = json_load_file(path, 0, &where);
     if (fixture == NULL) {
         fail_msg("%s:%d: %s; every view has facts to be tested with", path, where.line, where.text);
     }
-    facts = json_object_get(fixture, "facts");
     view = open_view(views, name, &printed);
     json_array_foreach(json_object_get(fixture, "styles"), i, style)
     {
         show(view, &printed, name, nothing, style);
-        show_changed(view, &printed, name, facts, style);
+        json_array_foreach(json_object_get(fixture, "facts"), k, facts)
+        {
+            show_changed(view, &printed, name, facts, style);
+        }
+        assert_true(k > 0);
     }
     assert_true(i > 0);
     close_view(view, &printed);

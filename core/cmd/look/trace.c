@@ -3,16 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/excerpt.h"
 #include "base/say.h"
-#include "run/facts/facts.h"
-#include "run/labels.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
-#include "run/facts/places.h"
-#include "sluice_arrays.h"
+#include "cmd/view/view.h"
+#include "run/facts/origin.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec trace_specs[] = {
@@ -25,14 +21,11 @@ static const struct arg_spec trace_specs[] = {
 
 struct tracing {
     struct look look;
-    char *dataset;   /* folder; NULL: found by the writer's name */
-    uint32_t number; /* its snapshot */
-    char *writer;    /* owned */
-    char *file;      /* stored name */
-    char *shown;     /* public name, for people */
-    uint64_t row;
-    struct place *places;
-    size_t n;
+    char *dataset;      /* folder */
+    uint32_t number;    /* its snapshot */
+    char *writer;       /* NULL = the only one of the snapshot */
+    char *file, *shown; /* the shard: stored name, public name */
+    struct origin origin;
 };
 
 static const char *base_name(const char *path)
@@ -75,10 +68,10 @@ static sluice_status find_shard(struct tracing *tracing, const char *text, struc
             error_set(err, SLUICE_E_CONFIG, "no shard '%s' in %s@%u; it has %u, the first is %s",
                       text, tracing->dataset, snapshot->number, snapshot->n_shards,
                       snapshot->n_shards > 0 ? snapshot->shards[0].name : "(none)");
-    } else if (found->rows > 0 && tracing->row >= found->rows) {
+    } else if (found->rows > 0 && tracing->origin.row >= found->rows) {
         status =
             error_set(err, SLUICE_E_CONFIG, "%s has rows 0 to %llu, found row %llu", found->name,
-                      (unsigned long long)found->rows - 1, (unsigned long long)tracing->row);
+                      (unsigned long long)found->rows - 1, (unsigned long long)tracing->origin.row);
     } else {
         tracing->file = str_copy(found->file, strlen(found->file));
         tracing->shown = str_copy(found->name, strlen(found->name));
@@ -93,277 +86,60 @@ static sluice_status find_shard(struct tracing *tracing, const char *text, struc
     return status;
 }
 
-/* The writer and its dataset by name. */
-static sluice_status find_writer(struct tracing *tracing, const char *name,
+/* RUN WRITER: the newest snapshot of what it writes. */
+static sluice_status take_writer(struct tracing *tracing, const char *name,
                                  struct sluice_error *err)
 {
-    const struct plan *plan = tracing->look.run->plan;
-    const char *names[64];
-    size_t n = 0;
+    const char *dataset;
 
-    for (uint32_t p = 0; p < plan->n_phases; p++) {
-        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
-            const struct op *op = plan->phases[p]->ops[i];
-            if (op->kind != OP_STAGE || !op_writes(op)) {
-                continue;
-            }
-            if (strcmp(op->name, name) == 0) {
-                tracing->writer = str_copy(op->name, strlen(op->name));
-                tracing->dataset = str_copy(op_stage(op)->dataset, strlen(op_stage(op)->dataset));
-                return tracing->writer == NULL || tracing->dataset == NULL
-                           ? error_nomem(err, "a path")
-                           : SLUICE_OK;
-            }
-            if (n < 64) {
-                names[n++] = op->name;
-            }
-        }
-    }
-    if (n > 0) {
-        const char *near = error_suggest(name, names, n);
-        return error_set(err, SLUICE_E_CONFIG, "no writer '%s' in this run; did you mean '%s'?",
-                         name, near == NULL ? names[0] : near);
-    }
-    return error_set(err, SLUICE_E_CONFIG, "this run has no writers");
+    TRY(origin_writer(tracing->look.run, name, &dataset, err));
+    tracing->writer = str_copy(name, strlen(name));
+    tracing->dataset = str_copy(dataset, strlen(dataset));
+    return tracing->writer == NULL || tracing->dataset == NULL ? error_nomem(err, "a path")
+                                                               : SLUICE_OK;
 }
 
-/* ---- the trace table ---- */
-
-struct search {
-    struct tracing *tracing;
-    const struct op *writer;
-    uint32_t phase, task, ordinal;
-    bool found;
-};
-
-static sluice_status add_origin(const struct search *search, uint64_t number,
-                                struct sluice_error *err)
+/* The bytes of the records, one after the other. */
+static sluice_status print_records(const struct origin *origin, struct sluice_error *err)
 {
-    struct tracing *tracing = search->tracing;
-    struct place *more = realloc(tracing->places, (tracing->n + 1) * sizeof *more);
+    sluice_status status = SLUICE_OK;
 
-    if (more == NULL) {
-        return error_nomem(err, "places");
+    for (size_t i = 0; status == SLUICE_OK && i < origin->n; i++) {
+        struct buf bytes = BUF_INIT;
+        if (origin->places[i].found) {
+            status = place_read(&origin->places[i], UINT64_C(1) << 30, &bytes, err);
+        }
+        if (status == SLUICE_OK && bytes.size > 0) {
+            say_data(bytes.data, bytes.size);
+            if (bytes.data[bytes.size - 1] != '\n') {
+                say("\n");
+            }
+        }
+        buf_deinit(&bytes);
     }
-    tracing->places = more;
-    TRY(places_origin(tracing->look.run, search->phase, search->task, search->writer, number,
-                      &more[tracing->n], err));
-    tracing->n++;
-    return SLUICE_OK;
+    return status;
 }
 
-/* Whether a row of a table is about the row that is traced. */
-static bool is_row(const struct search *search, const struct batch *batch, int64_t row)
+static sluice_status show(const struct tracing *tracing, bool text, bool as_json,
+                          struct sluice_error *err)
 {
-    size_t n;
-    const char *writer = runview_text(batch, 0, row, &n);
+    json_t *list = NULL;
+    json_t *facts;
+    sluice_status status = origin_json(&tracing->origin, text, &list, err);
 
-    return runview_u32(batch, TRACE_SHARD, row) == search->ordinal &&
-           runview_u64(batch, TRACE_ROW, row) == search->tracing->row &&
-           strlen(search->writer->name) == n && memcmp(search->writer->name, writer, n) == 0;
-}
-
-static sluice_status trace_row(void *ctx, const struct batch *batch, int64_t row, bool *stop,
-                               struct sluice_error *err)
-{
-    struct search *search = ctx;
-    size_t n;
-    const uint64_t *items = sluice_list_u64(&batch->columns[TRACE_LIST]->array, row, &n);
-
-    if (!is_row(search, batch, row)) {
-        return SLUICE_OK;
+    if (status != SLUICE_OK) {
+        return status;
     }
-    search->found = true;
-    *stop = true;
-    for (size_t k = 0; k < n; k++) {
-        TRY(add_origin(search, items[k], err));
-    }
-    return SLUICE_OK;
-}
-
-/* Which tokens of each record. */
-static sluice_status trace_spans(void *ctx, const struct batch *batch, int64_t row, bool *stop,
-                                 struct sluice_error *err)
-{
-    struct search *search = ctx;
-    struct tracing *tracing = search->tracing;
-    size_t n;
-    const uint64_t *items = sluice_list_u64(&batch->columns[TRACE_LIST]->array, row, &n);
-
-    (void)err;
-    if (!is_row(search, batch, row)) {
-        return SLUICE_OK;
-    }
-    *stop = true;
-    for (size_t k = 0; k < tracing->n && k < n; k++) {
-        place_span(&tracing->places[k], items[k]);
-    }
-    return SLUICE_OK;
-}
-
-/* Files of all writers of a task have one name, in different folders: the writer's name tells them
- * apart. */
-static const struct op *writer_of(const struct phase *phase, const struct commit *commit,
-                                  const char *writer, const char *file)
-{
-    for (uint32_t k = 0; k < commit->n_outputs; k++) {
-        const char *port = commit->outputs[k].port;
-        if (!label_is_shards(port, writer) || strcmp(commit->outputs[k].file, file) != 0) {
-            continue;
-        }
-        for (uint32_t i = 0; i < phase->n_ops; i++) {
-            if (strcmp(phase->ops[i]->name, writer) == 0) {
-                return phase->ops[i];
-            }
-        }
-    }
-    return NULL;
-}
-
-static sluice_status follow(struct tracing *tracing, struct sluice_error *err)
-{
-    struct run *run = tracing->look.run;
-    char key[25];
-    uint32_t ordinal;
-    uint32_t old;
-
-    if (!places_parse_file(tracing->file, key, &ordinal)) {
-        return error_set(
-            err, SLUICE_E_CONFIG,
-            "'%s' is no file that a run wrote (expected a name such as KEY-0000.jsonl.zst)",
-            tracing->file);
-    }
-    TRY(runview_all_old(run, key, &old, err));
-    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-            const struct task_state *state = &run->tasks[p][t];
-            struct search search = {
-                .tracing = tracing, .phase = p, .task = t, .ordinal = ordinal
-            };
-            char hex[33];
-            hash_hex(state->key, hex);
-            if (!state->done || memcmp(hex, key, 24) != 0) {
-                continue;
-            }
-            search.writer =
-                writer_of(run->plan->phases[p], state->commit, tracing->writer, tracing->file);
-            if (search.writer == NULL) {
-                continue;
-            }
-            TRY(runview_table(run, p, t, TABLE_TRACE, trace_row, &search, err));
-            if (!search.found) {
-                return error_set(err, SLUICE_E_CONFIG, "%s has no row %llu", tracing->shown,
-                                 (unsigned long long)tracing->row);
-            }
-            TRY(runview_table(run, p, t, TABLE_SPANS, trace_spans, &search, err));
-            return places_fill(run, tracing->places, tracing->n, err);
-        }
-    }
-    return error_set(
-        err, SLUICE_E_DATA,
-        "no task of the run %s wrote %s from its inputs as they are now: it stems from another run "
-        "or from before a change of them; "
-        "give the run that wrote it with --run, or run again and trace the new snapshot",
-        tracing->look.session.run_dir, tracing->shown);
-}
-
-/* ---- output ---- */
-
-static json_t *place_json(const struct place *place, bool text, struct sluice_error *err)
-{
-    json_t *json = json_object();
-
-    json_object_set_new(json, "task", json_string(place->lane->splits.items[place->split].name));
-    json_object_set_new(json, "row", json_integer((json_int_t)place->row));
-    if (place->tokens > 0) {
-        json_object_set_new(json, "tokens",
-                            json_pack("[I, I]", (json_int_t)place->first,
-                                      (json_int_t)(place->first + place->tokens)));
-    }
-    if (place->found) {
-        json_object_set_new(json, "uri", facts_text(place->file->name, strlen(place->file->name)));
-        json_object_set_new(json, "path", facts_text(place->file->path, strlen(place->file->path)));
-        json_object_set_new(json, "begin", json_integer((json_int_t)place->begin));
-        json_object_set_new(json, "end", json_integer((json_int_t)place->end));
-        if (place->id != NULL) {
-            json_object_set_new(json, "id", facts_text(place->id, strlen(place->id)));
-        }
-        if (text) {
-            struct buf bytes = BUF_INIT;
-            if (place_read(place, UINT64_C(1) << 30, &bytes, err) != SLUICE_OK) {
-                json_decref(json);
-                buf_deinit(&bytes);
-                return NULL;
-            }
-            json_object_set_new(json, "text", facts_text(bytes.data, bytes.size));
-            buf_deinit(&bytes);
-        }
-    }
-    return json;
-}
-
-static sluice_status print_places(const struct tracing *tracing, bool text, bool as_json,
-                                  struct sluice_error *err)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < tracing->n; i++) {
-        const struct place *place = &tracing->places[i];
-        struct buf line = BUF_INIT;
-        if (as_json) {
-            json_t *json = place_json(place, text, err);
-            if (json == NULL) {
-                json_decref(list);
-                return error_known(err->code);
-            }
-            json_array_append_new(list, json);
-            continue;
-        }
-        if (text) {
-            sluice_status status =
-                place->found ? place_read(place, UINT64_C(1) << 30, &line, err) : SLUICE_OK;
-            if (status == SLUICE_OK && line.size > 0) {
-                say_data(line.data, line.size);
-                if (line.data[line.size - 1] != '\n') {
-                    say("\n");
-                }
-            }
-            buf_deinit(&line);
-            if (status != SLUICE_OK) {
-                json_decref(list);
-                return status;
-            }
-            continue;
-        }
-        if (!place->found) {
-            say("%s row %llu: its place is not recorded\n",
-                place->lane->splits.items[place->split].name, (unsigned long long)place->row);
-            continue;
-        }
-        excerpt_put(&line, place->file->name, strlen(place->file->name), 0);
-        buf_printf(&line, "  bytes %llu to %llu", (unsigned long long)place->begin,
-                   (unsigned long long)place->end);
-        if (place->id != NULL) {
-            buf_puts(&line, "  id ");
-            excerpt_put(&line, place->id, strlen(place->id), 0);
-        }
-        if (place->tokens > 0) {
-            buf_printf(&line, "  tokens %llu to %llu", (unsigned long long)place->first,
-                       (unsigned long long)(place->first + place->tokens));
-        }
-        buf_puts(&line, "  in ");
-        excerpt_put(&line, place->file->path, strlen(place->file->path), 0);
-        say("%s\n", buf_str(&line));
-        buf_deinit(&line);
-    }
+    facts = json_pack("{s:s, s:s, s:i, s:I, s:o}", "writer", tracing->writer, "shard",
+                      tracing->shown, "snapshot", (int)tracing->number, "row",
+                      (json_int_t)tracing->origin.row, "origin", list);
     if (as_json) {
-        look_print("trace", json_pack("{s:s, s:s, s:i, s:I, s:o}", "writer", tracing->writer,
-                                      "shard", tracing->shown, "snapshot", (int)tracing->number,
-                                      "row", (json_int_t)tracing->row, "origin", list));
-    } else {
-        json_decref(list);
+        look_print("trace", facts);
+        return SLUICE_OK;
     }
-    return SLUICE_OK;
+    status = view_once("trace", facts, NULL, err);
+    json_decref(facts);
+    return status;
 }
 
 /* The dataset of DATASET[@N], or of a path to one of its files. */
@@ -419,31 +195,33 @@ int cmd_trace(int argc, char **argv)
                   "--run is for a dataset; RUN WRITER SHARD ROW names its run");
         return session_fail(&err, as_json);
     }
-    code = look_word(args.words[args.n_words - 1], "ROW", INT64_MAX, &tracing.row, &err);
+    code = look_word(args.words[args.n_words - 1], "ROW", INT64_MAX, &tracing.origin.row, &err);
     if (code == SLUICE_OK && args.n_words == 3) {
         code = open_dataset(&tracing, args.words[0], args_get(&args, "--run"), &err);
     } else if (code == SLUICE_OK) {
         code = look_open(args.words[0], &tracing.look, &err);
         if (code == SLUICE_OK) {
-            code = find_writer(&tracing, args.words[1], &err);
+            code = take_writer(&tracing, args.words[1], &err);
         }
     }
     if (code == SLUICE_OK) {
         code = find_shard(&tracing, args.words[args.n_words - 2], &err);
     }
     if (code == SLUICE_OK) {
-        code = follow(&tracing, &err);
+        tracing.origin.writer = tracing.writer;
+        tracing.origin.file = tracing.file;
+        tracing.origin.shown = tracing.shown;
+        code = origin_find(tracing.look.run, &tracing.origin, &err);
     }
     if (code == SLUICE_OK) {
-        code = print_places(&tracing, args_get(&args, "--text") != NULL, as_json, &err);
+        code = args_get(&args, "--text") != NULL && !as_json
+                   ? print_records(&tracing.origin, &err)
+                   : show(&tracing, args_get(&args, "--text") != NULL, as_json, &err);
     }
     if (code != SLUICE_OK) {
         status = session_fail(&err, as_json);
     }
-    for (size_t i = 0; i < tracing.n; i++) {
-        place_deinit(&tracing.places[i]);
-    }
-    free(tracing.places);
+    origin_deinit(&tracing.origin);
     free(tracing.dataset);
     free(tracing.writer);
     free(tracing.file);

@@ -3,15 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "base/excerpt.h"
-#include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
-#include "run/chain/ledger.h"
+#include "cmd/view/view.h"
+#include "run/facts/audit.h"
 #include "run/facts/facts.h"
-#include "run/labels.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec verify_specs[] = {
@@ -21,68 +18,52 @@ static const struct arg_spec verify_specs[] = {
 };
 #define N_VERIFY_SPECS (sizeof verify_specs / sizeof verify_specs[0])
 
+/* What is found is shown at once, one fact a call: {fault}, {snapshot: {...}} or {run: {...}}. */
 struct verification {
-    bool json, deep;
-    json_t *faults;
-    uint64_t n_faults, files, bytes, records, equations;
+    struct audit audit;
     struct look look;
+    struct view *view; /* NULL: JSON, at the end */
+    json_t *faults;
+    sluice_status status; /* of the view */
+    struct sluice_error *err;
 };
 
-static void fault(void *ctx, const char *message)
+/* Takes value. */
+static void show(struct verification *v, const char *name, json_t *value)
+{
+    json_t *facts = json_pack("{s:o}", name, value);
+
+    if (v->view != NULL && v->status == SLUICE_OK) {
+        v->status =
+            facts == NULL ? error_nomem(v->err, "facts") : view_show(v->view, facts, NULL, v->err);
+    }
+    json_decref(facts);
+}
+
+static void on_fault(void *ctx, const char *message)
 {
     struct verification *v = ctx;
 
-    v->n_faults++;
-    if (v->json) {
-        json_array_append_new(v->faults, facts_text(message, strlen(message)));
+    if (v->view != NULL) {
+        show(v, "fault", facts_text(message, strlen(message)));
     } else {
-        struct buf line = BUF_INIT;
-        excerpt_put(&line, message, strlen(message), 0);
-        say("fault: %s\n", buf_str(&line));
-        buf_deinit(&line);
+        json_array_append_new(v->faults, facts_text(message, strlen(message)));
     }
 }
-
-static void faultf(struct verification *v, const char *format, ...) PRINTF_LIKE(2, 3);
-
-static void faultf(struct verification *v, const char *format, ...)
-{
-    char message[1200];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
-    va_end(args);
-    fault(v, message);
-}
-
-/* ---- datasets ---- */
 
 static sluice_status verify_snapshot(struct verification *v, const char *dir, uint32_t number,
                                      struct sluice_error *err)
 {
-    struct snapshot *snapshot = NULL;
-    uint64_t n = 0;
-    sluice_status status = snapshot_open(dir, number, &snapshot, err);
+    struct audit_snapshot found;
 
-    if (status == SLUICE_E_DATA && number > 0) {
-        fault(v, err->message);
-        return SLUICE_OK;
+    TRY(audit_snapshot(&v->audit, dir, number, &found, err));
+    if (found.number > 0) {
+        show(v, "snapshot",
+             json_pack("{s:o, s:i, s:I, s:I, s:b, s:b}", "dataset", facts_text(dir, strlen(dir)),
+                       "number", (int)found.number, "files", (json_int_t)found.files, "bytes",
+                       (json_int_t)found.bytes, "ok", found.faults == 0, "deep", v->audit.deep));
     }
-    if (status == SLUICE_OK) {
-        status = snapshot_verify(dir, snapshot, v->deep, fault, v, &n, err);
-        v->files += snapshot->n_shards;
-        v->bytes += snapshot->bytes;
-        if (!v->json && status == SLUICE_OK) {
-            say("%s@%u: %u file%s, %llu bytes, %s\n", dir, snapshot->number, snapshot->n_shards,
-                plural(snapshot->n_shards), (unsigned long long)snapshot->bytes,
-                n > 0     ? "DAMAGED"
-                : v->deep ? "all hashes are right"
-                          : "all sizes are right");
-        }
-    }
-    snapshot_destroy(snapshot);
-    return status;
+    return v->status;
 }
 
 static sluice_status verify_dataset(struct verification *v, const char *reference, bool all,
@@ -114,376 +95,21 @@ static sluice_status verify_dataset(struct verification *v, const char *referenc
     return status;
 }
 
-/* ---- files of a run ---- */
-
-static sluice_status verify_output(struct verification *v, uint32_t p, const char *task,
-                                   const struct commit_output *output, struct sluice_error *err)
-{
-    char buffer[4096];
-    const char *folder = run_output_folder(v->look.run, p, output, buffer, sizeof buffer);
-    char *path;
-    uint64_t bytes = 0;
-    struct hash128 hash = output->hash;
-    bool found = false;
-    sluice_status status;
-
-    if (output->file[0] == '\0') {
-        return SLUICE_OK;
-    }
-    if (folder == NULL) {
-        faultf(v, "%s: the record names an output '%s' that the plan has not", task, output->port);
-        return SLUICE_OK;
-    }
-    path = disk_join(folder, output->file);
-    if (path == NULL) {
-        return error_nomem(err, "a path");
-    }
-    status = v->deep ? disk_hash_file(path, &bytes, &hash, &found, err)
-                     : disk_stat(path, &bytes, &found, err);
-    if (status == SLUICE_OK && !found) {
-        faultf(v, "%s is missing (%s of %s)", path, output->port, task);
-    } else if (status == SLUICE_OK && bytes != output->bytes) {
-        faultf(v, "%s has %llu bytes, the record says %llu (%s of %s)", path,
-               (unsigned long long)bytes, (unsigned long long)output->bytes, output->port, task);
-    } else if (status == SLUICE_OK && !hash_equal(hash, output->hash)) {
-        char is[33];
-        char was[33];
-        hash_hex(hash, is);
-        hash_hex(output->hash, was);
-        faultf(v, "%s has hash %s, the record says %s (%s of %s)", path, is, was, output->port,
-               task);
-    }
-    v->files++;
-    v->bytes += bytes;
-    free(path);
-    return status;
-}
-
-/* Records that can't be believed, those of earlier plans too. */
-static sluice_status verify_records(struct verification *v, struct sluice_error *err)
-{
-    struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(v->look.run->tasks_dir, &names, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char *dir = disk_join(v->look.run->tasks_dir, names.names[i]);
-        struct hash128 *keys = NULL;
-        size_t n = 0;
-        status = dir == NULL ? error_nomem(err, "a path") : commit_list(dir, &keys, &n, err);
-        for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
-            struct commit *commit = NULL;
-            bool damaged = false;
-            struct sluice_error how = ERROR_INIT;
-            status = commit_read(dir, keys[k], &commit, &damaged, &how);
-            if (status != SLUICE_OK) {
-                *err = how;
-            } else if (damaged) {
-                fault(v, how.message);
-            }
-            v->records++;
-            commit_destroy(commit);
-        }
-        free(keys);
-        free(dir);
-    }
-    disk_names_deinit(&names);
-    return status;
-}
-
-/* ---- ledgers ---- */
-
-static void equal(struct verification *v, const char *where, const char *op, const char *left,
-                  int64_t a, const char *right, int64_t b)
-{
-    v->equations++;
-    if (a != b) {
-        faultf(v, "%s: the ledger of '%s' does not balance: %s = %lld, %s = %lld", where, op, left,
-               (long long)a, right, (long long)b);
-    }
-}
-
-static void verify_op(struct verification *v, const char *where, const struct op *op,
-                      const json_t *ledger)
-{
-    int64_t in = ledger_get(ledger, op->name, "in");
-    int64_t kept = ledger_get(ledger, op->name, "kept");
-    int64_t emitted = ledger_get(ledger, op->name, "emitted");
-    int64_t written = ledger_get(ledger, op->name, "written");
-    int64_t lost = ledger_dropped(ledger, op->name) + ledger_get(ledger, op->name, "quarantined");
-
-    switch (op->kind) {
-    case OP_READ:
-    case OP_LOAD:
-    case OP_COLLECT:
-        return;
-    case OP_UNION:
-        equal(v, where, op->name, "in", in, "emitted", emitted);
-        return;
-    case OP_STORE:
-        equal(v, where, op->name, "in", in, "stored", written);
-        return;
-    case OP_STAGE:
-        break;
-    }
-    if (op_declared(op)->role == SLUICE_ROLE_WRITER) {
-        equal(v, where, op->name, "in", in, "written + quarantined",
-              written + ledger_get(ledger, op->name, "quarantined"));
-    } else if (op_declared(op)->role == SLUICE_ROLE_TRANSFORM) {
-        equal(v, where, op->name, "in", in, "consumed + dropped + quarantined",
-              ledger_get(ledger, op->name, "consumed") + lost);
-    } else {
-        equal(v, where, op->name, "in", in, "kept + dropped + quarantined", kept + lost);
-        equal(v, where, op->name, "kept", kept, "emitted", emitted);
-    }
-}
-
-/* What a producer emitted is what its consumers counted. */
-static void verify_links(struct verification *v, const char *where, const struct phase *phase,
-                         const struct op *op, const json_t *ledger)
-{
-    for (uint32_t k = 0; k < op->n_consumers; k++) {
-        const struct op *to = phase->ops[op->consumers[k].op];
-        int64_t in =
-            ledger_get(ledger, to->name,
-                       op->consumers[k].port == 1 && to->kind != OP_UNION ? "side_in" : "in");
-        int64_t emitted = ledger_get(ledger, op->name, "emitted");
-        char link[400];
-        if (to->kind == OP_UNION && op->consumers[k].port > 0) {
-            continue;
-        }
-        if (to->kind == OP_UNION) {
-            emitted = 0;
-            for (uint32_t u = 0; u < op_n_inputs(to); u++) {
-                emitted += ledger_get(ledger, phase_input(phase, to, u)->name, "emitted");
-            }
-        }
-        snprintf(link, sizeof link, "%s > %s", op->name, to->name);
-        equal(v, where, link, "emitted", emitted, "in", in);
-    }
-}
-
-static int64_t output_rows(const struct commit *commit, const char *kind, const char *name)
-{
-    int64_t rows = 0;
-    char port[512];
-
-    snprintf(port, sizeof port, "%s %s", kind, name);
-    for (uint32_t k = 0; k < commit->n_outputs; k++) {
-        rows += strcmp(commit->outputs[k].port, port) == 0 ? (int64_t)commit->outputs[k].rows : 0;
-    }
-    return rows;
-}
-
-/* The ledger against the files: rows of shards, edges and tables. */
-static void verify_counts(struct verification *v, const char *where, const struct phase *phase,
-                          const struct commit *commit, const json_t *ledger)
-{
-    int64_t dropped = 0;
-    int64_t bad = 0;
-    int64_t read = 0;
-
-    for (uint32_t i = 0; i < phase->n_ops; i++) {
-        const struct op *op = phase->ops[i];
-        dropped += ledger_dropped(ledger, op->name);
-        bad += ledger_get(ledger, op->name, "quarantined");
-        read += op->kind == OP_READ ? ledger_get(ledger, op->name, "emitted") : 0;
-        if (op_writes(op)) {
-            equal(v, where, op->name, "written", ledger_get(ledger, op->name, "written"),
-                  "rows of its files", output_rows(commit, "shard", op->name));
-        } else if (op->kind == OP_STORE) {
-            char number[16];
-            snprintf(number, sizeof number, "%u", i);
-            equal(v, where, op->name, "stored", ledger_get(ledger, op->name, "written"),
-                  "rows of its file", output_rows(commit, "edge", number));
-        }
-    }
-    equal(v, where, phase->name, "dropped", dropped, "rows of the drops table",
-          output_rows(commit, "table", "drops"));
-    equal(v, where, phase->name, "quarantined", bad, "rows of the quarantine",
-          output_rows(commit, "table", "bad"));
-    equal(v, where, phase->name, "read", read, "rows of the origin table",
-          output_rows(commit, "table", "origin"));
-}
-
-static bool phase_done(const struct run *run, uint32_t p)
-{
-    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-        if (!run->tasks[p][t].done) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* What the phases before stored is what this one loaded. */
-static void verify_edges(struct verification *v, uint32_t p)
-{
-    const struct run *run = v->look.run;
-    const struct phase *phase = run->plan->phases[p];
-
-    for (uint32_t i = 0; i < phase->n_ops; i++) {
-        const struct op *op = phase->ops[i];
-        const struct plan_edge *edge = op_edge(op);
-        int64_t stored;
-        if (op->kind != OP_LOAD || phase_pulls(phase, i) || !phase_done(run, p) ||
-            !phase_done(run, edge->producer_phase)) {
-            continue;
-        }
-        stored = ledger_get(run->ledgers[edge->producer_phase],
-                            run->plan->phases[edge->producer_phase]->ops[edge->store_op]->name,
-                            "written");
-        if (edge->load == LOAD_BROADCAST) {
-            stored *= phase->n_tasks;
-        }
-        equal(v, phase->name, op->name, "stored", stored, "loaded",
-              ledger_get(run->ledgers[p], op->name, "emitted"));
-    }
-}
-
-static sluice_status verify_task(struct verification *v, uint32_t p, uint32_t t,
-                                 struct sluice_error *err)
-{
-    const struct phase *phase = v->look.run->plan->phases[p];
-    const struct task_state *state = &v->look.run->tasks[p][t];
-    char buffer[64];
-    char where[600];
-    json_t *ledger = state->ledger == NULL ? NULL : json_loads(state->ledger, 0, NULL);
-
-    snprintf(where, sizeof where, "%s, %s", phase->name, phase_task_name(phase, t, buffer));
-    if (ledger == NULL) {
-        faultf(v, "%s: its record has no ledger", where);
-    }
-    for (uint32_t i = 0; ledger != NULL && i < phase->n_ops; i++) {
-        verify_op(v, where, phase->ops[i], ledger);
-        verify_links(v, where, phase, phase->ops[i], ledger);
-    }
-    if (ledger != NULL) {
-        verify_counts(v, where, phase, state->commit, ledger);
-    }
-    json_decref(ledger);
-    for (uint32_t k = 0; k < state->commit->n_outputs; k++) {
-        TRY(verify_output(v, p, where, &state->commit->outputs[k], err));
-    }
-    return SLUICE_OK;
-}
-
-/* A task that would run again: what its record names is not as it was. */
-static sluice_status verify_undone(struct verification *v, uint32_t p, uint32_t t,
-                                   struct sluice_error *err)
-{
-    const struct run *run = v->look.run;
-    const struct phase *phase = run->plan->phases[p];
-    char *dir = disk_join(run->tasks_dir, phase->name);
-    struct commit *commit = NULL;
-    char buffer[64];
-    char where[600];
-    sluice_status status = dir == NULL ? error_nomem(err, "a path")
-                                       : commit_read(dir, run->tasks[p][t].key, &commit, NULL, err);
-
-    snprintf(where, sizeof where, "%s, %s", phase->name, phase_task_name(phase, t, buffer));
-    for (uint32_t k = 0; status == SLUICE_OK && commit != NULL && k < commit->n_outputs; k++) {
-        status = verify_output(v, p, where, &commit->outputs[k], err);
-    }
-    commit_destroy(commit);
-    free(dir);
-    return status;
-}
-
-/* The files that the run's tasks made for a writer. *out is given. */
-static sluice_status made_files(const struct run *run, uint32_t p, const struct op *op,
-                                struct snapshot **out, struct sluice_error *err)
-{
-    sluice_status status = SLUICE_OK;
-
-    *out = snapshot_create(op->name);
-    if (*out == NULL) {
-        return error_nomem(err, "a list of files");
-    }
-    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-        const struct commit *commit = run->tasks[p][t].commit;
-        for (uint32_t k = 0; status == SLUICE_OK && commit != NULL && k < commit->n_outputs; k++) {
-            const struct commit_output *output = &commit->outputs[k];
-            if (label_is_shards(output->port, op->name) && output->file[0] != '\0') {
-                status = snapshot_add_shard(*out, output->file, output->file, output->rows,
-                                            output->bytes, output->hash, NULL, err);
-            }
-        }
-    }
-    return status;
-}
-
-/* Snapshots, old ones too, under whose names the run's files stand: a link that was broken may lead
- * to other bytes. */
-static sluice_status verify_published(struct verification *v, uint32_t p, const struct op *op,
-                                      struct sluice_error *err)
-{
-    struct snapshot *made = NULL;
-    uint32_t *numbers = NULL;
-    size_t n = 0;
-    sluice_status status = made_files(v->look.run, p, op, &made, err);
-
-    if (status == SLUICE_OK) {
-        status = snapshot_list(op_stage(op)->dataset, &numbers, &n, err);
-    }
-    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
-        struct snapshot *snapshot = NULL;
-        status = snapshot_open(op_stage(op)->dataset, numbers[i], &snapshot, err);
-        if (status == SLUICE_E_DATA) {
-            fault(v, err->message);
-            status = SLUICE_OK;
-        } else if (status == SLUICE_OK) {
-            status = snapshot_verify_links(op_stage(op)->dataset, snapshot, made, v->deep, fault, v,
-                                           err);
-        }
-        snapshot_destroy(snapshot);
-    }
-    free(numbers);
-    snapshot_destroy(made);
-    return status;
-}
-
 static sluice_status verify_run(struct verification *v, const char *name, struct sluice_error *err)
 {
-    const struct run *run;
-    uint64_t tasks = 0;
-    uint64_t missing = 0;
+    const struct audit *audit = &v->audit;
 
     TRY(look_open_silent(name, &v->look, err)); /* what it would warn of is a fault here */
-    run = v->look.run;
-    TRY(verify_records(v, err));
-    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        const struct phase *phase = run->plan->phases[p];
-        for (uint32_t t = 0; t < phase->n_tasks; t++) {
-            const struct task_state *state = &run->tasks[p][t];
-            tasks += state->done;
-            missing += !state->done;
-            if (state->done) {
-                TRY(verify_task(v, p, t, err));
-            } else if (state->keyed) {
-                TRY(verify_undone(v, p, t, err));
-            }
-        }
-        for (uint32_t i = 0; i < phase->n_ops; i++) {
-            if (op_writes(phase->ops[i])) {
-                TRY(verify_published(v, p, phase->ops[i], err));
-            }
-        }
-        TRY(runview_sum(v->look.run, p, err));
-        verify_edges(v, p);
-    }
-    if (!v->json) {
-        say("%s: %llu task%s, %llu record%s, %llu file%s, %llu bytes, %llu equations of the "
-            "ledgers: %s\n",
-            v->look.session.run_dir, (unsigned long long)tasks, plural(tasks),
-            (unsigned long long)v->records, plural(v->records), (unsigned long long)v->files,
-            plural(v->files), (unsigned long long)v->bytes, (unsigned long long)v->equations,
-            v->n_faults > 0 ? "DAMAGED" : "all is right");
-        if (missing > 0) {
-            say("%llu task%s not done, or changed since; `sluice plan %s` says why\n",
-                (unsigned long long)missing, missing == 1 ? " is" : "s are", name);
-        }
-    }
-    return SLUICE_OK;
+    v->audit.run = v->look.run;
+    TRY(audit_run(&v->audit, err));
+    show(v, "run",
+         json_pack("{s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I, s:b}", "name", name, "run_dir",
+                   facts_text(v->look.session.run_dir, strlen(v->look.session.run_dir)), "tasks",
+                   (json_int_t)audit->tasks, "missing", (json_int_t)facts_missing(v->look.run),
+                   "records", (json_int_t)audit->records, "files", (json_int_t)audit->files,
+                   "bytes", (json_int_t)audit->bytes, "equations", (json_int_t)audit->equations,
+                   "ok", audit->faults == 0));
+    return v->status;
 }
 
 int cmd_verify(int argc, char **argv)
@@ -503,36 +129,42 @@ int cmd_verify(int argc, char **argv)
         .most = 1,
     };
     struct args args;
-    int ended;
-    struct verification v;
     struct sluice_error err = ERROR_INIT;
-    sluice_status code;
-    int status = 0;
+    struct verification v = { .err = &err };
+    const struct audit *audit = &v.audit;
+    bool json;
+    sluice_status code = SLUICE_OK;
+    int status = command_args(&command, argc, argv, &args);
 
-    memset(&v, 0, sizeof v);
-    ended = command_args(&command, argc, argv, &args);
-    if (ended >= 0) {
-        return ended;
+    if (status >= 0) {
+        return status;
     }
-    v.json = args_get(&args, "--json") != NULL;
-    v.deep = args_get(&args, "--quick") == NULL;
+    json = args_get(&args, "--json") != NULL;
+    v.audit =
+        (struct audit){ .deep = args_get(&args, "--quick") == NULL, .fault = on_fault, .ctx = &v };
     v.faults = json_array();
-    code = look_is_run(args.words[0])
-               ? verify_run(&v, args.words[0], &err)
-               : verify_dataset(&v, args.words[0], args_get(&args, "--all") != NULL, &err);
+    if (!json) {
+        code = view_find("verify", &v.view, &err);
+    }
+    if (code == SLUICE_OK) {
+        code = look_is_run(args.words[0])
+                   ? verify_run(&v, args.words[0], &err)
+                   : verify_dataset(&v, args.words[0], args_get(&args, "--all") != NULL, &err);
+    }
     if (code != SLUICE_OK) {
-        status = session_fail(&err, v.json);
+        status = session_fail(&err, json);
     } else {
-        status = v.n_faults > 0 ? 4 : 0;
-        if (v.json) {
+        status = audit->faults > 0 ? 4 : 0;
+        if (json) {
             look_print("verify",
-                       json_pack("{s:b, s:I, s:I, s:I, s:I, s:O}", "ok", v.n_faults == 0, "files",
-                                 (json_int_t)v.files, "bytes", (json_int_t)v.bytes, "records",
-                                 (json_int_t)v.records, "equations", (json_int_t)v.equations,
-                                 "faults", v.faults));
+                       json_pack("{s:b, s:I, s:I, s:I, s:I, s:O}", "ok", audit->faults == 0,
+                                 "files", (json_int_t)audit->files, "bytes",
+                                 (json_int_t)audit->bytes, "records", (json_int_t)audit->records,
+                                 "equations", (json_int_t)audit->equations, "faults", v.faults));
         }
     }
     json_decref(v.faults);
+    view_close(v.view);
     look_close(&v.look);
     return status;
 }
