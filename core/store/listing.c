@@ -20,54 +20,6 @@
 
 #define DEPTH_MAX 256 /* folders in folders: also ends loops that device and inode do not show */
 
-/* ---- adding files ---- */
-
-/* path is absolute and name a part of it or its own string; both are copied. values has
- * b->n_parts entries or is NULL. */
-sluice_status listing_add(struct builder *b, const char *path, const char *name,
-                          const struct stat *st, const char *const *values,
-                          struct sluice_error *err)
-{
-    struct listing_file *file;
-    size_t n = strlen(path);
-    size_t name_n = strlen(name);
-    bool inside = name_n <= n && strcmp(path + n - name_n, name) == 0;
-    char *text;
-
-    if (!utf8_valid(name, name_n)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "the name of the file %s is not UTF-8; rename the file", path);
-    }
-    if (b->n == b->capacity) {
-        size_t capacity = b->capacity == 0 ? 64 : b->capacity * 2;
-        struct listing_file *files = realloc(b->files, capacity * sizeof *files);
-        if (files == NULL) {
-            return error_nomem(err, "a list of files");
-        }
-        b->files = files;
-        b->capacity = capacity;
-    }
-    file = &b->files[b->n];
-    memset(file, 0, sizeof *file);
-    text = arena_copy(&b->arena, path, n);
-    file->path = text;
-    file->name = inside && text != NULL ? text + n - name_n : arena_copy(&b->arena, name, name_n);
-    file->size = (uint64_t)st->st_size;
-    file->mtime_ns = stat_ns(st->st_mtim);
-    file->ctime_ns = stat_ns(st->st_ctim);
-    file->inode = (uint64_t)st->st_ino;
-    file->dev = (uint64_t)st->st_dev;
-    if (b->n_parts > 0) {
-        const char **copy = ARENA_ARRAY(&b->arena, const char *, b->n_parts);
-        for (size_t i = 0; i < b->n_parts && copy != NULL; i++) {
-            copy[i] = values != NULL ? values[i] : NULL;
-        }
-        file->values = copy;
-    }
-    b->n++;
-    return arena_status(&b->arena, err, "a list of files");
-}
-
 static sluice_status stat_failed(const char *path, struct sluice_error *err)
 {
     int cause = errno;

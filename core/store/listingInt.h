@@ -27,9 +27,11 @@ struct pattern {
     size_t part_of[GLOB_PARTS];
 };
 
-/* listing.c */
+/* listing_merge.c */
 sluice_status listing_add(struct builder *, const char *path, const char *name, const struct stat *,
                           const char *const *values, struct sluice_error *err) MUST_USE;
+/* Sorts by name, drops what is there twice, refuses two files of one name. */
+sluice_status listing_merge(struct builder *, struct sluice_error *err) MUST_USE;
 
 /* listing_text.c */
 /* *out lives as long as the arena. */
@@ -40,8 +42,5 @@ sluice_status listing_list(struct builder *, const struct pattern *,
                            struct sluice_error *err) MUST_USE;
 sluice_status listing_nothing(const struct builder *, const struct pattern *,
                               size_t folders_matched, struct sluice_error *err) MUST_USE;
-
-/* listing_merge.c: sorts by name, drops what is there twice, refuses two files of one name. */
-sluice_status listing_merge(struct builder *, struct sluice_error *err) MUST_USE;
 
 #endif

@@ -1,11 +1,10 @@
-/* Snapshots: see snapshot.h. Manifests as text are in snapshot_text.c, publishing is in
- * snapshot_publish.c. */
+/* Snapshots: see snapshot.h. Manifests as text are in snapshot_text.c, reading them is in
+ * snapshot_read.c, publishing in snapshot_publish.c. */
 #include "store/snapshot.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "store/jsontext.h"
 #include "store/snapshotInt.h"
@@ -22,8 +21,7 @@ void snapshot_folder_name(uint32_t number, char name[24])
     snprintf(name, 24, "v%06u", (unsigned)number);
 }
 
-/* Digits at text as a number 1..SNAPSHOT_MAX, else 0. *end is behind them. */
-static uint32_t read_number(const char *text, const char **end)
+uint32_t snapshot_number(const char *text, const char **end)
 {
     uint32_t number = 0;
     int digits = 0;
@@ -35,12 +33,11 @@ static uint32_t read_number(const char *text, const char **end)
     return number;
 }
 
-/* The number in a manifest's name, 0 if it is none. */
-static uint32_t manifest_number(const char *name)
+uint32_t snapshot_manifest_number(const char *name)
 {
     const char *end;
     char again[24];
-    uint32_t number = read_number(name, &end);
+    uint32_t number = snapshot_number(name, &end);
 
     snapshot_manifest_name(number, again);
     return strcmp(name, again) == 0 ? number : 0;
@@ -50,7 +47,7 @@ uint32_t snapshot_folder_number(const char *name)
 {
     const char *end;
     char again[24];
-    uint32_t number = name[0] == 'v' ? read_number(name + 1, &end) : 0;
+    uint32_t number = name[0] == 'v' ? snapshot_number(name + 1, &end) : 0;
 
     snapshot_folder_name(number, again);
     return strcmp(name, again) == 0 ? number : 0;
@@ -198,197 +195,4 @@ const char **snapshot_difference(struct arena *arena, const struct snapshot *of,
         names[(*n)++] = arena_copy(arena, ours[i], strlen(ours[i]));
     }
     return names;
-}
-
-/* ---- reading ---- */
-
-sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
-                            struct sluice_error *err)
-{
-    char *dir = disk_join(dataset_dir, "snapshots");
-    struct disk_names names = { NULL, 0 };
-    sluice_status status;
-
-    *numbers = NULL;
-    *n = 0;
-    status = disk_list(dir, &names, err);
-    free(dir);
-    TRY(status);
-    *numbers = calloc(names.n + 1, sizeof **numbers);
-    if (*numbers == NULL) {
-        disk_names_deinit(&names);
-        return error_nomem(err, "a list of snapshots");
-    }
-    for (size_t i = 0; i < names.n; i++) {
-        uint32_t number = manifest_number(names.names[i]);
-        size_t at = *n;
-        if (number == 0) {
-            continue;
-        }
-        /* The names' order is that of the numbers below a million; insert what is out of order
-         * behind that. */
-        for (; at > 0 && (*numbers)[at - 1] > number; at--) {
-            (*numbers)[at] = (*numbers)[at - 1];
-        }
-        (*numbers)[at] = number;
-        ++*n;
-    }
-    disk_names_deinit(&names);
-    return SLUICE_OK;
-}
-
-static sluice_status open_number(const char *dataset_dir, uint32_t number, struct snapshot **out,
-                                 struct sluice_error *err)
-{
-    char name[24];
-    struct arena arena = ARENA_INIT;
-    char *path;
-    struct buf text = BUF_INIT;
-    bool found = false;
-    sluice_status status;
-
-    snapshot_manifest_name(number, name);
-    path = snapshot_path(&arena, dataset_dir, "snapshots", name);
-    status = disk_read_file(path, SNAPSHOT_MAX_BYTES, &text, &found, err);
-    if (status == SLUICE_OK && !found) {
-        status =
-            error_set(err, SLUICE_E_DATA,
-                      "dataset %s has no snapshot %u; `sluice show RUN` and the folder snapshots/ "
-                      "show those that "
-                      "there are",
-                      dataset_dir, (unsigned)number);
-    } else if (status == SLUICE_OK) {
-        status = snapshot_parse(text.data, text.size, out, err);
-        /* Its hash leaves the number out: a manifest that was copied over another one is whole,
-         * and wrong. */
-        if (status == SLUICE_OK && (*out)->number != number) {
-            status = error_set(err, SLUICE_E_DATA, "it says that it is number %u",
-                               (unsigned)(*out)->number);
-            snapshot_destroy(*out);
-            *out = NULL;
-        }
-        if (status == SLUICE_E_DATA) {
-            error_prefix(
-                err,
-                "manifest %s can't be believed; restore it, or move it away to go on without it",
-                path);
-        }
-    }
-    buf_deinit(&text);
-    arena_deinit(&arena);
-    return status;
-}
-
-sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct snapshot **out,
-                            struct sluice_error *err)
-{
-    *out = NULL;
-    if (number == 0) {
-        uint32_t *numbers;
-        size_t n;
-        TRY(snapshot_list(dataset_dir, &numbers, &n, err));
-        number = n > 0 ? numbers[n - 1] : 0;
-        free(numbers);
-        if (number == 0) {
-            return error_set(
-                err, SLUICE_E_CONFIG,
-                "%s holds no snapshot of a dataset; a run that writes it must finish first, or the "
-                "path is another one",
-                dataset_dir);
-        }
-    }
-    return open_number(dataset_dir, number, out, err);
-}
-
-sluice_status snapshot_reference(const char *reference, char **path, uint32_t *number,
-                                 struct sluice_error *err)
-{
-    const char *at = strrchr(reference, '@');
-    const char *end = at == NULL ? NULL : at + 1;
-    size_t n = strlen(reference);
-
-    *path = NULL;
-    *number = 0;
-    if (at != NULL && at[1] >= '0' && at[1] <= '9') {
-        *number = read_number(at + 1, &end);
-        if (*end == '\0' && *number == 0) {
-            return error_set(
-                err, SLUICE_E_CONFIG,
-                "'%s' names no snapshot: numbers go from 1 to %u, and without one it is the newest",
-                reference, SNAPSHOT_MAX);
-        }
-        if (*end == '\0') {
-            n = (size_t)(at - reference);
-        } else {
-            *number = 0; /* an @ inside of a name */
-        }
-    } else if (at != NULL && strcmp(at, "@latest") == 0) {
-        n = (size_t)(at - reference);
-    }
-    if (n == 0) {
-        return error_set(err, SLUICE_E_CONFIG, "'%s' names no dataset; write PATH or PATH@NUMBER",
-                         reference);
-    }
-    *path = str_copy(reference, n);
-    return *path != NULL ? SLUICE_OK : error_nomem(err, "a path");
-}
-
-/* ---- what nobody refers to ---- */
-
-/* Marks the files of one snapshot: names are sorted. */
-static void mark_files(const struct snapshot *s, const struct disk_names *files, bool *marked)
-{
-    for (uint32_t i = 0; i < s->n_shards; i++) {
-        const char *file = s->shards[i].file;
-        char **hit = files->n == 0 ? NULL
-                                   : bsearch(&file, files->names, files->n, sizeof *files->names,
-                                             compare_texts);
-        if (hit != NULL) {
-            marked[hit - files->names] = true;
-        }
-    }
-}
-
-sluice_status snapshot_unreferenced(const char *dataset_dir, struct disk_names *out,
-                                    struct sluice_error *err)
-{
-    char *data = disk_join(dataset_dir, "data");
-    uint32_t *numbers = NULL;
-    size_t n = 0;
-    size_t kept = 0;
-    bool *marked = NULL;
-    sluice_status status;
-
-    out->names = NULL;
-    out->n = 0;
-    /* Files first: what is added while the manifests are read is left alone. */
-    status = disk_list(data, out, err);
-    free(data);
-    TRY(status);
-    marked = calloc(out->n + 1, sizeof *marked);
-    status = marked == NULL ? error_nomem(err, "a list of files")
-                            : snapshot_list(dataset_dir, &numbers, &n, err);
-    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
-        struct snapshot *s;
-        status = snapshot_open(dataset_dir, numbers[i], &s, err);
-        if (status == SLUICE_OK) {
-            mark_files(s, out, marked);
-            snapshot_destroy(s);
-        }
-    }
-    for (size_t i = 0; i < out->n && status == SLUICE_OK; i++) {
-        if (marked[i] || strncmp(out->names[i], ".tmp-", 5) == 0) {
-            free(out->names[i]);
-        } else {
-            out->names[kept++] = out->names[i];
-        }
-    }
-    free(marked);
-    free(numbers);
-    if (status != SLUICE_OK) {
-        disk_names_deinit(out);
-        return status;
-    }
-    out->n = kept;
-    return SLUICE_OK;
 }

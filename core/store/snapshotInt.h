@@ -10,7 +10,11 @@
 void snapshot_manifest_name(uint32_t number, char name[24]);
 void snapshot_folder_name(uint32_t number, char name[24]);
 
-/* The number in a folder's name, 0 if it is none. */
+/* Digits at text as a number 1..SNAPSHOT_MAX, else 0. *end is behind them. */
+uint32_t snapshot_number(const char *text, const char **end);
+
+/* The number in a manifest's or folder's name, 0 if it is none. */
+uint32_t snapshot_manifest_number(const char *name);
 uint32_t snapshot_folder_number(const char *name);
 
 /* "dir/sub/name" (sub NULL: "dir/name") in the arena; NULL = out of memory. */
