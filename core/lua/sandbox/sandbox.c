@@ -1,5 +1,4 @@
-/* The state of the sandbox: memory, calls, limits, sealing. The libraries are in sandbox_*.c. See
- * sandbox.h. */
+/* The state of the sandbox: calls, limits, sealing. It is made in sandbox_open.c. See sandbox.h. */
 #include "lua/sandbox/sandbox.h"
 
 #include <lualib.h>
@@ -8,93 +7,6 @@
 
 #include "lua/sandbox/sandboxInt.h"
 #include "lua/text/textlib.h"
-
-/* ---- making a state ---- */
-
-/* names[function] = "prefix.key" for the functions of the table at index. */
-static void name_functions(lua_State *L, int index, const char *prefix, int names)
-{
-    for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
-        if (lua_iscfunction(L, -1) && lua_type(L, -2) == LUA_TSTRING) {
-            lua_pushvalue(L, -1);
-            lua_pushfstring(L, "%s.%s", prefix, lua_tostring(L, -3));
-            lua_rawset(L, names);
-        }
-    }
-}
-
-/* Remembers what globals there are and what their functions are called: both are the same in all
- * states (funchash). */
-static void remember_builtins(lua_State *L)
-{
-    int top = lua_gettop(L);
-
-    lua_pushglobaltable(L);
-    lua_newtable(L); /* builtins: name -> value */
-    lua_newtable(L); /* names: function -> name */
-    for (lua_pushnil(L); lua_next(L, top + 1) != 0; lua_pop(L, 1)) {
-        lua_pushvalue(L, -2);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, top + 2);
-        if (sandbox_is_protected(L, -1)) {
-            lua_getmetatable(L, -1);
-            lua_getfield(L, -1, "__index");
-            name_functions(L, lua_gettop(L), lua_tostring(L, -4), top + 3);
-            lua_pop(L, 2);
-        }
-    }
-    name_functions(L, top + 1, LUA_GNAME, top + 3);
-    lua_setfield(L, LUA_REGISTRYINDEX, "sandbox.names");
-    lua_setfield(L, LUA_REGISTRYINDEX, "sandbox.builtins");
-    lua_settop(L, top);
-}
-
-static int open_libraries(lua_State *L)
-{
-    sandbox_open_base(L);
-    sandbox_open_table(L);
-    sandbox_open_math(L);
-    sandbox_open_string(L);
-    textlib_open(L);
-    remember_builtins(L);
-    return 0;
-}
-
-sluice_status sandbox_create(uint64_t memory, lua_State **out, struct sluice_error *err)
-{
-    struct sandbox *box = calloc(1, sizeof *box);
-    lua_State *L = box == NULL ? NULL : lua_newstate(sandbox_allocate, box);
-
-    *out = NULL;
-    if (L == NULL) {
-        free(box);
-        return error_nomem(err, "a Lua state");
-    }
-    *(struct sandbox **)lua_getextraspace(L) = box;
-    box->L = L;
-    box->cap = memory;
-    box->limit = UINT64_MAX;
-    lua_pushcfunction(L, open_libraries);
-    if (sandbox_call(L, 0, 0, err) != SLUICE_OK) {
-        sandbox_destroy(L);
-        return err != NULL && err->code == SLUICE_E_NOMEM ? SLUICE_E_NOMEM : SLUICE_E_INTERNAL;
-    }
-    *out = L;
-    return SLUICE_OK;
-}
-
-void sandbox_destroy(lua_State *L)
-{
-    struct sandbox *box;
-
-    if (L == NULL) {
-        return;
-    }
-    box = sandbox_of(L);
-    textlib_close(box->text);
-    lua_close(L);
-    free(box);
-}
 
 void sandbox_seed(lua_State *L, uint64_t seed)
 {
@@ -112,56 +24,7 @@ void sandbox_print(lua_State *L, sandbox_print_fn print, void *ctx)
     box->print_ctx = ctx;
 }
 
-/* ---- tables that can't be written ---- */
-
-static const char protected_key = 0;
-
-static int refuse_write(lua_State *L)
-{
-    const char *name = lua_tostring(L, lua_upvalueindex(1));
-    const char *key = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : luaL_typename(L, 2);
-
-    return luaL_error(
-        L, "'%s.%s' can't be assigned: the libraries are the same for all; use a local", name, key);
-}
-
-static void mark_protected(lua_State *L, const char *name)
-{
-    lua_pushboolean(L, 0);
-    lua_setfield(L, -2, "__metatable");
-    lua_pushstring(L, name);
-    lua_rawsetp(L, -2, &protected_key);
-}
-
-void sandbox_protect(lua_State *L, const char *name)
-{
-    lua_newtable(L); /* library, proxy */
-    lua_createtable(L, 0, 4);
-    lua_pushvalue(L, -3);
-    lua_setfield(L, -2, "__index");
-    lua_pushstring(L, name);
-    lua_pushcclosure(L, refuse_write, 1);
-    lua_setfield(L, -2, "__newindex");
-    mark_protected(L, name);
-    lua_setmetatable(L, -2);
-    lua_remove(L, -2);
-}
-
-const char *sandbox_protected_name(lua_State *L, int index)
-{
-    const char *name = NULL;
-
-    if (lua_getmetatable(L, index)) {
-        name = lua_rawgetp(L, -1, &protected_key) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-        lua_pop(L, 2);
-    }
-    return name; /* the metatable holds the string */
-}
-
-bool sandbox_is_protected(lua_State *L, int index)
-{
-    return sandbox_protected_name(L, index) != NULL;
-}
+/* ---- globals that can't be assigned ---- */
 
 static int refuse_global(lua_State *L)
 {
@@ -194,7 +57,7 @@ void sandbox_seal(lua_State *L)
     lua_setfield(L, -2, "__index");
     lua_pushcfunction(L, refuse_global);
     lua_setfield(L, -2, "__newindex");
-    mark_protected(L, LUA_GNAME);
+    sandbox_mark_protected(L, LUA_GNAME);
     lua_setmetatable(L, top + 1);
     lua_settop(L, top);
     /* Rows make garbage of a document each. Where little lives, marking it again and again would

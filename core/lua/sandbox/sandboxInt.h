@@ -104,14 +104,20 @@ void sandbox_open_table(lua_State *L);
 void sandbox_open_math(lua_State *L);
 void sandbox_open_string(lua_State *L); /* string and utf8; the metatable of strings */
 
+/* ---- sandbox_protect.c ---- */
+
 /* Replaces the table at the top by an empty one through which it can be read but not written. */
 void sandbox_protect(lua_State *L, const char *name);
+/* Marks the metatable at the top as that of a table which must not be written to. */
+void sandbox_mark_protected(lua_State *L, const char *name);
 /* Is the table at index one that scripts must not write to? */
 bool sandbox_is_protected(lua_State *L, int index);
 /* Its name ("math"), or NULL. */
 const char *sandbox_protected_name(lua_State *L, int index);
-/* Is the table at index the metatable that setmetatable gives to metatables? */
+/* Is the table at index the metatable that setmetatable gives to metatables? In the registry it has
+ * the address of the key. */
 bool sandbox_is_guard(lua_State *L, int index);
+extern const char sandbox_guard_key;
 
 /* ---- sandbox_freeze.c, sandbox_slots.c ---- */
 

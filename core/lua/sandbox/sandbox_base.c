@@ -157,19 +157,6 @@ static int base_next(lua_State *L)
 
 /* ---- metatables ---- */
 
-static const char guard_key = 0;
-
-bool sandbox_is_guard(lua_State *L, int index)
-{
-    bool yes;
-
-    index = lua_absindex(L, index);
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &guard_key);
-    yes = lua_rawequal(L, -1, index) != 0;
-    lua_pop(L, 1);
-    return yes;
-}
-
 static bool is_special(lua_State *L, int index)
 {
     const char *key = lua_type(L, index) == LUA_TSTRING ? lua_tostring(L, index) : "";
@@ -206,7 +193,7 @@ static int base_setmetatable(lua_State *L)
     if (sandbox_is_frozen(L, 1)) {
         return sandbox_refuse_frozen(L, 1, 0);
     }
-    lua_rawgetp(L, LUA_REGISTRYINDEX, &guard_key);
+    lua_rawgetp(L, LUA_REGISTRYINDEX, &sandbox_guard_key);
     if (lua_getmetatable(L, 1)) {
         guarded = lua_rawequal(L, -1, -2);
         lua_pop(L, 1);
@@ -224,7 +211,7 @@ static int base_setmetatable(lua_State *L)
             lua_pop(L, 1);
         }
         if (!lua_getmetatable(L, 2)) {
-            lua_rawgetp(L, LUA_REGISTRYINDEX, &guard_key);
+            lua_rawgetp(L, LUA_REGISTRYINDEX, &sandbox_guard_key);
             lua_setmetatable(L, 2);
         }
     }
@@ -452,5 +439,5 @@ void sandbox_open_base(lua_State *L)
     lua_setfield(L, -2, "__newindex");
     lua_pushboolean(L, 0);
     lua_setfield(L, -2, "__metatable");
-    lua_rawsetp(L, LUA_REGISTRYINDEX, &guard_key);
+    lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_guard_key);
 }

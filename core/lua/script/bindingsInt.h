@@ -1,7 +1,8 @@
-/* Private to core/lua/bindings*.c, which are one table of functions, `core`, by what they work on:
- * bindings.c makes the table and has what all share, bindings_graph.c nodes, bindings_stage.c the
- * stages they run, bindings_isolation.c their option `isolate`, bindings_args.c options and the
- * script's arguments, bindings_pipeline.c the pipeline and its policies. */
+/* Private to core/lua/script/bindings*.c, which are one table of functions, `core`, by what they
+ * work on: bindings.c makes the table, bindings_place.c has what all share, bindings_graph.c nodes,
+ * bindings_stage.c the stages they run, bindings_isolation.c their option `isolate`,
+ * bindings_args.c options and the script's arguments, bindings_pipeline.c the pipeline and its
+ * policies. */
 #ifndef SLUICE_LUA_BINDINGSINT_H
 #define SLUICE_LUA_BINDINGSINT_H
 
@@ -14,8 +15,9 @@
 #define STAGES_KEY "sluice.stages"
 #define POLICIES_KEY "sluice.policies"
 
-/* What the function of `core` that runs works on: its first upvalue. Raises an error once the
- * script has run: rows change no pipeline. */
+/* bindings_place.c: what the function of `core` that runs works on: its first upvalue. bindings_of
+ * raises an error once the script has run: rows change no pipeline. */
+struct binding *bindings_own(lua_State *);
 struct binding *bindings_of(lua_State *);
 /* Raises err at the user's place; doesn't return. */
 int bindings_raise(lua_State *, const struct sluice_error *err);

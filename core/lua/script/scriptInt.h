@@ -42,10 +42,15 @@ struct binding {
 
 /* bindings.c: pushes the table `core`. The binding must outlive the state. */
 void bindings_push(lua_State *, struct binding *);
-/* "web.lua:14": the innermost place in a file of the user's. */
+/* bindings_place.c: "web.lua:14", the innermost place in a file of the user's. */
 void bindings_where(lua_State *, const struct binding *, char *text, size_t size);
 
-/* script.c: loads the chunk of a module ("x.y", or the script with name NULL) and leaves it as a
+/* script_files.c: adds the file at path to script->files under a name (the first is the script,
+ * whose text may be given). found NULL: an absent file is an error; else *found says whether it is
+ * there. */
+sluice_status script_file(struct script *, const char *path, const char *name, bool *found,
+                          struct sluice_error *) MUST_USE;
+/* Loads the chunk of a module ("x.y", or the script with name NULL) and leaves it as a
  * function on the stack. */
 sluice_status script_chunk(struct script *, lua_State *, const char *module, bool planning,
                            struct sluice_error *) MUST_USE;

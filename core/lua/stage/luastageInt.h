@@ -156,6 +156,7 @@ struct luaworker {
      * the fields. */
     lua_State *volatile L;
     int (*push)(struct luaworker *); /* pushes the function and its arguments, how many */
+    lua_CFunction give;              /* what the function gives rows with, or NULL */
     const struct ArrowArray *array;
     int64_t row;
     struct sluice_emit *emit; /* during process and read */
@@ -308,6 +309,11 @@ void luastage_vtable(struct luastage *); /* fills the descriptor's functions */
  * luaworker. */
 sluice_status luaworker_open(void *shared, void **out, struct sluice_error *err) MUST_USE;
 void luaworker_close(void *worker);
+
+/* ---- luastage_state.c ---- */
+
+/* Makes the worker's Lua state. */
+sluice_status luaworker_begin(struct luaworker *, struct sluice_error *err) MUST_USE;
 /* Throws the Lua state away. In an ordered stage what rows left behind is lost, so there the caller
  * must not. */
 sluice_status luaworker_renew(struct luaworker *, struct sluice_error *err) MUST_USE;

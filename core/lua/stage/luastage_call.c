@@ -209,11 +209,6 @@ void luacall_end(struct luaworker *worker)
     lua_settop(worker->L, luacall_base(worker) - 1);
 }
 
-void luacall_place(const struct luaworker *worker, struct sluice_error *err)
-{
-    error_prefix(err, "%s:%d", worker->instance->stage->file, worker->instance->stage->line);
-}
-
 sluice_status luacall_aside(struct luaworker *worker, const char *what, int n_args, int n_results,
                             struct sluice_error *err)
 {

@@ -11,15 +11,6 @@
 
 /* ---- bad records ---- */
 
-void luaread_forget(struct luaworker *worker, size_t from)
-{
-    for (size_t i = from; i < worker->n_bad; i++) {
-        free(worker->bad[i].reason);
-        free(worker->bad[i].detail);
-    }
-    worker->n_bad = from < worker->n_bad ? from : worker->n_bad;
-}
-
 static sluice_status add_bad(struct luaworker *worker, uint64_t begin, uint64_t end,
                              const char *reason, const char *detail, struct sluice_error *err)
 {

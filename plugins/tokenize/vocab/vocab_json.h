@@ -21,6 +21,7 @@ struct json_reader {
     int metaspace;               /* the pre-tokenizer Metaspace was read */
 };
 
+/* vocab_json_object.c */
 /* SLUICE_E_CONFIG with "tokenizer.json has <where> '<what>', which this engine does not honour". */
 int32_t json_refuse(struct json_reader *r, const char *where, const char *what);
 /* SLUICE_E_CONFIG: `where` is missing or of the wrong type. */
