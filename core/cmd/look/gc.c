@@ -1,19 +1,13 @@
-/* sluice gc: removes what no later run can use: records and spilled rows that the plan as it is now
- * does not reach, temporaries of dead processes, and files of datasets that neither a snapshot nor
- * a record refers to. Holds the coordinator's lock meanwhile. */
-#include <errno.h>
+/* sluice gc: removes what no later run can use (run/sweep.h). Holds the coordinator's lock
+ * meanwhile. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/look.h"
-#include "run/facts/places.h"
-#include "cmd/progress.h"
-#include "run/chain/quarantine.h"
-#include "store/pending.h"
-#include "store/snapshot.h"
+#include "cmd/view/view.h"
+#include "run/sweep.h"
 
 static const struct arg_spec gc_specs[] = {
     { "--dry-run", NULL, "only say what would be removed" },
@@ -21,323 +15,10 @@ static const struct arg_spec gc_specs[] = {
 };
 #define N_GC_SPECS (sizeof gc_specs / sizeof gc_specs[0])
 
-enum kind { RECORDS, SPILL, DATA, KEPT_ROWS, TEMPORARY, KINDS };
-
-struct sweep {
-    struct look look;
-    struct lock *lock;
-    bool dry, json;
-    struct hash128 *kept; /* keys of records that stay, sorted */
-    size_t n_kept, capacity;
-    uint64_t files[KINDS], bytes[KINDS];
-};
-
-static int compare_keys(const void *a, const void *b)
-{
-    const struct hash128 *x = a;
-    const struct hash128 *y = b;
-
-    if (x->hi != y->hi) {
-        return x->hi < y->hi ? -1 : 1;
-    }
-    return x->lo < y->lo ? -1 : x->lo > y->lo;
-}
-
-static sluice_status keep(struct sweep *sweep, struct hash128 key, struct sluice_error *err)
-{
-    if (sweep->n_kept == sweep->capacity) {
-        size_t capacity = sweep->capacity == 0 ? 64 : sweep->capacity * 2;
-        struct hash128 *kept = realloc(sweep->kept, capacity * sizeof *kept);
-        if (kept == NULL) {
-            return error_nomem(err, "keys");
-        }
-        sweep->kept = kept;
-        sweep->capacity = capacity;
-    }
-    sweep->kept[sweep->n_kept++] = key;
-    return SLUICE_OK;
-}
-
-static bool is_kept(const struct sweep *sweep, struct hash128 key)
-{
-    return sweep->n_kept > 0 &&
-           bsearch(&key, sweep->kept, sweep->n_kept, sizeof key, compare_keys) != NULL;
-}
-
-/* Whether a stored file's name begins with the first 24 digits of a key that stays. */
-static bool is_kept_prefix(const struct sweep *sweep, const char key[25])
-{
-    char hex[33];
-    struct hash128 low;
-    size_t first = 0;
-    size_t last = sweep->n_kept;
-
-    memcpy(hex, key, 24);
-    memcpy(hex + 24, "00000000", 9);
-    if (!hash_parse(hex, &low)) {
-        return true;
-    }
-    while (first < last) {
-        size_t middle = first + (last - first) / 2;
-        if (compare_keys(&sweep->kept[middle], &low) < 0) {
-            first = middle + 1;
-        } else {
-            last = middle;
-        }
-    }
-    if (first == sweep->n_kept) {
-        return false;
-    }
-    hash_hex(sweep->kept[first], hex);
-    return memcmp(hex, key, 24) == 0;
-}
-
-static sluice_status drop_file(struct sweep *sweep, const char *dir, const char *name,
-                               enum kind kind, struct sluice_error *err)
-{
-    char *path = disk_join(dir, name);
-    uint64_t bytes = 0;
-    bool found = false;
-    sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : disk_stat(path, &bytes, &found, err);
-
-    if (status == SLUICE_OK && found) {
-        int errnum = sweep->dry ? 0 : disk_unlink(path);
-        if (errnum != 0 && errnum != ENOENT) {
-            status = error_errno(err, errnum, "can't remove %s", path);
-        } else {
-            sweep->files[kind]++;
-            sweep->bytes[kind] += bytes;
-        }
-    }
-    free(path);
-    return status;
-}
-
-/* ---- what stays ---- */
-
-/* The phase of the plan that a folder of records belongs to. */
-static int32_t phase_of(const struct plan *plan, const char *folder)
-{
-    for (uint32_t p = 0; p < plan->n_phases; p++) {
-        if (strcmp(plan->phases[p]->name, folder) == 0) {
-            return (int32_t)p;
-        }
-    }
-    return -1;
-}
-
-/* Whether all keys of a phase are known: else any of its records may be one that the run comes
- * to. */
-static bool all_keyed(const struct run *run, uint32_t p)
-{
-    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-        if (!run->tasks[p][t].keyed) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static bool is_reached(const struct run *run, uint32_t p, struct hash128 key)
-{
-    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-        if (hash_equal(run->tasks[p][t].key, key)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static sluice_status sort_folder(struct sweep *sweep, const char *name, bool remove,
-                                 struct sluice_error *err)
-{
-    const struct run *run = sweep->look.run;
-    char *dir = disk_join(run->tasks_dir, name);
-    struct hash128 *keys = NULL;
-    size_t n = 0;
-    int32_t p = phase_of(run->plan, name);
-    bool whole = p >= 0 && !all_keyed(run, (uint32_t)p);
-    size_t left = 0;
-    sluice_status status =
-        dir == NULL ? error_nomem(err, "a path") : commit_list(dir, &keys, &n, err);
-
-    for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
-        bool stays = whole || (p >= 0 && is_reached(run, (uint32_t)p, keys[k]));
-        char file[40];
-        left += stays;
-        if (stays && !remove) {
-            status = keep(sweep, keys[k], err);
-        } else if (!stays && remove) {
-            hash_hex(keys[k], file);
-            memcpy(file + 32, ".json", 6);
-            status = drop_file(sweep, dir, file, RECORDS, err);
-        }
-    }
-    if (status == SLUICE_OK && remove && p < 0 && left == 0 && !sweep->dry) {
-        (void)disk_rmdir(dir); /* stays when something else is in it */
-    }
-    free(keys);
-    free(dir);
-    return status;
-}
-
-/* Two rounds: first what stays, then removing. */
-static sluice_status sort_records(struct sweep *sweep, bool remove, struct sluice_error *err)
-{
-    struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(sweep->look.run->tasks_dir, &names, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        status = sort_folder(sweep, names.names[i], remove, err);
-    }
-    disk_names_deinit(&names);
-    if (status == SLUICE_OK && !remove && sweep->n_kept > 0) {
-        qsort(sweep->kept, sweep->n_kept, sizeof *sweep->kept, compare_keys);
-    }
-    return status;
-}
-
-/* ---- what goes ---- */
-
-static sluice_status sweep_spill(struct sweep *sweep, struct sluice_error *err)
-{
-    const char *dir = sweep->look.run->spill_dir;
-    struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(dir, &names, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        const char *name = names.names[i];
-        size_t n = strlen(name);
-        struct hash128 key;
-        char hex[33];
-        if (n < 37 || name[32] != '-' || strcmp(name + n - 4, ".slf") != 0) {
-            continue;
-        }
-        memcpy(hex, name, 32);
-        hex[32] = '\0';
-        if (hash_parse(hex, &key) && !is_kept(sweep, key)) {
-            status = drop_file(sweep, dir, name, SPILL, err);
-        }
-    }
-    disk_names_deinit(&names);
-    return status;
-}
-
-/* Temporaries: counted first, since sweeping tells only how many. */
-static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
-                                       struct sluice_error *err)
-{
-    struct disk_names names = { NULL, 0 };
-    struct disk_names after = { NULL, 0 };
-    sluice_status status = disk_list(dir, &names, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char *path;
-        uint64_t bytes = 0;
-        bool found = false;
-        if (strncmp(names.names[i], ".tmp-", 5) != 0) {
-            continue;
-        }
-        path = disk_join(dir, names.names[i]);
-        status = path == NULL ? error_nomem(err, "a path") : disk_stat(path, &bytes, &found, err);
-        free(path);
-        sweep->files[TEMPORARY]++;
-        sweep->bytes[TEMPORARY] += bytes;
-    }
-    disk_names_deinit(&names);
-    if (status == SLUICE_OK && !sweep->dry) {
-        status = pending_sweep(dir, NULL, err);
-        if (status == SLUICE_OK) {
-            status = disk_list(dir, &after, err);
-        }
-        for (size_t i = 0; status == SLUICE_OK && i < after.n; i++) {
-            sweep->files[TEMPORARY] -=
-                strncmp(after.names[i], ".tmp-", 5) == 0; /* of a living process */
-        }
-        disk_names_deinit(&after);
-    }
-    return status;
-}
-
-/* Rows in quarantine go with the records of their tasks, and what is damaged with them. */
-static sluice_status sweep_kept_rows(struct sweep *sweep, struct sluice_error *err)
-{
-    struct disk_names names = { NULL, 0 };
-    char *dir = disk_join(sweep->look.session.run_dir, QUARANTINE_FOLDER);
-    sluice_status status = dir == NULL ? error_nomem(err, "a path") : disk_list(dir, &names, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char *path = names.names[i][0] == '.' ? NULL : disk_join(dir, names.names[i]);
-        struct quarantined row;
-        struct hash128 key;
-        if (path == NULL) {
-            continue;
-        }
-        if (quarantine_read(path, true, &row, NULL) != SLUICE_OK ||
-            !hash_parse(row.task_key, &key) || !is_kept(sweep, key)) {
-            status = drop_file(sweep, dir, names.names[i], KEPT_ROWS, err);
-        }
-        quarantined_deinit(&row);
-        free(path);
-    }
-    if (status == SLUICE_OK) {
-        status = sweep_temporaries(sweep, dir, err);
-    }
-    disk_names_deinit(&names);
-    free(dir);
-    return status;
-}
-
-static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
-                                   struct sluice_error *err)
-{
-    struct disk_names names = { NULL, 0 };
-    char *data = disk_join(op_stage(writer)->dataset, "data");
-    char *snapshots = disk_join(op_stage(writer)->dataset, "snapshots");
-    sluice_status status = data == NULL || snapshots == NULL
-                               ? error_nomem(err, "a path")
-                               : snapshot_unreferenced(op_stage(writer)->dataset, &names, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char key[25];
-        uint32_t ordinal;
-        if (places_parse_file(names.names[i], key, &ordinal) && !is_kept_prefix(sweep, key)) {
-            status = drop_file(sweep, data, names.names[i], DATA, err);
-        }
-    }
-    disk_names_deinit(&names);
-    if (status == SLUICE_OK) {
-        status = sweep_temporaries(sweep, data, err);
-    }
-    if (status == SLUICE_OK) {
-        status = sweep_temporaries(sweep, snapshots, err);
-    }
-    if (status == SLUICE_OK) {
-        status = sweep_temporaries(sweep, op_stage(writer)->dataset, err);
-    }
-    free(data);
-    free(snapshots);
-    return status;
-}
-
-/* Processes of `sluice work` hold no lock, but claims. */
-static sluice_status check_claims(const struct run *run, struct sluice_error *err)
-{
-    bool held;
-
-    TRY(claims_sweep(run->claims_dir, &held, err));
-    return held ? error_field(err, SLUICE_E_IO, "lock",
-                              "%s: a `sluice work` process has a task in hand; wait until it ends "
-                              "or stop it",
-                              run->options.run_dir)
-                : SLUICE_OK;
-}
-
-static sluice_status sweep_run(struct sweep *sweep, const char *name, struct sluice_error *err)
+static sluice_status open_run(const char *name, bool dry, struct look *look, struct lock **lock,
+                              struct sluice_error *err)
 {
     char *dir = session_run_dir(name);
-    const struct plan *plan;
     bool held = false;
     char holder[256];
     sluice_status status;
@@ -350,7 +31,7 @@ static sluice_status sweep_run(struct sweep *sweep, const char *name, struct slu
                            "no run in %s: plan.json is not there; give a run directory or the name "
                            "of a pipeline that ran here",
                            dir);
-    } else if (sweep->dry) {
+    } else if (dry) {
         status = lock_held(dir, &held, holder, err);
         if (status == SLUICE_OK && held) {
             status = error_field(err, SLUICE_E_IO, "lock",
@@ -358,33 +39,26 @@ static sluice_status sweep_run(struct sweep *sweep, const char *name, struct slu
                                  holder[0] != '\0' ? holder : "another process");
         }
     } else {
-        status = lock_open(dir, &sweep->lock, err);
+        status = lock_open(dir, lock, err);
     }
     free(dir);
     TRY(status);
-    TRY(look_open(name, &sweep->look, err));
-    TRY(check_claims(sweep->look.run, err));
-    TRY(sort_records(sweep, false, err));
-    /* Records go before what they name, so that a crash leaves no record of what is gone. */
-    TRY(sort_records(sweep, true, err));
-    TRY(sweep_spill(sweep, err));
-    TRY(sweep_kept_rows(sweep, err));
-    TRY(sweep_temporaries(sweep, sweep->look.run->spill_dir, err));
-    TRY(sweep_temporaries(sweep, sweep->look.session.run_dir, err));
-    plan = sweep->look.run->plan;
-    for (uint32_t p = 0; p < plan->n_phases; p++) {
-        char *folder = disk_join(sweep->look.run->tasks_dir, plan->phases[p]->name);
-        status =
-            folder == NULL ? error_nomem(err, "a path") : sweep_temporaries(sweep, folder, err);
-        free(folder);
-        TRY(status);
-        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
-            if (op_writes(plan->phases[p]->ops[i])) {
-                TRY(sweep_dataset(sweep, plan->phases[p]->ops[i], err));
-            }
-        }
+    return look_open(name, look, err);
+}
+
+/* {dry_run, records, spill, data, quarantine, temporary: {files, bytes}} */
+static json_t *facts_of(const struct swept *swept, bool dry)
+{
+    static const char *const fields[SWEEP_KINDS] = { "records", "spill", "data", "quarantine",
+                                                     "temporary" };
+    json_t *json = json_pack("{s:b}", "dry_run", dry);
+
+    for (int k = 0; k < SWEEP_KINDS; k++) {
+        json_object_set_new(json, fields[k],
+                            json_pack("{s:I, s:I}", "files", (json_int_t)swept->files[k], "bytes",
+                                      (json_int_t)swept->bytes[k]));
     }
-    return SLUICE_OK;
+    return json;
 }
 
 int cmd_gc(int argc, char **argv)
@@ -402,50 +76,35 @@ int cmd_gc(int argc, char **argv)
         .least = 1,
         .most = 1,
     };
-    static const char *const names[KINDS] = { "commit records", "spilled files", "dataset files",
-                                              "rows in quarantine", "temporary files" };
-    static const char *const fields[KINDS] = { "records", "spill", "data", "quarantine",
-                                               "temporary" };
-    struct sweep sweep;
+    struct look look;
+    struct lock *lock = NULL;
+    struct swept swept;
     struct args args;
-    int ended;
     struct sluice_error err = ERROR_INIT;
-    int status = 0;
+    bool dry;
+    bool json;
+    int status = command_args(&command, argc, argv, &args);
 
-    memset(&sweep, 0, sizeof sweep);
-    ended = command_args(&command, argc, argv, &args);
-    if (ended >= 0) {
-        return ended;
+    if (status >= 0) {
+        return status;
     }
-    sweep.dry = args_get(&args, "--dry-run") != NULL;
-    sweep.json = args_get(&args, "--json") != NULL;
-    if (sweep_run(&sweep, args.words[0], &err) != SLUICE_OK) {
-        status = session_fail(&err, sweep.json);
-    } else if (sweep.json) {
-        json_t *json = json_pack("{s:b}", "dry_run", sweep.dry);
-        for (int k = 0; k < KINDS; k++) {
-            json_object_set_new(json, fields[k],
-                                json_pack("{s:I, s:I}", "files", (json_int_t)sweep.files[k],
-                                          "bytes", (json_int_t)sweep.bytes[k]));
-        }
-        look_print("gc", json);
+    memset(&look, 0, sizeof look);
+    dry = args_get(&args, "--dry-run") != NULL;
+    json = args_get(&args, "--json") != NULL;
+    status = 0;
+    if (open_run(args.words[0], dry, &look, &lock, &err) != SLUICE_OK ||
+        sweep_run(look.run, dry, &swept, &err) != SLUICE_OK) {
+        status = session_fail(&err, json);
+    } else if (json) {
+        look_print("gc", facts_of(&swept, dry));
     } else {
-        uint64_t files = 0;
-        uint64_t bytes = 0;
-        char a[24];
-        for (int k = 0; k < KINDS; k++) {
-            files += sweep.files[k];
-            bytes += sweep.bytes[k];
-            if (sweep.files[k] > 0) {
-                say("%8llu %s, %s\n", (unsigned long long)sweep.files[k], names[k],
-                    human_bytes((double)sweep.bytes[k], a));
-            }
+        json_t *facts = facts_of(&swept, dry);
+        if (view_once("gc", facts, NULL, &err) != SLUICE_OK) {
+            status = session_fail(&err, false);
         }
-        say(sweep.dry ? "%llu file%s would be removed, %s\n" : "%llu file%s removed, %s\n",
-            (unsigned long long)files, plural(files), human_bytes((double)bytes, a));
+        json_decref(facts);
     }
-    free(sweep.kept);
-    lock_close(sweep.lock);
-    look_close(&sweep.look);
+    lock_close(lock);
+    look_close(&look);
     return status;
 }

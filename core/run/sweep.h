@@ -1,0 +1,27 @@
+/* Removes what no later run can use: records and spilled rows that the plan as it is now does not
+ * reach, temporaries of dead processes, and files of datasets that neither a snapshot nor a record
+ * refers to. Depends on run and below. */
+#ifndef SLUICE_RUN_SWEEP_H
+#define SLUICE_RUN_SWEEP_H
+
+#include "run/run.h"
+
+enum sweep_kind {
+    SWEEP_RECORDS,
+    SWEEP_SPILL,
+    SWEEP_DATA,
+    SWEEP_KEPT_ROWS,
+    SWEEP_TEMPORARY,
+    SWEEP_KINDS
+};
+
+struct swept {
+    uint64_t files[SWEEP_KINDS], bytes[SWEEP_KINDS];
+};
+
+/* run: a view, all phases looked at (run/runview.h), whose coordinator's lock the caller holds.
+ * dry: only counts, and needs no lock. SLUICE_E_IO: another process works on a task of it. */
+sluice_status sweep_run(const struct run *, bool dry, struct swept *,
+                        struct sluice_error *) MUST_USE;
+
+#endif
