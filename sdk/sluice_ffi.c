@@ -14,4 +14,5 @@
 #include "sluice_files.h"
 #include "sluice_rows.h"
 #include "sluice_simple.h"
+#include "sluice_stage.h"
 #include "sluice_verdicts.h"

@@ -2,6 +2,8 @@
 #include <stddef.h>
 
 #include "clean.h"
+
+#include <sluice_stage.h>
 #include "text/text.h"
 
 struct config {
@@ -103,14 +105,7 @@ static sluice_status symbols_prepare(void *shared, struct sluice_plan *plan,
 
 static sluice_status symbols_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
-    }
-    worker->symbols = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void symbols_worker_close(void *state)

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 #include <sluice_arrays.h>
+#include <sluice_stage.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -25,8 +26,6 @@ struct decont_options {
     double threshold;
     int64_t decay_begin, decay_end;
 };
-
-sluice_status decont_nomem(struct sluice_error *);
 
 /* ---- reference.c ---- */
 

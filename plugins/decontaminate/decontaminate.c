@@ -3,6 +3,8 @@
  * which that column says so. The composite `decontaminate` of the standard library is both, so that
  * dropped rows carry the report. */
 #include "decont.h"
+
+#include <sluice_stage.h>
 #include "sluice_simple.h"
 
 #define TEXT(NAME, DOC, DEF)                                              \
@@ -92,7 +94,7 @@ static sluice_status stage_open(const struct sluice_host_api *api, struct sluice
     sluice_status status;
 
     if (shared == NULL) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     shared->options = *(const struct decont_options *)given;
     shared->index.options = &shared->options;
@@ -144,14 +146,7 @@ struct worker {
 
 static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return decont_nomem(err);
-    }
-    worker->shared = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void stage_worker_close(void *state)
@@ -183,7 +178,7 @@ static sluice_status add_report(const struct shared *shared, struct out *out, in
              json_object_set_new(finding->report, "limit", json_real(finding->limit)) == 0;
         text = ok ? json_dumps(finding->report, JSON_COMPACT | JSON_REAL_PRECISION(15)) : NULL;
         if (text == NULL) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
     }
     (void)shared;
@@ -192,7 +187,7 @@ static sluice_status add_report(const struct shared *shared, struct out *out, in
          sluice_bytes_add_text(&out->offsets[0], &out->data[0], text == NULL ? "" : text,
                                text == NULL ? 0 : strlen(text));
     free(text);
-    return ok ? SLUICE_OK : decont_nomem(err);
+    return ok ? SLUICE_OK : sluice_nomem(err);
 }
 
 static sluice_status judge_row(struct worker *worker, const char *text, size_t n, int64_t k,
@@ -215,7 +210,7 @@ static sluice_status judge_row(struct worker *worker, const char *text, size_t n
         !sluice_bytes_add_text(&out->offsets[1], &out->data[1],
                                finding.edited && !finding.drop ? worker->memory.kept.data : text,
                                finding.edited && !finding.drop ? worker->memory.kept.len : n)) {
-        status = decont_nomem(err);
+        status = sluice_nomem(err);
     }
     json_decref(finding.report);
     return status;
@@ -245,7 +240,7 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                  (n_columns == 1 || sluice_make_text(&columns[1], batch->n, &out.offsets[1],
                                                      &out.data[1], NULL, 0) == SLUICE_OK) &&
                  sluice_make_struct(&array, batch->n, n_columns, columns) == SLUICE_OK;
-        status = ok ? emit->batch(emit, &array) : decont_nomem(err);
+        status = ok ? emit->batch(emit, &array) : sluice_nomem(err);
     }
     for (int i = 0; i < 2; i++) {
         if (columns[i].release != NULL) {
@@ -337,7 +332,7 @@ static sluice_status drop_process(void *worker, const struct sluice_batch *batch
 {
     struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
     json_t **reports = calloc((size_t)batch->n + 1, sizeof(json_t *));
-    sluice_status status = verdicts == NULL || reports == NULL ? decont_nomem(err) : SLUICE_OK;
+    sluice_status status = verdicts == NULL || reports == NULL ? sluice_nomem(err) : SLUICE_OK;
 
     (void)worker;
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {

@@ -32,7 +32,7 @@ static sluice_status add_gram(struct decont_index *index, const char *text, size
     struct gram *gram;
 
     if (number == UINT32_MAX) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     gram = &index->grams.items[number];
     if (!fresh &&
@@ -141,7 +141,7 @@ sluice_status decont_judge_datatrove(const struct decont_index *index, struct de
         finding->report =
             json_pack("{s:s, s:s, s:s, s:s%, s:I}", "rule", "datatrove", "item", item->id, "task",
                       item->task, "ngram", gram, size, "word", (json_int_t)i);
-        return finding->report == NULL ? decont_nomem(err) : SLUICE_OK;
+        return finding->report == NULL ? sluice_nomem(err) : SLUICE_OK;
     }
     return status;
 }

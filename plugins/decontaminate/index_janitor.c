@@ -61,7 +61,7 @@ sluice_status decont_index_janitor(struct decont_index *index, struct sluice_err
                 int fresh;
                 const char *gram = joined_gram(&worker.joined, k, index->ngram, &n);
                 if (grams_add(&index->grams, gram, n, (uint32_t)i, &fresh) == UINT32_MAX) {
-                    status = decont_nomem(err);
+                    status = sluice_nomem(err);
                 }
             }
         }
@@ -122,7 +122,7 @@ static sluice_status note_hit(const struct decont_index *index, struct finding *
                     n, "word", (json_int_t)word);
     if (finding->report == NULL || hit == NULL ||
         json_array_append_new(json_object_get(finding->report, "hits"), hit) != 0) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     return SLUICE_OK;
 }

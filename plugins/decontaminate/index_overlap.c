@@ -109,7 +109,7 @@ static sluice_status add_part(const struct decont_index *index, struct decont_ov
         const char *gram = joined_gram(joined, i, size, &n);
         uint32_t number = grams_add(set, gram, n, 0, &fresh);
         if (number == UINT32_MAX || !sluice_bytes_add(&overlap->ids, &number, sizeof number)) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
     }
     if (whole) {
@@ -162,7 +162,7 @@ static int seen_before(struct grams *seen, const struct joined parts[PARTS], str
     }
     if (status == SLUICE_OK &&
         grams_add(seen, scratch->text.data, scratch->text.len, 0, &fresh) == UINT32_MAX) {
-        status = decont_nomem(err);
+        status = sluice_nomem(err);
     }
     *before = status == SLUICE_OK && !fresh;
     return status;
@@ -193,7 +193,7 @@ static sluice_status add_item(const struct decont_index *index, struct decont_ov
     unique = unique_words(all, PARTS);
     unique_answer = unique_words(answer, 1);
     if (status == SLUICE_OK && (unique < 0 || unique_answer < 0)) {
-        status = decont_nomem(err);
+        status = sluice_nomem(err);
     }
     if (status != SLUICE_OK || before || parts[PART_QUESTION].words.count == 0 ||
         words < (size_t)options->min_tokens || unique < options->min_unique) {
@@ -225,7 +225,7 @@ static sluice_status weigh(struct decont_overlap *overlap, size_t n_items, struc
         const struct grams *set = &overlap->sets[p];
         overlap->weights[p] = calloc(set->n + 1, sizeof(double));
         if (overlap->weights[p] == NULL) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
         for (size_t i = 0; i < set->n; i++) {
             overlap->weights[p][i] =
@@ -234,7 +234,7 @@ static sluice_status weigh(struct decont_overlap *overlap, size_t n_items, struc
     }
     overlap->posting_begin = calloc(questions->n + 2, sizeof *overlap->posting_begin);
     if (overlap->posting_begin == NULL) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     for (size_t i = 0; i < questions->n; i++) {
         overlap->posting_begin[i] = total; /* moves to its end as items are added */
@@ -242,7 +242,7 @@ static sluice_status weigh(struct decont_overlap *overlap, size_t n_items, struc
     }
     overlap->postings = calloc(total + 1, sizeof *overlap->postings);
     if (overlap->postings == NULL) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     for (size_t i = 0; i < n_items; i++) {
         struct item *item = &overlap->items[i];
@@ -277,7 +277,7 @@ sluice_status decont_index_overlap(struct decont_index *index, struct sluice_err
         overlap->items = calloc(index->reference.n, sizeof *overlap->items);
     }
     if (overlap == NULL || overlap->items == NULL) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     for (size_t i = 0; status == SLUICE_OK && i < index->reference.n; i++) {
         status = add_item(index, overlap, i, &worker, parts, &seen, err);

@@ -126,7 +126,7 @@ static sluice_status expand(struct search *search, size_t hit, size_t *end,
     if (n > worker->candidates_capacity) {
         struct candidate *grown = realloc(worker->candidates, n * sizeof *grown);
         if (grown == NULL) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
         worker->candidates = grown;
         worker->candidates_capacity = n;
@@ -140,7 +140,7 @@ static sluice_status expand(struct search *search, size_t hit, size_t *end,
                                          .last = (uint32_t)hit,
                                          .active = true };
         if (add_matched(candidate, gram) < 0) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
     }
     while (place > 0 && active > 0) {
@@ -156,7 +156,7 @@ static sluice_status expand(struct search *search, size_t hit, size_t *end,
         active = meet(search, ++place);
     }
     *end = place;
-    return active < 0 ? decont_nomem(err) : SLUICE_OK;
+    return active < 0 ? sluice_nomem(err) : SLUICE_OK;
 }
 
 /* The share of a part's weight whose n-grams are among numbers. */
@@ -212,7 +212,7 @@ static sluice_status answer_share(struct search *search, const struct part *part
             uint32_t number = grams_find(&overlap->sets[PART_ANSWER], gram, size);
             if (number != UINT32_MAX && has_id(overlap, part, number) &&
                 add_matched(&found, number) < 0) {
-                status = decont_nomem(err);
+                status = sluice_nomem(err);
             }
         }
     }
@@ -239,7 +239,7 @@ static sluice_status passage_share(struct search *search, const struct part *par
         if (number != UINT32_MAX && has_id(overlap, part, number)) {
             misses = 0;
             if (add_matched(&found, number) < 0) {
-                status = decont_nomem(err);
+                status = sluice_nomem(err);
                 break;
             }
         } else {
@@ -391,10 +391,10 @@ static sluice_status report(const struct search *search, struct finding *finding
             "passage", match->overlap[PART_PASSAGE], "word", (json_int_t)match->first, "words",
             words, n);
         if (one == NULL || json_array_append_new(list, one) != 0) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
     }
-    return list == NULL ? decont_nomem(err) : SLUICE_OK;
+    return list == NULL ? sluice_nomem(err) : SLUICE_OK;
 }
 
 sluice_status decont_judge_overlap(const struct decont_index *index, struct decont_worker *worker,
@@ -412,7 +412,7 @@ sluice_status decont_judge_overlap(const struct decont_index *index, struct deco
     search.n_at = worker->joined.words.count - index->ngram + 1;
     worker->numbers.size = 0;
     if (!sluice_bytes_reserve(&worker->numbers, search.n_at * sizeof *at)) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     at = (uint32_t *)(void *)worker->numbers.data;
     search.at = at;

@@ -4,12 +4,6 @@
 
 #include "decont.h"
 
-sluice_status decont_nomem(struct sluice_error *err)
-{
-    return sluice_fail(err, SLUICE_E_NOMEM, "",
-                       "out of memory; give a larger --memory or fewer --workers");
-}
-
 void decont_reference_deinit(struct decont_reference *reference)
 {
     for (size_t i = 0; i < reference->n; i++) {
@@ -71,7 +65,7 @@ static sluice_status add_item(const struct decont_options *options,
         size_t capacity = reference->capacity * 2 + 64;
         struct decont_item *items = realloc(reference->items, capacity * sizeof *items);
         if (items == NULL) {
-            return decont_nomem(err);
+            return sluice_nomem(err);
         }
         reference->items = items;
         reference->capacity = capacity;
@@ -94,7 +88,7 @@ static sluice_status add_item(const struct decont_options *options,
         }
     }
     if (item->task == NULL || item->id == NULL) {
-        return decont_nomem(err);
+        return sluice_nomem(err);
     }
     for (int k = 0; k < PARTS; k++) {
         char *text;
@@ -105,7 +99,7 @@ static sluice_status add_item(const struct decont_options *options,
         text = text_of(values[k], &n);
         if (text == NULL) {
             return json_is_string(values[k]) || json_is_number(values[k])
-                       ? decont_nomem(err)
+                       ? sluice_nomem(err)
                        : bad_line(options, line, names[k], "a field holds no text", err);
         }
         status = text_buffer_append(&item->parts[k], text, n, err);
@@ -167,7 +161,7 @@ sluice_status decont_reference_read(const struct decont_options *options, const 
         if (object == NULL || !json_is_object(object)) {
             json_decref(object);
             return object == NULL && json_error_code(&problem) == json_error_out_of_memory
-                       ? decont_nomem(err)
+                       ? sluice_nomem(err)
                        : bad_line(options, line, "reference",
                                   object == NULL ? problem.text : "no JSON object", err);
         }

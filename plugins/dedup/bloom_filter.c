@@ -39,14 +39,6 @@ static const struct sluice_option options[] = {
       .offset = offsetof(struct config, document) },
 };
 
-static sluice_status stage_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct config), shared, err);
-}
-
 static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     static const char *const side[][2] = { { SLUICE_ROW, "uint64" },
@@ -79,14 +71,7 @@ struct worker {
 
 static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void stage_worker_close(void *state)
@@ -193,7 +178,7 @@ static sluice_status filter_row(void *state, const struct sluice_batch *batch, i
     }
     sluice_rows_add(&worker->rows, 0, worker->out.data, worker->out.size);
     sluice_rows_next(&worker->rows);
-    return ok ? status : dedup_nomem(err);
+    return ok ? status : sluice_nomem(err);
 }
 
 static sluice_status stage_process(void *state, const struct sluice_batch *batch,
@@ -229,10 +214,9 @@ const struct sluice_stage bloom_filter_stage = {
     .config_size = sizeof(struct config),
     .reasons = "paragraphs_empty|document_seen|paragraph_seen",
     .bytes_worker = 4 << 20,
-    .open = stage_open,
+    .open = sluice_open_config,
     .prepare = stage_prepare,
     .worker_open = stage_worker_open,
     .process = stage_process,
     .worker_close = stage_worker_close,
-    .close = dedup_close,
 };

@@ -37,14 +37,6 @@ static const struct sluice_option options[] = {
       .offset = offsetof(struct config, mode) },
 };
 
-static sluice_status grams_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct config), shared, err);
-}
-
 static sluice_status grams_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     const struct config *config = shared;
@@ -67,14 +59,7 @@ struct worker {
 
 static sluice_status grams_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void grams_worker_close(void *state)
@@ -130,10 +115,9 @@ const struct sluice_stage bloom_grams_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .bytes_worker = 4 << 20,
-    .open = grams_open,
+    .open = sluice_open_config,
     .prepare = grams_prepare,
     .worker_open = grams_worker_open,
     .process = grams_process,
     .worker_close = grams_worker_close,
-    .close = dedup_close,
 };

@@ -56,7 +56,7 @@ static sluice_status marks_open(const struct sluice_host_api *api, struct sluice
     sluice_status status = SLUICE_OK;
 
     if (shared == NULL) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     shared->api = api;
     shared->host = host;
@@ -116,7 +116,7 @@ static sluice_status marks_worker_open(void *state, void **out, struct sluice_er
     sluice_status status = SLUICE_OK;
 
     if (worker == NULL) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     worker->shared = shared;
     if (shared->config.read_only) {
@@ -275,5 +275,5 @@ const struct sluice_stage bloom_marks_stage = {
     .process = marks_process,
     .flush = marks_flush,
     .worker_close = marks_worker_close,
-    .close = dedup_close,
+    .close = free,
 };

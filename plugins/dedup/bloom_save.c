@@ -32,7 +32,7 @@ static sluice_status collect_open(const struct sluice_host_api *api, struct slui
     struct shared *shared = malloc(sizeof *shared);
 
     if (shared == NULL) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     *shared = (struct shared){ api, host, *(const struct config *)given };
     *out = shared;
@@ -64,7 +64,7 @@ static sluice_status collect_worker_open(void *state, void **out, struct sluice_
     sluice_status status;
 
     if (worker == NULL) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     worker->shared = shared;
     status = bloom_alloc(shared->api, shared->host,
@@ -134,7 +134,7 @@ static sluice_status collect_flush(void *state, struct sluice_emit *emit, struct
     sluice_status status =
         hash != NULL && bloom_write_head(&worker->bloom, worker->shared->config.rule, &head)
             ? SLUICE_OK
-            : dedup_nomem(err);
+            : sluice_nomem(err);
 
     if (status == SLUICE_OK) {
         XXH3_128bits_reset(hash);
@@ -171,7 +171,7 @@ const struct sluice_stage bloom_collect_stage = {
     .process = collect_process,
     .flush = collect_flush,
     .worker_close = collect_worker_close,
-    .close = dedup_close,
+    .close = free,
 };
 
 /* ---- write_bloom ---- */

@@ -1,8 +1,9 @@
-/* What the stages of this plugin share. Depends on sluice_rows.h. */
+/* The stages of this plugin, and the headers that all of them need. */
 #ifndef DEDUP_H
 #define DEDUP_H
 
 #include <sluice_rows.h>
+#include <sluice_stage.h>
 #include <sluice_verdicts.h>
 #include <stddef.h>
 
@@ -11,12 +12,5 @@ extern const struct sluice_stage exact_keys_stage, exact_index_keys_stage, exact
 extern const struct sluice_stage span_keys_stage, span_marks_stage, span_filter_stage;
 extern const struct sluice_stage bloom_grams_stage, bloom_marks_stage, bloom_collect_stage,
     bloom_filter_stage, write_bloom_stage;
-
-/* "out of memory" */
-sluice_status dedup_nomem(struct sluice_error *);
-
-/* A copy of a config struct as a stage's shared state; the stage's close is dedup_close. */
-sluice_status dedup_open(const void *config, size_t size, void **shared, struct sluice_error *);
-void dedup_close(void *shared);
 
 #endif

@@ -40,7 +40,7 @@ static sluice_status stage_open(const struct sluice_host_api *api, struct sluice
     (void)api;
     (void)host;
     if (own == NULL) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     own->config = *(const struct config *)config;
     *shared = own;
@@ -78,14 +78,7 @@ struct worker {
 
 static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->shared = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void stage_worker_close(void *state)
@@ -126,7 +119,7 @@ static sluice_status take_list(struct worker *worker, const struct sluice_batch 
         listed.end = worker->text.size + n;
         if (!sluice_bytes_add(&worker->text, id, n) ||
             !sluice_bytes_add(&worker->list, &listed, sizeof listed)) {
-            return dedup_nomem(err);
+            return sluice_nomem(err);
         }
     }
     return SLUICE_OK;
@@ -186,5 +179,5 @@ const struct sluice_stage drop_listed_stage = {
     .worker_open = stage_worker_open,
     .process = stage_process,
     .worker_close = stage_worker_close,
-    .close = dedup_close,
+    .close = free,
 };

@@ -80,20 +80,13 @@ static const struct sluice_option drops_options[] = {
 };
 
 struct worker {
-    struct group group;
     const struct drops_config *config;
+    struct group group;
 };
 
 static sluice_status drops_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void drops_worker_close(void *state)
@@ -103,14 +96,6 @@ static void drops_worker_close(void *state)
     group_empty(&worker->group);
     free(worker->group.survivors);
     free(worker);
-}
-
-static sluice_status drops_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct drops_config), shared, err);
 }
 
 static sluice_status need_keys(struct sluice_plan *plan, struct sluice_error *err)
@@ -175,7 +160,7 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
     if (ok && clusters > 0 && emit->measure(emit, "clusters", clusters) != SLUICE_OK) {
         ok = 0;
     }
-    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);
 }
 
 const struct sluice_stage exact_drops_stage = {
@@ -191,12 +176,11 @@ const struct sluice_stage exact_drops_stage = {
     .option_stride = sizeof drops_options[0],
     .config_size = sizeof(struct drops_config),
     .bytes_worker = 1 << 20,
-    .open = drops_open,
+    .open = sluice_open_config,
     .prepare = drops_prepare,
     .worker_open = drops_worker_open,
     .process = drops_process,
     .worker_close = drops_worker_close,
-    .close = dedup_close,
 };
 
 /* ---- exact_index_rows ---- */
@@ -214,17 +198,9 @@ static const struct sluice_option rows_options[] = {
 };
 
 struct rows_worker {
-    struct group group;
     const struct rows_config *config;
+    struct group group;
 };
-
-static sluice_status rows_open(const struct sluice_host_api *api, struct sluice_host *host,
-                               const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct rows_config), shared, err);
-}
 
 static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
@@ -268,19 +244,12 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
         sluice_rows_add(&rows, 2, worker->config->rule, strlen(worker->config->rule));
         ok = sluice_rows_next(&rows);
     }
-    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);
 }
 
 static sluice_status rows_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct rows_worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct rows_worker), out, err);
 }
 
 static void rows_worker_close(void *state)
@@ -305,10 +274,9 @@ const struct sluice_stage exact_index_rows_stage = {
     .option_stride = sizeof rows_options[0],
     .config_size = sizeof(struct rows_config),
     .bytes_worker = 1 << 20,
-    .open = rows_open,
+    .open = sluice_open_config,
     .prepare = rows_prepare,
     .worker_open = rows_worker_open,
     .process = rows_process,
     .worker_close = rows_worker_close,
-    .close = dedup_close,
 };

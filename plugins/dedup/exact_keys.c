@@ -61,7 +61,7 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
     }
     keys = calloc(1, sizeof *keys);
     if (keys == NULL) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     keys->config = *config;
     *shared = keys;
@@ -273,7 +273,7 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
         ok = add_key(&rows, hash, exact_rank(priority), id, n, numbers[row]);
     }
     XXH3_freeState(state);
-    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);
 }
 
 const struct sluice_stage exact_keys_stage = {
@@ -296,7 +296,7 @@ const struct sluice_stage exact_keys_stage = {
     .open = keys_open,
     .prepare = keys_prepare,
     .process = keys_process,
-    .close = dedup_close,
+    .close = free,
 };
 
 /* ---- exact_index_keys ---- */
@@ -312,14 +312,6 @@ static const struct sluice_option index_options[] = {
       .type = SLUICE_OPT_STRING,
       .offset = offsetof(struct index_config, rule) },
 };
-
-static sluice_status index_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct index_config), shared, err);
-}
 
 static sluice_status index_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
@@ -372,7 +364,7 @@ static sluice_status index_process(void *worker, const struct sluice_batch *batc
         text = sluice_text(batch->array->children[2], row, &n);
         ok = add_key(&rows, hash, 0, text, n, numbers[row]);
     }
-    status = ok ? SLUICE_OK : dedup_nomem(err);
+    status = ok ? SLUICE_OK : sluice_nomem(err);
     if (ok && n_bad > 0) {
         status = emit->verdicts(emit, verdicts, batch->n);
     }
@@ -393,8 +385,7 @@ const struct sluice_stage exact_index_keys_stage = {
     .option_stride = sizeof index_options[0],
     .config_size = sizeof(struct index_config),
     .bytes_worker = 1 << 20,
-    .open = index_open,
+    .open = sluice_open_config,
     .prepare = index_prepare,
     .process = index_process,
-    .close = dedup_close,
 };

@@ -35,11 +35,11 @@ sluice_status marks_take(struct marks *marks, const struct sluice_batch *batch,
                 (size == 0 || memcmp(marks->text.data + last->id, id, size) == 0)) {
                 mark.id = last->id; /* neighbours mostly name one document */
             } else if (!sluice_bytes_add(&marks->text, id, size)) {
-                return dedup_nomem(err);
+                return sluice_nomem(err);
             }
         }
         if (!sluice_bytes_add(&marks->items, &mark, sizeof mark)) {
-            return dedup_nomem(err);
+            return sluice_nomem(err);
         }
     }
     return SLUICE_OK;

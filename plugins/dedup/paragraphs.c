@@ -59,7 +59,7 @@ static int32_t hash_paragraph(struct paragraphs *paragraphs, const char *text, s
         return status;
     }
     if (!sluice_bytes_add(out, count, sizeof count)) {
-        return dedup_nomem(err);
+        return sluice_nomem(err);
     }
     places = paragraphs->places.data;
     for (size_t i = 0; i + ngram <= paragraphs->places.count; i++) {
@@ -72,7 +72,7 @@ static int32_t hash_paragraph(struct paragraphs *paragraphs, const char *text, s
                            places[i + ngram - 1].end - places[i].begin);
         count[0]++;
         if (!sluice_bytes_add(out, &hash, sizeof hash)) {
-            return dedup_nomem(err);
+            return sluice_nomem(err);
         }
     }
     if (mode == MODE_DOLMA && count[0] < 2) {
@@ -80,7 +80,7 @@ static int32_t hash_paragraph(struct paragraphs *paragraphs, const char *text, s
         count[1] = 1; /* the last hash is that of the whole, and decides alone */
         count[0]++;
         if (!sluice_bytes_add(out, &hash, sizeof hash)) {
-            return dedup_nomem(err);
+            return sluice_nomem(err);
         }
     }
     memcpy(out->data + begin, count, sizeof count);

@@ -63,14 +63,6 @@ static const struct sluice_option options[] = {
 
 enum { REASON_EMPTY = 1, REASON_WORDS, REASON_SENTENCES };
 
-static sluice_status stage_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct config), shared, err);
-}
-
 static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     const struct config *config = shared;
@@ -102,14 +94,7 @@ struct worker {
 
 static sluice_status stage_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void stage_worker_close(void *state)
@@ -306,10 +291,9 @@ const struct sluice_stage span_filter_stage = {
     .config_size = sizeof(struct config),
     .reasons = "sentences_empty|sentences_too_few_words|sentences_too_few",
     .bytes_worker = 4 << 20,
-    .open = stage_open,
+    .open = sluice_open_config,
     .prepare = stage_prepare,
     .worker_open = stage_worker_open,
     .process = stage_process,
     .worker_close = stage_worker_close,
-    .close = dedup_close,
 };

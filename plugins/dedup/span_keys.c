@@ -44,14 +44,6 @@ static const struct sluice_option keys_options[] = {
       .offset = offsetof(struct keys_config, peer) },
 };
 
-static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_host *host,
-                               const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    return dedup_open(config, sizeof(struct keys_config), shared, err);
-}
-
 static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     const struct keys_config *config = shared;
@@ -79,14 +71,7 @@ struct keys_worker {
 
 static sluice_status keys_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct keys_worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return dedup_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct keys_worker), out, err);
 }
 
 static void keys_worker_close(void *state)
@@ -129,7 +114,7 @@ static sluice_status keys_row(struct keys_worker *worker, const char *text, size
             sluice_rows_add(rows, 2, id, id_size);
             sluice_rows_add(rows, 3, &number, sizeof number);
             if (!sluice_rows_next(rows)) {
-                return dedup_nomem(err);
+                return sluice_nomem(err);
             }
         }
     }
@@ -171,12 +156,11 @@ const struct sluice_stage span_keys_stage = {
     .option_stride = sizeof keys_options[0],
     .config_size = sizeof(struct keys_config),
     .bytes_worker = 4 << 20,
-    .open = keys_open,
+    .open = sluice_open_config,
     .prepare = keys_prepare,
     .worker_open = keys_worker_open,
     .process = keys_process,
     .worker_close = keys_worker_close,
-    .close = dedup_close,
 };
 
 /* ---- span_marks ---- */
@@ -212,7 +196,7 @@ static sluice_status marks_worker_open(void *shared, void **out, struct sluice_e
 {
     (void)shared;
     *out = calloc(1, sizeof(struct marks_worker));
-    return *out == NULL ? dedup_nomem(err) : SLUICE_OK;
+    return *out == NULL ? sluice_nomem(err) : SLUICE_OK;
 }
 
 static void marks_worker_close(void *state)
@@ -249,7 +233,7 @@ static sluice_status marks_process(void *state, const struct sluice_batch *batch
         sluice_rows_add(&rows, 2, worker->id.data, worker->id.size);
         ok = sluice_rows_next(&rows);
     }
-    return sluice_rows_emit(&rows, ok ? SLUICE_OK : dedup_nomem(err), emit, err);
+    return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);
 }
 
 const struct sluice_stage span_marks_stage = {

@@ -4,6 +4,7 @@
  * Keyed by file: all lines of one come in the documents' order, whatever splits they were read in.
  * The composite `attribute_files` puts it together with dolma_line_keys. */
 #include <sluice_files.h>
+#include <sluice_stage.h>
 
 #include "attribute_text.h"
 #include "dolma.h"
@@ -40,16 +41,6 @@ static sluice_status nomem(struct sluice_error *err)
     return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attribute lines");
 }
 
-static sluice_status files_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    (void)err;
-    *shared = (void *)(uintptr_t)config;
-    return SLUICE_OK;
-}
-
 static sluice_status files_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     static const char *const needed[][2] = {
@@ -72,14 +63,7 @@ static sluice_status files_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status files_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void files_worker_close(void *state)
@@ -170,7 +154,7 @@ const struct sluice_stage write_attribute_files_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .bytes_worker = 16 << 20,
-    .open = files_open,
+    .open = sluice_open_config,
     .prepare = files_prepare,
     .worker_open = files_worker_open,
     .process = files_process,

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "attribute_lines.h"
+
+#include <sluice_stage.h>
 #include "dolma.h"
 #include "dolma_column.h"
 
@@ -87,14 +89,7 @@ static sluice_status join_prepare(void *state, struct sluice_plan *plan, struct 
 
 static sluice_status join_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->shared = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void join_worker_close(void *state)

@@ -2,6 +2,8 @@
  * and the objects that the stages of the join make. See attribute_lines.h. */
 #include "attribute_lines.h"
 
+#include <sluice_stage.h>
+
 #define XXH_INLINE_ALL
 #include <jansson.h>
 #include <stdio.h>
@@ -229,14 +231,7 @@ static int file_name(const struct keys *keys, const struct sluice_batch *batch, 
 
 static sluice_status keys_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->keys = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void keys_worker_close(void *state)

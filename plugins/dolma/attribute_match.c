@@ -7,6 +7,8 @@
 #include <stdio.h>
 
 #include "attribute_lines.h"
+
+#include <sluice_stage.h>
 #include "dolma.h"
 
 #define SOURCES_MOST 1000
@@ -72,26 +74,9 @@ static sluice_status match_prepare(void *shared, struct sluice_plan *plan, struc
     return status;
 }
 
-static sluice_status match_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    (void)err;
-    *shared = (void *)(uintptr_t)config;
-    return SLUICE_OK;
-}
-
 static sluice_status match_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void match_worker_close(void *state)
@@ -315,7 +300,7 @@ const struct sluice_stage dolma_line_match_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .bytes_worker = 16 << 20,
-    .open = match_open,
+    .open = sluice_open_config,
     .prepare = match_prepare,
     .worker_open = match_worker_open,
     .process = match_process,

@@ -3,6 +3,7 @@
 #include "dolma_mix.h"
 
 #include <sluice_verdicts.h>
+#include <sluice_stage.h>
 #include <string.h>
 
 #include "span_edit.h"
@@ -20,14 +21,7 @@ struct worker {
 
 sluice_status mix_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return mix_nomem(err);
-    }
-    worker->stage = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 void mix_worker_close(void *state)

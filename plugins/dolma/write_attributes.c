@@ -6,6 +6,7 @@
  * file. A line is missing when a row was dropped on the way: then the stage fails, since nobody
  * could join such files by lines. */
 #include <sluice_files.h>
+#include <sluice_stage.h>
 #include <stdio.h>
 
 #include "attribute_text.h"
@@ -51,16 +52,6 @@ static sluice_status nomem(struct sluice_error *err)
     return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for attribute lines");
 }
 
-static sluice_status write_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    (void)err;
-    *shared = (void *)(uintptr_t)config;
-    return SLUICE_OK;
-}
-
 static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     const struct config *config = shared;
@@ -82,14 +73,7 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status write_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void write_worker_close(void *state)
@@ -183,7 +167,7 @@ const struct sluice_stage write_attributes_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .bytes_worker = 16 << 20,
-    .open = write_open,
+    .open = sluice_open_config,
     .prepare = write_prepare,
     .worker_open = write_worker_open,
     .process = write_process,

@@ -52,7 +52,7 @@ static sluice_status components_open(const struct sluice_host_api *api, struct s
     struct shared *shared = malloc(sizeof *shared);
 
     if (shared == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     shared->api = api;
     shared->host = host;
@@ -104,7 +104,7 @@ static sluice_status components_worker_open(void *state, void **out, struct slui
     sluice_status status;
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     worker->shared = shared;
     sort = sort < FOREST_SORT_MEMORY_LEAST ? FOREST_SORT_MEMORY_LEAST : sort;

@@ -20,7 +20,7 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
     (void)host;
     (void)config;
     *shared = keys;
-    return keys == NULL ? minhash_nomem(err) : SLUICE_OK;
+    return keys == NULL ? sluice_nomem(err) : SLUICE_OK;
 }
 
 static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
@@ -118,7 +118,7 @@ static sluice_status edges_open(const struct sluice_host_api *api, struct sluice
     sluice_status status = SLUICE_OK;
 
     if (edges == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     edges->api = api;
     edges->host = host;
@@ -187,7 +187,7 @@ static sluice_status edges_worker_open(void *shared, void **out, struct sluice_e
     sluice_status status = SLUICE_OK;
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     worker->edges = edges;
     worker->group_most = edges->api->memory_share(edges->host) / 2;
@@ -258,7 +258,7 @@ static sluice_status add_to_group(struct edges_worker *worker, const char *key, 
     return sluice_bytes_add(&worker->group, &position, 8) &&
                    sluice_bytes_add(&worker->group, rest, rest_size)
                ? SLUICE_OK
-               : minhash_nomem(err);
+               : sluice_nomem(err);
 }
 
 static sluice_status edges_process(void *state, const struct sluice_batch *batch,

@@ -148,7 +148,7 @@ static sluice_status open_shards(struct minhash_index *index, const char *manife
     }
     index->shards = calloc(json_array_size(list) + 1, sizeof *index->shards);
     if (index->shards == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     json_array_foreach(list, i, item)
     {
@@ -162,7 +162,7 @@ static sluice_status open_shards(struct minhash_index *index, const char *manife
         room = folder + strlen(file) + 8;
         shard->path = malloc(room);
         if (shard->path == NULL) {
-            return minhash_nomem(err);
+            return sluice_nomem(err);
         }
         index->n++;
         snprintf(shard->path, room, "%.*sdata/%s", (int)folder, manifest, file);
@@ -199,7 +199,7 @@ sluice_status minhash_index_open(const struct sluice_host_api *api, struct sluic
         return about(manifest, SLUICE_E_DATA, "it is not the manifest of a snapshot", err);
     }
     index = calloc(1, sizeof *index);
-    status = index == NULL ? minhash_nomem(err)
+    status = index == NULL ? sluice_nomem(err)
                            : open_shards(index, manifest, json_object_get(json, "shards"),
                                          parameters->text, err);
     json_decref(json);
@@ -257,12 +257,12 @@ sluice_status minhash_cursor_open(const struct minhash_index *index, struct minh
     struct minhash_cursor *cursor = calloc(1, sizeof *cursor);
 
     if (cursor == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     cursor->places = calloc(index->n + 1, sizeof *cursor->places);
     if (cursor->places == NULL) {
         minhash_cursor_close(cursor);
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     for (size_t i = 0; i < index->n; i++) {
         if (!index->shards[i].file.docs && index->shards[i].file.count > 0) {

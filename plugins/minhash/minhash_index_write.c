@@ -57,7 +57,7 @@ static sluice_status rows_worker_open(void *shared, void **out, struct sluice_er
 {
     (void)shared;
     *out = calloc(1, sizeof(struct rows_worker));
-    return *out == NULL ? minhash_nomem(err) : SLUICE_OK;
+    return *out == NULL ? sluice_nomem(err) : SLUICE_OK;
 }
 
 static void rows_worker_close(void *state)
@@ -83,7 +83,7 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
         const char *id = sluice_text(columns[1], row, &size);
         struct listed listed = { sluice_uint64(columns[0], row), minhash_reference(id, size) };
         if (!sluice_bytes_add(&worker->list, &listed, sizeof listed)) {
-            return minhash_nomem(err);
+            return sluice_nomem(err);
         }
     }
     if (batch->port == 1) {
@@ -178,7 +178,7 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
     sluice_status status = SLUICE_OK;
 
     if (index == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     if (config->index != NULL) {
         status = minhash_index_open(api, host, config->index, &config->parameters, index, err);
@@ -231,7 +231,7 @@ static sluice_status keys_worker_open(void *shared, void **out, struct sluice_er
     sluice_status status = SLUICE_OK;
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     if (*index != NULL) {
         status = minhash_cursor_open(*index, &worker->cursor, err);
@@ -359,7 +359,7 @@ static sluice_status write_open(const struct sluice_host_api *api, struct sluice
     }
     if (!ok) {
         free(writer);
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     *shared = writer;
     return SLUICE_OK;
@@ -402,13 +402,13 @@ static sluice_status write_worker_open(void *shared, void **out, struct sluice_e
     struct write_worker *worker = calloc(1, sizeof *worker);
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     worker->writer = shared;
     worker->hash = XXH3_createState();
     if (worker->hash == NULL) {
         free(worker);
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     XXH3_64bits_reset(worker->hash);
     *out = worker;
@@ -486,7 +486,7 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
         worker->count[1]++;
     }
     if (!ok) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     status = give(worker, emit);
     if (status == SLUICE_OK) {
@@ -512,7 +512,7 @@ static sluice_status write_flush(void *state, struct sluice_emit *emit, struct s
          sluice_bytes_add(&worker->out[1], worker->places.data, worker->places.size) &&
          minhash_foot_add(&worker->out[1], worker->count[1], directory,
                           minhash_hash(worker->places.data, worker->places.size), writer->head[1]);
-    return ok ? give(worker, emit) : minhash_nomem(err);
+    return ok ? give(worker, emit) : sluice_nomem(err);
 }
 
 const struct sluice_stage write_minhash_index_stage = {

@@ -40,7 +40,7 @@ static sluice_status members_open(const struct sluice_host_api *api, struct slui
     (void)api;
     (void)host;
     if (members == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     members->config = *(const struct config *)given;
     if (members->config.shingles) {
@@ -123,7 +123,7 @@ static sluice_status members_worker_open(void *shared, void **out, struct sluice
     sluice_status status;
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     worker->members = shared;
     status = minhash_scratch_create(&worker->scratch, err);
@@ -148,7 +148,7 @@ static sluice_status take_list(struct worker *worker, const struct sluice_batch 
         struct member member = { columns[0][row], columns[1][row], columns[2][row],
                                  columns[3][row] };
         if (!sluice_bytes_add(&worker->list, &member, sizeof member)) {
-            return minhash_nomem(err);
+            return sluice_nomem(err);
         }
     }
     return SLUICE_OK;
@@ -188,7 +188,7 @@ static sluice_status add_shingles(struct worker *worker, const char *text, size_
 
     worker->set.size = 0;
     if (status == SLUICE_OK && !sluice_bytes_reserve(&worker->set, 8 * worker->words.words.count)) {
-        status = minhash_nomem(err);
+        status = sluice_nomem(err);
     }
     if (status == SLUICE_OK && n > 0) {
         status = minhash_shingles(members->minhash, worker->scratch, text, n,

@@ -47,7 +47,7 @@ static sluice_status pick_open(const struct sluice_host_api *api, struct sluice_
     sluice_status status = SLUICE_OK;
 
     if (pick == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     pick->api = api;
     pick->host = host;
@@ -140,7 +140,7 @@ static sluice_status pick_worker_open(void *shared, void **out, struct sluice_er
     sluice_status status = SLUICE_OK;
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     worker->pick = pick;
     worker->survivors_most = memory / 2;
@@ -257,7 +257,7 @@ static sluice_status drop_indexed(struct worker *worker, const struct document *
     }
     worker->best_new = document->rank < worker->best_new ? document->rank : worker->best_new;
     if (!sluice_bytes_add(&worker->merged, document->references, 8 * document->n_references)) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     if (worker->merged.size > 1 << 16) {
         merged_settle(worker);
@@ -282,7 +282,7 @@ static sluice_status survivor_add(struct worker *worker, const struct document *
     }
     if (!sluice_bytes_add(&worker->text, document->id, document->id_size) ||
         !sluice_bytes_add(&worker->text, document->sig, document->sig_size)) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     if (worker->sets != NULL) {
         sluice_status status = minhash_sets_add(worker->sets, document->shingles,
@@ -292,7 +292,7 @@ static sluice_status survivor_add(struct worker *worker, const struct document *
         }
     }
     return sluice_bytes_add(&worker->survivors, &survivor, sizeof survivor) ? SLUICE_OK
-                                                                            : minhash_nomem(err);
+                                                                            : sluice_nomem(err);
 }
 
 /* The Jaccard similarity of a document and a survivor, or -1 when it is surely below the threshold:
@@ -422,7 +422,7 @@ static sluice_status pick_process(void *state, const struct sluice_batch *batch,
             document.shingles = numbers(columns[5], row, &worker->shingles, &document.n_shingles);
         }
         if (document.references == NULL || (worker->sets != NULL && document.shingles == NULL)) {
-            status = minhash_nomem(err);
+            status = sluice_nomem(err);
             break;
         }
         if (!worker->begun || worker->cluster != head >> 1) {

@@ -35,7 +35,7 @@ sluice_status minhash_sets_create(uint64_t memory, const char *dir, struct minha
 
     *out = sets;
     if (sets == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     sets->memory = memory;
     sets->dir = dir;
@@ -98,7 +98,7 @@ sluice_status minhash_sets_add(struct minhash_sets *sets, const uint64_t *number
         }
     }
     *out = (struct minhash_set){ sets->spilled + sets->fresh.size / 8, n };
-    return sluice_bytes_add(&sets->fresh, numbers, 8 * n) ? SLUICE_OK : minhash_nomem(err);
+    return sluice_bytes_add(&sets->fresh, numbers, 8 * n) ? SLUICE_OK : sluice_nomem(err);
 }
 
 sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_set *set,
@@ -112,7 +112,7 @@ sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_s
     }
     sets->read.size = 0;
     if (!sluice_bytes_reserve(&sets->read, 8 * set->n)) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     while (done < 8 * set->n) {
         ssize_t n = pread(sets->fd, sets->read.data + done, (size_t)(8 * set->n - done),

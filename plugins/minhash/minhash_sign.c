@@ -89,7 +89,7 @@ static sluice_status sign_open(const struct sluice_host_api *api, struct sluice_
     (void)api;
     (void)host;
     if (signer == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     signer->config = *config;
     if (wants != (config->by != NULL)) {
@@ -209,13 +209,13 @@ static sluice_status sign_worker_open(void *shared, void **out, struct sluice_er
     sluice_status status;
 
     if (worker == NULL) {
-        return minhash_nomem(err);
+        return sluice_nomem(err);
     }
     worker->signer = signer;
     worker->signature = malloc(n * sizeof *worker->signature);
     worker->compact = malloc(n * sizeof *worker->compact);
     status = worker->signature == NULL || worker->compact == NULL
-                 ? minhash_nomem(err)
+                 ? sluice_nomem(err)
                  : minhash_scratch_create(&worker->scratch, err);
     if (status != SLUICE_OK) {
         sign_worker_close(worker);
@@ -327,7 +327,7 @@ static sluice_status sign_row(struct sign_worker *worker, const char *text, size
     minhash_compact(worker->signature, minhash_values(signer->minhash), worker->compact);
     ok =
         ok && sluice_bytes_add(&out->data[1], worker->compact, 2 * minhash_values(signer->minhash));
-    return ok ? SLUICE_OK : minhash_nomem(err);
+    return ok ? SLUICE_OK : sluice_nomem(err);
 }
 
 /* The rank of a row; false when its date can't be read. */
@@ -386,7 +386,7 @@ static sluice_status end_row(struct sluice_rows *out, int k, struct sluice_error
                            "signatures of one batch pass 2 GiB; give a smaller --batch");
     }
     end = (int32_t)out->data[k].size;
-    return sluice_bytes_add(&out->offsets[k], &end, sizeof end) ? SLUICE_OK : minhash_nomem(err);
+    return sluice_bytes_add(&out->offsets[k], &end, sizeof end) ? SLUICE_OK : sluice_nomem(err);
 }
 
 static sluice_status sign_process(void *state, const struct sluice_batch *batch,
@@ -422,7 +422,7 @@ static sluice_status sign_process(void *state, const struct sluice_batch *batch,
                 verdicts = calloc((size_t)batch->n, sizeof *verdicts);
             }
             if (verdicts == NULL) {
-                status = minhash_nomem(err);
+                status = sluice_nomem(err);
                 break;
             }
             verdicts[k] = (struct sluice_verdict){ .reason = SLUICE_VERDICT_BAD,

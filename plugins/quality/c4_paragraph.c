@@ -2,6 +2,8 @@
  * datatrove's C4ParagraphFilter. */
 #include "quality.h"
 
+#include <sluice_stage.h>
+
 struct config {
     const char *over;
     int64_t min_paragraphs, min_paragraph_len;
@@ -16,16 +18,6 @@ static const struct sluice_option options[] = {
     QUALITY_INT(config, min_paragraphs, "Fewest lines that are long enough.", "3"),
     QUALITY_INT(config, min_paragraph_len, "Characters of a line that is long enough.", "200"),
 };
-
-static sluice_status paragraph_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                    const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    (void)err;
-    *shared = (void *)(uintptr_t)config;
-    return SLUICE_OK;
-}
 
 static sluice_status paragraph_prepare(void *shared, struct sluice_plan *plan,
                                        struct sluice_error *err)
@@ -74,7 +66,7 @@ const struct sluice_stage c4_paragraph_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .reasons = "too_few_paragraphs",
-    .open = paragraph_open,
+    .open = sluice_open_config,
     .prepare = paragraph_prepare,
     .process = paragraph_process,
 };

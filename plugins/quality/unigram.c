@@ -1,6 +1,8 @@
 /* unigram_log_prob - drops documents whose words are rare on average; datatrove's
  * UnigramLogProbFilter. */
 #include "quality.h"
+
+#include <sluice_stage.h>
 #include "unigram_table.h"
 
 struct config {
@@ -77,14 +79,7 @@ static sluice_status unigram_prepare(void *shared, struct sluice_plan *plan,
 
 static sluice_status unigram_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
-    }
-    worker->unigram = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void unigram_worker_close(void *state)

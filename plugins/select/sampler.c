@@ -1,6 +1,7 @@
 /* sampler, sampler_peer - keep a random part of the documents: by a hash of the id, or by the
  * peer's generator in the order of rows. */
 #include <sluice_verdicts.h>
+#include <sluice_stage.h>
 #include <stddef.h>
 
 #include "select.h"
@@ -35,16 +36,6 @@ static const struct sluice_option hash_options[] = {
       .offset = offsetof(struct config, by) },
 };
 static const struct sluice_option peer_options[] = { RATE, SEED };
-
-static sluice_status sampler_open(const struct sluice_host_api *api, struct sluice_host *host,
-                                  const void *config, void **shared, struct sluice_error *err)
-{
-    (void)api;
-    (void)host;
-    (void)err;
-    *shared = (void *)(uintptr_t)config;
-    return SLUICE_OK;
-}
 
 static sluice_status hash_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
@@ -163,7 +154,7 @@ const struct sluice_stage select_sampler_stage = {
     .option_stride = sizeof hash_options[0],
     .config_size = sizeof(struct config),
     .reasons = "sampled_out",
-    .open = sampler_open,
+    .open = sluice_open_config,
     .prepare = hash_prepare,
     .process = hash_process,
 };
@@ -187,7 +178,7 @@ const struct sluice_stage select_sampler_peer_stage = {
     .config_size = sizeof(struct config),
     .reasons = "sampled_out",
     .state_version = 1,
-    .open = sampler_open,
+    .open = sluice_open_config,
     .worker_open = peer_worker_open,
     .process = peer_process,
     .save = peer_save,

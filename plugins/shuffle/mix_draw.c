@@ -185,14 +185,7 @@ struct worker {
 
 static sluice_status draw_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return shuffle_nomem(err);
-    }
-    worker->draw = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void draw_worker_close(void *state)
@@ -332,7 +325,7 @@ const struct sluice_stage mix_draw_stage = {
     .worker_open = draw_worker_open,
     .process = draw_process,
     .worker_close = draw_worker_close,
-    .close = shuffle_close,
+    .close = free,
 };
 
 const struct sluice_stage holdout_first_stage = {
@@ -354,5 +347,5 @@ const struct sluice_stage holdout_first_stage = {
     .worker_open = draw_worker_open,
     .process = draw_process,
     .worker_close = draw_worker_close,
-    .close = shuffle_close,
+    .close = free,
 };

@@ -231,7 +231,7 @@ const struct sluice_stage mix_sizes_stage = {
     .open = sizes_open,
     .prepare = sizes_prepare,
     .process = sizes_process,
-    .close = shuffle_close,
+    .close = free,
 };
 
 /* ---- mix_count ---- */

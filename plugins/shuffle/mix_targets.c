@@ -63,9 +63,7 @@ static sluice_status targets_open(const struct sluice_host_api *api, struct slui
     const struct mixture_goal goal = goal_of(config);
     sluice_status status = mixture_check(&goal, err);
 
-    (void)api;
-    (void)host;
-    return status == SLUICE_OK ? shuffle_open(config, sizeof(struct config), shared, err) : status;
+    return status == SLUICE_OK ? sluice_open_config(api, host, config, shared, err) : status;
 }
 
 static sluice_status targets_prepare(void *shared, struct sluice_plan *plan,
@@ -84,14 +82,7 @@ static sluice_status targets_prepare(void *shared, struct sluice_plan *plan,
 
 static sluice_status targets_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return shuffle_nomem(err);
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void targets_worker_close(void *state)
@@ -183,5 +174,4 @@ const struct sluice_stage mix_targets_stage = {
     .process = targets_process,
     .flush = targets_flush,
     .worker_close = targets_worker_close,
-    .close = shuffle_close,
 };

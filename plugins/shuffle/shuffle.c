@@ -11,23 +11,6 @@ sluice_status shuffle_nomem(struct sluice_error *err)
     return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for rows to be shuffled");
 }
 
-sluice_status shuffle_open(const void *config, size_t size, void **shared, struct sluice_error *err)
-{
-    void *copy = malloc(size);
-
-    if (copy == NULL) {
-        return shuffle_nomem(err);
-    }
-    memcpy(copy, config, size);
-    *shared = copy;
-    return SLUICE_OK;
-}
-
-void shuffle_close(void *shared)
-{
-    free(shared);
-}
-
 sluice_status shuffle_fail(struct sluice_error *err, sluice_status code, const char *field,
                            const char *format, ...)
 {

@@ -2,6 +2,7 @@
 #ifndef SHUFFLE_H
 #define SHUFFLE_H
 
+#include <sluice_stage.h>
 #include <sluice_verdicts.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,10 +14,6 @@ extern const struct sluice_stage holdout_stage, holdout_first_stage;
 
 /* "out of memory" */
 sluice_status shuffle_nomem(struct sluice_error *);
-
-/* A copy of a config struct as a stage's shared state; the stage's close is shuffle_close. */
-sluice_status shuffle_open(const void *config, size_t size, void **shared, struct sluice_error *);
-void shuffle_close(void *shared);
 
 /* Fills err with a printf-like message and returns code. */
 sluice_status shuffle_fail(struct sluice_error *, sluice_status code, const char *field,

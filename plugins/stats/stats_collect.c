@@ -5,6 +5,8 @@
 #include <stdio.h>
 
 #include "groups.h"
+
+#include <sluice_stage.h>
 #include "stats.h"
 
 #define GROUPS_MEMORY \
@@ -254,14 +256,7 @@ static sluice_status collect_prepare(void *shared, struct sluice_plan *plan,
 
 static sluice_status collect_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct collector *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return stats_nomem(err);
-    }
-    worker->stage = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct collector), out, err);
 }
 
 static void collect_worker_close(void *state)

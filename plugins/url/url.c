@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include <sluice_verdicts.h>
+#include <sluice_stage.h>
 
 #include "text/text.h"
 #include "url_list.h"
@@ -298,14 +299,7 @@ static sluice_status url_prepare(void *shared, struct sluice_plan *plan, struct 
 
 static sluice_status url_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
-    }
-    worker->url = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void url_worker_close(void *state)

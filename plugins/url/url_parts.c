@@ -1,6 +1,7 @@
 /* url_parts - what a URL's host is made of, as columns: by which statistics are grouped, samples
  * drawn and domains counted. */
 #include <sluice_arrays.h>
+#include <sluice_stage.h>
 
 #include "text/text.h"
 #include "url_names.h"
@@ -109,14 +110,7 @@ static sluice_status parts_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status parts_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->parts = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void parts_worker_close(void *state)

@@ -2,6 +2,8 @@
  * share, and the plugin's descriptor. */
 #include "web.h"
 
+#include <sluice_stage.h>
+
 sluice_status web_open(const struct sluice_stage *stage, const struct sluice_host_api *api,
                        struct sluice_host *host, const void *config, void **shared,
                        struct sluice_error *err)
@@ -37,14 +39,7 @@ void web_close(void *shared)
 
 sluice_status web_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct web_worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
-    }
-    worker->web = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct web_worker), out, err);
 }
 
 void web_worker_close(void *state)

@@ -1,6 +1,8 @@
 /* cut - the life of a provider of spans, whichever way it cuts. See cut.h. */
 #include "cut.h"
 
+#include <sluice_stage.h>
+
 sluice_status cut_open(const struct sluice_host_api *api, struct sluice_host *host,
                        const void *config, void **shared, struct sluice_error *err)
 {
@@ -28,14 +30,7 @@ sluice_status cut_prepare(void *shared, struct sluice_plan *plan, const char *na
 
 sluice_status cut_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct cut_worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory");
-    }
-    worker->config = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct cut_worker), out, err);
 }
 
 void cut_worker_close(void *state)

@@ -4,6 +4,7 @@
  * depend on the rows alone, never on how they are cut into batches. */
 #include <math.h>
 #include <sluice_files.h>
+#include <sluice_stage.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -491,14 +492,7 @@ static void write_close(void *shared)
 
 static sluice_status write_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return nomem(err);
-    }
-    worker->stage = shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
 static void write_worker_close(void *state)

@@ -1,6 +1,8 @@
 /* The lifecycle of the token writers: see token_writer.h. */
 #include "token_writer.h"
 
+#include <sluice_stage.h>
+
 #include <stdio.h>
 
 sluice_status token_write(struct sluice_emit *emit, uint32_t output, const void *data, uint64_t n,
@@ -54,14 +56,7 @@ sluice_status token_writer_prepare(void *shared, struct sluice_plan *plan, struc
 
 sluice_status token_writer_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct token_writer *writer = calloc(1, sizeof *writer);
-
-    if (writer == NULL) {
-        return token_rows_nomem(err);
-    }
-    writer->stage = shared;
-    *out = writer;
-    return SLUICE_OK;
+    return sluice_worker_new(shared, sizeof(struct token_writer), out, err);
 }
 
 void token_writer_worker_close(void *state)
