@@ -58,7 +58,7 @@ COMMON     := $(SYMBOLS) $(OPTIMISE_$(VARIANT)) $(SANITISE) -fPIC -pthread -fvis
 INCLUDES   := -Isdk -Icore
 ALL_CFLAGS   := -std=c11 $(COMMON) $(WARNINGS) $(WARNINGS_C) $(CPPFLAGS) $(CFLAGS)
 ALL_CXXFLAGS := -std=c++17 $(COMMON) $(WARNINGS) $(CPPFLAGS) $(CXXFLAGS)
-ALL_LDFLAGS  := $(SANITISE) -pthread -Wl,--as-needed $(LDFLAGS)
+ALL_LDFLAGS  := $(SANITISE) -pthread -Wl,--as-needed,--compress-debug-sections=zlib $(LDFLAGS)
 # A shared library must name what it needs; under clang's sanitizers the run-time's symbols come
 # from the executable.
 NO_UNDEFINED := $(if $(filter fuzz,$(VARIANT)),,-Wl$(comma)--no-undefined)
