@@ -75,17 +75,24 @@ static uint32_t hash_text(const char *text)
 
 static void owner_self(struct owner *owner)
 {
+    /* What a process is stays; a fork of it, or the same number in another space, is another. */
+    static _Thread_local struct owner known;
     char text[256];
     struct stat st;
 
+    *owner = known;
+    owner->space = stat("/proc/self/ns/pid", &st) == 0 ? (uint32_t)st.st_ino : 0;
+    owner->pid = (int)getpid();
+    if (known.pid == owner->pid && known.space == owner->space) {
+        return;
+    }
     memset(text, 0, sizeof text);
     (void)gethostname(text, sizeof text - 1);
     owner->host = hash_text(text);
     read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
     owner->boot = hash_text(text);
-    owner->space = stat("/proc/self/ns/pid", &st) == 0 ? (uint32_t)st.st_ino : 0;
-    owner->pid = (int)getpid();
     owner->start = process_start(owner->pid);
+    known = *owner;
 }
 
 static bool owner_parse(const char *name, struct owner *owner)
