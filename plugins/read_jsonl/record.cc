@@ -196,12 +196,14 @@ bool Records::append_field(size_t k, const simdjson::dom::element *value, uint64
         scratch_ += std::to_string(begin);
         return append(column, false, scratch_.data(), scratch_.size(), true);
     }
+    if (field.kind == Kind::boolean) { /* bits, also where there is none */
+        bool set = !is_null && value->get_bool().value_unsafe();
+        return sluice_bytes_add_bit(&column.values, rows_, set) != 0 &&
+               append(column, is_null, nullptr, 0, false);
+    }
     if (is_null) {
-        return append(column, true, &zero,
-                      is_text_kind(field.kind)      ? 0
-                      : field.kind == Kind::boolean ? 0
-                                                    : 8,
-                      is_text_kind(field.kind));
+        bool text = is_text_kind(field.kind);
+        return append(column, true, &zero, text ? 0 : sizeof zero, text);
     }
     switch (field.kind) {
     case Kind::text: {
@@ -228,18 +230,7 @@ bool Records::append_field(size_t k, const simdjson::dom::element *value, uint64
     case Kind::boolean:
         break;
     }
-    /* Booleans are bits. */
-    if (rows_ % 8 == 0) {
-        const char none = 0;
-        if (!sluice_bytes_add(&column.values, &none, 1)) {
-            return false;
-        }
-    }
-    if (value->get_bool().value_unsafe()) {
-        column.values.data[rows_ / 8] =
-            static_cast<char>(column.values.data[rows_ / 8] | (1 << (rows_ % 8)));
-    }
-    return append(column, false, nullptr, 0, false);
+    return false;
 }
 
 /* The members that no column takes, byte by byte as they stand. */
