@@ -102,6 +102,25 @@ function M.right(text, columns)
   return (" "):rep(columns - host.width(line)) .. line
 end
 
+-- Text broken between words into lines of so many columns, each but the first indented; column is where the first begins.
+function M.wrap(text, columns, indent, column)
+  local out, first = {}, true
+  for word in text:gmatch "[^ \n]+" do
+    local width = host.width(word)
+    if not first and column + 1 + width > columns then
+      out[#out + 1] = "\n" .. (" "):rep(indent)
+      column = indent
+    elseif not first then
+      out[#out + 1] = " "
+      column = column + 1
+    end
+    out[#out + 1] = word
+    column = column + width
+    first = false
+  end
+  return table.concat(out)
+end
+
 -- The first characters of a text, as many as have room in so many columns.
 function M.cut(text, columns)
   local line = host.excerpt(text)

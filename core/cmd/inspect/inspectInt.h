@@ -1,27 +1,30 @@
-/* What the printers of `inspect` and `plugins` share. */
+/* What `inspect`, `plugins` and `--version` share. Depends on plugin/registry, view. */
 #ifndef SLUICE_CMD_INSPECTINT_H
 #define SLUICE_CMD_INSPECTINT_H
 
-#include "cmd/inspect/inspect.h"
+#include <jansson.h>
 
-const char *inspect_role(uint32_t role, bool many); /* "reader", "readers" */
-const char *inspect_mode(uint32_t mode);            /* "stateless" */
+#include "plugin/registry.h"
+
+/* inspect_json.c */
+const char *inspect_role(uint32_t role); /* "reader" */
+const char *inspect_mode(uint32_t mode); /* "stateless" */
 bool inspect_hidden(const struct registry_entry *);
-void inspect_reasons(const struct sluice_stage *, struct buf *out); /* "a, b" */
-void inspect_facts(const struct sluice_stage *, struct buf *out);   /* flags in words */
+void inspect_json(const struct registry_entry *, struct buf *out); /* one object, no newline */
+void inspect_list_json(const struct registry *, bool all, struct buf *out);
+void inspect_text_json(struct buf *out, const char *text); /* a JSON string or null */
+/* The same object as a value, with what views show beside: the options' limits as text, abi. Gives
+ * a reference; NULL = out of memory. */
+json_t *inspect_stage(const struct registry_entry *);
 /* Ends the sentence of an option's doc and adds what its flags mean. */
 void inspect_remarks(const struct sluice_option *, struct buf *out);
-
-/* inspect_formats.c */
-void inspect_json(const struct registry_entry *, struct buf *out); /* one object, no newline */
-void inspect_markdown(const struct registry_entry *, int level,
-                      struct buf *out); /* level of its heading */
-void inspect_list_format(const struct registry *, enum inspect_format, bool all, struct buf *out);
-void inspect_text_json(struct buf *out, const char *text); /* a JSON string or null */
 
 /* inspect_luals.c: annotations of all stages and text methods for editors. */
 void inspect_luals(const struct registry *, struct buf *out);
 
+/* inspect.c */
+/* Shows facts, which it *takes*, by the view of that name; the process's exit status. */
+int inspect_show(const char *view, json_t *facts, bool markdown, bool all);
 /* Writes out to stdout and frees it; the process's exit status. */
 int inspect_print(struct buf *out, bool json);
 

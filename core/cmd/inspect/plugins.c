@@ -7,24 +7,19 @@
 #include "cmd/common.h"
 #include "cmd/inspect/inspectInt.h"
 
-/* Names of a plugin's stages, separated. */
-static size_t stages_of(const struct registry *registry, const struct registry_plugin *plugin,
-                        bool json, struct buf *out)
+/* Names of a plugin's stages. */
+static void stages_of(const struct registry *registry, const struct registry_plugin *plugin,
+                      struct buf *out)
 {
     size_t n = 0;
 
     for (size_t k = 0; k < registry_count(registry); k++) {
         const struct registry_entry *entry = registry_at(registry, k);
         if (entry->plugin == plugin) {
-            buf_puts(out, n++ > 0 ? (json ? "," : ", ") : "");
-            if (json) {
-                inspect_text_json(out, entry->stage.name);
-            } else {
-                buf_puts(out, entry->stage.name);
-            }
+            buf_puts(out, n++ > 0 ? "," : "");
+            inspect_text_json(out, entry->stage.name);
         }
     }
-    return n;
 }
 
 static void plugin_json(const struct registry *registry, const struct registry_plugin *plugin,
@@ -55,7 +50,7 @@ static void plugin_json(const struct registry *registry, const struct registry_p
                    plugin->abi_minor_needed, hex);
     }
     buf_puts(out, ",\"stages\":[");
-    stages_of(registry, plugin, true, out);
+    stages_of(registry, plugin, out);
     buf_puts(out, "]}");
 }
 
@@ -83,87 +78,6 @@ static void list_json(const struct registry *registry, struct buf *out)
     buf_puts(out, "}\n");
 }
 
-static void list_markdown(const struct registry *registry, struct buf *out)
-{
-    buf_puts(out,
-             "# Plugins\n\n| plugin | version | license | stages |\n| --- | --- | --- | --- |\n");
-    for (size_t k = 0; k < registry_plugin_count(registry); k++) {
-        const struct registry_plugin *plugin = registry_plugin_at(registry, k);
-        if (plugin->loaded) {
-            buf_printf(out, "| `%s` | %s | %s | ", plugin->name, plugin->version, plugin->license);
-            stages_of(registry, plugin, false, out);
-            buf_puts(out, " |\n");
-        }
-    }
-    for (size_t k = 0; registry_skipped(registry, k) != NULL; k++) {
-        buf_printf(out, "%s- not built: %s\n", k == 0 ? "\n" : "", registry_skipped(registry, k));
-    }
-}
-
-static void lines_text(const char *title, const char *(*line)(const struct registry *, size_t),
-                       const struct registry *registry, int width, struct buf *out)
-{
-    for (size_t k = 0; line(registry, k) != NULL; k++) {
-        buf_printf(out, "%s%s  ", k == 0 ? title : "", k == 0 ? "\n" : "");
-        inspect_wrap(out, line(registry, k), width, 6, 2);
-        buf_putc(out, '\n');
-    }
-}
-
-static void list_text(const struct registry *registry, int width, struct buf *out)
-{
-    struct buf stages = BUF_INIT;
-    bool problems = false;
-
-    for (size_t k = 0; k < registry_plugin_count(registry); k++) {
-        const struct registry_plugin *plugin = registry_plugin_at(registry, k);
-        if (!plugin->loaded) {
-            problems = problems || plugin->problem != NULL;
-            continue;
-        }
-        buf_clear(&stages);
-        stages_of(registry, plugin, false, &stages);
-        buf_printf(out, "%s %s  ABI %u.%u  %s  %s%s\n  ", plugin->name, plugin->version,
-                   SLUICE_ABI_MAJOR, plugin->abi_minor_built, plugin->found_by, plugin->path,
-                   plugin->isolated ? "  isolated" : "");
-        inspect_wrap(out, buf_str(&stages), width, 2, 2);
-        buf_putc(out, '\n');
-        if (plugin->libraries[0] != '\0') {
-            buf_puts(out, "  with ");
-            inspect_wrap(out, plugin->libraries, width, 7, 7);
-            buf_putc(out, '\n');
-        }
-    }
-    for (size_t k = 0; problems && k < registry_plugin_count(registry); k++) {
-        const struct registry_plugin *plugin = registry_plugin_at(registry, k);
-        if (plugin->problem != NULL) {
-            buf_printf(out, "not loaded (%s)\n  ", plugin->found_by);
-            inspect_wrap(out, plugin->problem, width, 2, 2);
-            buf_putc(out, '\n');
-        }
-    }
-    lines_text("left out of this build", registry_skipped, registry, width, out);
-    lines_text("nothing found in", registry_tried, registry, width, out);
-    buf_deinit(&stages);
-}
-
-/* Call registry_load_all first. */
-static void plugins_list(const struct registry *registry, enum inspect_format format, int width,
-                         struct buf *out)
-{
-    switch (format) {
-    case INSPECT_TEXT:
-        list_text(registry, width, out);
-        break;
-    case INSPECT_JSON:
-        list_json(registry, out);
-        break;
-    case INSPECT_MARKDOWN:
-        list_markdown(registry, out);
-        break;
-    }
-}
-
 static const struct arg_spec plugins_specs[] = {
     { "--md", NULL, "as Markdown" },
     { "--json", NULL, "for programs" },
@@ -174,23 +88,28 @@ static const struct arg_spec plugins_specs[] = {
 
 static int plugins(struct registry *registry, const struct args *args)
 {
-    enum inspect_format format = args_get(args, "--json") != NULL ? INSPECT_JSON
-                                 : args_get(args, "--md") != NULL ? INSPECT_MARKDOWN
-                                                                  : INSPECT_TEXT;
+    bool json = args_get(args, "--json") != NULL;
     bool index = args_get(args, "--index") != NULL;
     struct sluice_error err = ERROR_INIT;
     struct buf out = BUF_INIT;
+    json_t *facts;
     sluice_status status =
         index ? registry_index(registry, &out, &err) : registry_load_all(registry, &err);
 
+    if (status == SLUICE_OK && !index) {
+        list_json(registry, &out);
+        status = buf_status(&out, &err);
+    }
     if (status != SLUICE_OK) {
         buf_deinit(&out);
-        return session_fail(&err, format == INSPECT_JSON);
+        return session_fail(&err, json);
     }
-    if (!index) {
-        plugins_list(registry, format, inspect_width(), &out);
+    if (index || json) {
+        return inspect_print(&out, json);
     }
-    return inspect_print(&out, format == INSPECT_JSON);
+    facts = json_loadb(out.data, out.size, JSON_ALLOW_NUL, NULL);
+    buf_deinit(&out);
+    return inspect_show("plugins", facts, args_get(args, "--md") != NULL, false);
 }
 
 int cmd_plugins(int argc, char **argv)
