@@ -26,7 +26,7 @@ SLUICE_INLINE sluice_status sluice_open_config(const struct sluice_host_api *api
 }
 
 /* What most `worker_open` do: a worker of `size` bytes, all zeros but for its first member, which
- * is a pointer and points to shared. free(3) it. SLUICE_E_NOMEM. */
+ * is a pointer and points to shared; all zeros where shared is NULL. free(3) it. SLUICE_E_NOMEM. */
 SLUICE_INLINE sluice_status sluice_worker_new(void *shared, size_t size, void **worker,
                                               struct sluice_error *err)
 {

@@ -56,8 +56,7 @@ struct rows_worker {
 static sluice_status rows_worker_open(void *shared, void **out, struct sluice_error *err)
 {
     (void)shared;
-    *out = calloc(1, sizeof(struct rows_worker));
-    return *out == NULL ? sluice_nomem(err) : SLUICE_OK;
+    return sluice_worker_new(NULL, sizeof(struct rows_worker), out, err);
 }
 
 static void rows_worker_close(void *state)

@@ -33,14 +33,8 @@ static sluice_status cuts_prepare(void *shared, struct sluice_plan *plan, struct
 
 static sluice_status cuts_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
     (void)shared;
-    if (worker == NULL) {
-        return shuffle_nomem(err);
-    }
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(NULL, sizeof(struct worker), out, err);
 }
 
 static struct target *targets_of(const struct worker *worker, size_t *n)

@@ -253,14 +253,8 @@ static sluice_status count_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status count_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct mix_sources *sources = calloc(1, sizeof *sources);
-
     (void)shared;
-    if (sources == NULL) {
-        return shuffle_nomem(err);
-    }
-    *out = sources;
-    return SLUICE_OK;
+    return sluice_worker_new(NULL, sizeof(struct mix_sources), out, err);
 }
 
 static void count_worker_close(void *state)

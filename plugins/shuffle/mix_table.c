@@ -33,14 +33,8 @@ static sluice_status table_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status table_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct worker *worker = calloc(1, sizeof *worker);
-
     (void)shared;
-    if (worker == NULL) {
-        return shuffle_nomem(err);
-    }
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(NULL, sizeof(struct worker), out, err);
 }
 
 static struct entry *entries_of(const struct worker *worker, size_t *n)

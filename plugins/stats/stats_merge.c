@@ -2,6 +2,8 @@
  * moments. */
 #include "stats.h"
 
+#include <sluice_stage.h>
+
 struct merger {
     struct sluice_bytes kind, stat, name; /* of the group in hand */
     bool begun;
@@ -36,14 +38,8 @@ static sluice_status merge_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status merge_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    struct merger *worker = calloc(1, sizeof *worker);
-
-    if (worker == NULL) {
-        return stats_nomem(err);
-    }
     (void)shared;
-    *out = worker;
-    return SLUICE_OK;
+    return sluice_worker_new(NULL, sizeof(struct merger), out, err);
 }
 
 static void forget(struct merger *worker)
