@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/say.h"
+#include "run/facts/facts.h"
 
 const char *human_count(uint64_t n, char buffer[24])
 {
@@ -78,77 +79,50 @@ void progress_warn(void *ctx, const char *message)
     }
 }
 
-static uint64_t time_all(const struct time_spent *time)
+static unsigned long long number(const json_t *facts, const char *name)
 {
-    return METRIC_GET(time->work_ns) + METRIC_GET(time->wait_ns);
+    return (unsigned long long)json_integer_value(json_object_get(facts, name));
 }
 
-/* The op that took most time, with its share; -1 = reading, -2 = committing. */
-static int busiest(const struct run *run, uint32_t p, double *share)
+static double real(const json_t *facts, const char *name)
 {
-    const struct phase_metrics *metrics = &run->metrics.phases[p];
-    uint64_t most = time_all(&metrics->source);
-    uint64_t total = most + time_all(&metrics->commit);
-    int which = -1;
-
-    if (time_all(&metrics->commit) > most) {
-        most = time_all(&metrics->commit);
-        which = -2;
-    }
-    for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
-        uint64_t ns = time_all(&metrics->ops[i].time);
-        total += ns;
-        if (ns > most) {
-            most = ns;
-            which = (int)i;
-        }
-    }
-    *share = total == 0 ? 0 : (double)most / (double)total;
-    return which;
+    return json_number_value(json_object_get(facts, name));
 }
 
-static const char *busiest_name(const struct run *run, uint32_t p, double *share)
+static const char *text_of(const json_t *facts, const char *name)
 {
-    int which = busiest(run, p, share);
-    return which == -1   ? "reading"
-           : which == -2 ? "committing"
-                         : run->plan->phases[p]->ops[which]->name;
+    const char *text = json_string_value(json_object_get(facts, name));
+    return text == NULL ? "" : text;
 }
 
-static void print_json(const struct progress *progress, const struct run *run, uint32_t p,
-                       bool done, double seconds)
+static void put_text(struct buf *out, const char *before, const char *text)
 {
-    const struct phase_metrics *metrics = &run->metrics.phases[p];
+    buf_puts(out, before);
+    buf_json_string(out, text, strlen(text));
+}
+
+static void print_json(const json_t *facts, bool done, double seconds)
+{
     struct buf text = BUF_INIT;
-    double share;
-    const char *bottleneck = busiest_name(run, p, &share);
+    size_t i;
+    const json_t *stage;
 
-    (void)progress;
-    buf_puts(&text, "{\"event\":\"progress\",\"phase\":");
-    buf_json_string(&text, run->plan->phases[p]->name, strlen(run->plan->phases[p]->name));
+    put_text(&text, "{\"event\":\"progress\",\"phase\":", text_of(facts, "phase"));
     buf_printf(&text,
-               ",\"tasks\":%u,\"done\":%llu,\"reused\":%llu,\"others\":%llu,\"running\":%llu,"
-               "\"complete\":%s,"
-               "\"seconds\":%.3f,\"text_bytes\":%llu,\"raw_bytes\":%llu,\"bottleneck\":",
-               run->plan->phases[p]->n_tasks,
-               (unsigned long long)(METRIC_GET(metrics->done) + METRIC_GET(metrics->ahead)),
-               (unsigned long long)METRIC_GET(metrics->reused),
-               (unsigned long long)(METRIC_GET(metrics->others) + METRIC_GET(metrics->ahead)),
-               (unsigned long long)METRIC_GET(metrics->running), done ? "true" : "false", seconds,
-               (unsigned long long)METRIC_GET(metrics->text_bytes),
-               (unsigned long long)METRIC_GET(metrics->raw_bytes));
-    buf_json_string(&text, bottleneck, strlen(bottleneck));
+               ",\"tasks\":%llu,\"done\":%llu,\"reused\":%llu,\"others\":%llu,\"running\":%llu,"
+               "\"complete\":%s,\"seconds\":%.3f,\"text_bytes\":%llu,\"raw_bytes\":%llu",
+               number(facts, "tasks"), number(facts, "done"), number(facts, "reused"),
+               number(facts, "others"), number(facts, "running"), done ? "true" : "false", seconds,
+               number(facts, "text_bytes"), number(facts, "raw_bytes"));
+    put_text(&text, ",\"bottleneck\":", text_of(facts, "bottleneck"));
     buf_puts(&text, ",\"stages\":[");
-    for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
-        const struct op_metrics *op = &metrics->ops[i];
-        const char *name = run->plan->phases[p]->ops[i]->name;
-        buf_puts(&text, i > 0 ? ",{\"name\":" : "{\"name\":");
-        buf_json_string(&text, name, strlen(name));
-        buf_printf(
-            &text, ",\"rows_in\":%llu,\"rows_out\":%llu,\"seconds\":%.3f,\"wait_seconds\":%.3f}",
-            (unsigned long long)METRIC_GET(op->rows_in),
-            (unsigned long long)METRIC_GET(op->rows_out),
-            (double)METRIC_GET(op->time.work_ns) / 1e9, (double)METRIC_GET(op->time.wait_ns) / 1e9);
+    json_array_foreach(json_object_get(facts, "stages"), i, stage)
+    {
+        put_text(&text, i > 0 ? ",{\"name\":" : "{\"name\":", text_of(stage, "name"));
+        buf_printf(&text,
+                   ",\"rows_in\":%llu,\"rows_out\":%llu,\"seconds\":%.3f,\"wait_seconds\":%.3f}",
+                   number(stage, "rows_in"), number(stage, "rows_out"), real(stage, "seconds"),
+                   real(stage, "wait_seconds"));
     }
     buf_puts(&text, "]}\n");
     say_json(buf_str(&text), text.size);
@@ -156,65 +130,61 @@ static void print_json(const struct progress *progress, const struct run *run, u
     buf_deinit(&text);
 }
 
-static void print_line(const struct run *run, uint32_t p, bool done, double seconds)
+static void print_line(const json_t *facts, bool done, double seconds)
 {
-    const struct phase_metrics *metrics = &run->metrics.phases[p];
-    const struct phase *phase = run->plan->phases[p];
-    uint64_t others = METRIC_GET(metrics->others) + METRIC_GET(metrics->ahead);
-    uint64_t finished = METRIC_GET(metrics->done) + METRIC_GET(metrics->ahead);
-    uint64_t reused = METRIC_GET(metrics->reused);
-    double share;
+    unsigned long long tasks = number(facts, "tasks");
+    unsigned long long finished = number(facts, "done");
+    unsigned long long reused = number(facts, "reused");
+    unsigned long long fresh = finished > reused ? finished - reused : 0;
     char rate[24];
     char time[24];
     char left[64] = "";
-    const char *bottleneck = busiest_name(run, p, &share);
-    uint64_t fresh = finished > reused ? finished - reused : 0;
 
     if (!done && fresh > 0) {
         snprintf(left, sizeof left, ", about %s left",
-                 human_time(seconds / (double)fresh * (double)(phase->n_tasks - finished), time));
+                 human_time(seconds / (double)fresh * (double)(tasks - finished), time));
     }
-    say_to(stderr, "[%u/%u] %s: %llu of %u tasks", p + 1, run->plan->n_phases, phase->name,
-           (unsigned long long)finished, phase->n_tasks);
+    say_to(stderr, "[%llu/%llu] %s: %llu of %llu tasks", number(facts, "number"),
+           number(facts, "phases"), text_of(facts, "phase"), finished, tasks);
     if (reused > 0) {
-        say_to(stderr, " (%llu reused)", (unsigned long long)reused);
+        say_to(stderr, " (%llu reused)", reused);
     }
-    if (others > 0) {
-        say_to(stderr, " (%llu by other processes)", (unsigned long long)others);
+    if (number(facts, "others") > 0) {
+        say_to(stderr, " (%llu by other processes)", number(facts, "others"));
     }
-    if (METRIC_GET(metrics->text_bytes) > 0 && seconds > 0) {
-        say_to(stderr, ", %s/s",
-               human_bytes((double)METRIC_GET(metrics->text_bytes) / seconds, rate));
+    if (number(facts, "text_bytes") > 0 && seconds > 0) {
+        say_to(stderr, ", %s/s", human_bytes((double)number(facts, "text_bytes") / seconds, rate));
     }
     say_to(stderr, ", %s%s", human_time(seconds, time), left);
-    if (share > 0) {
-        say_to(stderr, ", mostly %s (%.0f %%)", bottleneck, share * 100);
+    if (real(facts, "share") > 0) {
+        say_to(stderr, ", mostly %s (%.0f %%)", text_of(facts, "bottleneck"),
+               real(facts, "share") * 100);
     }
     say_to(stderr, "\n");
 }
 
-static void print_live(struct progress *progress, const struct run *run, uint32_t p, double seconds)
+static void print_live(struct progress *progress, const json_t *facts, double seconds)
 {
-    const struct phase *phase = run->plan->phases[p];
-    const struct phase_metrics *metrics = &run->metrics.phases[p];
+    size_t i;
+    const json_t *stage;
 
     progress_end(progress);
-    print_line(run, p, false, seconds);
+    print_line(facts, false, seconds);
     progress->lines = 1;
-    for (uint32_t i = 0; i < phase->n_ops; i++) {
-        const struct op_metrics *op = &metrics->ops[i];
+    json_array_foreach(json_object_get(facts, "stages"), i, stage)
+    {
+        unsigned long long in_rows = number(stage, "rows_in");
         char in[24];
         char out[24];
         char rate[24];
-        uint64_t ns = METRIC_GET(op->time.work_ns);
-        if (phase->ops[i]->kind != OP_STAGE && phase->ops[i]->kind != OP_READ) {
+        if (json_is_true(json_object_get(stage, "inner"))) {
             continue;
         }
-        say_to(stderr, "    %-28.28s %8s in  %8s out  %8s rows/s  %5.1f s\n", phase->ops[i]->name,
-               human_count(METRIC_GET(op->rows_in), in), human_count(METRIC_GET(op->rows_out), out),
-               human_count(seconds > 0 ? (uint64_t)((double)METRIC_GET(op->rows_in) / seconds) : 0,
-                           rate),
-               (double)ns / 1e9);
+        say_to(stderr, "    %-28.28s %8s in  %8s out  %8s rows/s  %5.1f s\n",
+               text_of(stage, "name"), human_count(in_rows, in),
+               human_count(number(stage, "rows_out"), out),
+               human_count(seconds > 0 ? (uint64_t)((double)in_rows / seconds) : 0, rate),
+               real(stage, "seconds"));
         progress->lines++;
     }
     fflush(stderr);
@@ -228,6 +198,7 @@ void progress_tick(void *ctx, const struct run *run, uint32_t phase, bool done)
                      : progress->mode == PROGRESS_JSON ? UINT64_C(1000000000)
                                                        : UINT64_C(5000000000);
     double seconds;
+    json_t *facts;
 
     if (progress->mode == PROGRESS_QUIET) {
         return;
@@ -243,14 +214,16 @@ void progress_tick(void *ctx, const struct run *run, uint32_t phase, bool done)
         return;
     }
     progress->last_ns = now;
+    facts = facts_progress(run, phase);
     if (progress->mode == PROGRESS_JSON) {
-        print_json(progress, run, phase, done, seconds);
+        print_json(facts, done, seconds);
     } else if (done) {
         progress_end(progress);
-        print_line(run, phase, true, seconds);
+        print_line(facts, true, seconds);
     } else if (progress->mode == PROGRESS_LIVE) {
-        print_live(progress, run, phase, seconds);
+        print_live(progress, facts, seconds);
     } else {
-        print_line(run, phase, false, seconds);
+        print_line(facts, false, seconds);
     }
+    json_decref(facts);
 }

@@ -46,7 +46,6 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
 {
     struct barrier_ctx *barrier = ctx;
     struct session *session = barrier->session;
-    double core_seconds = 0;
     json_t *report;
     char *text;
     sluice_status status = SLUICE_OK;
@@ -54,17 +53,9 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
     if (session->graph->n_policies == 0) {
         return SLUICE_OK;
     }
-    for (uint32_t p = 0; p <= phase; p++) {
-        core_seconds += (double)(METRIC_GET(run->metrics.phases[p].source.work_ns) +
-                                 METRIC_GET(run->metrics.phases[p].commit.work_ns)) /
-                        1e9;
-        for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
-            core_seconds += (double)METRIC_GET(run->metrics.phases[p].ops[i].time.work_ns) / 1e9;
-        }
-    }
     report = report_collect(session->run, NULL, 0, (double)(clock_ns() - barrier->started_ns) / 1e9,
                             NULL);
-    json_object_set_new(report, "core_seconds", json_real(core_seconds));
+    json_object_set(report, "core_seconds", json_object_get(report, "work_seconds"));
     json_object_set_new(report, "phase", json_string(run->plan->phases[phase]->name));
     json_object_set_new(report, "phases_left",
                         json_integer((json_int_t)(run->plan->n_phases - phase - 1)));

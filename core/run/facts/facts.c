@@ -184,3 +184,68 @@ sluice_status facts_phases(const struct run *run, json_t **out, struct sluice_er
     }
     return *out == NULL ? error_nomem(err, "phases") : SLUICE_OK;
 }
+
+/* ---- progress ---- */
+
+static uint64_t time_all(const struct time_spent *time)
+{
+    return METRIC_GET(time->work_ns) + METRIC_GET(time->wait_ns);
+}
+
+/* What took most of a phase's time, with its share. */
+static const char *busiest(const struct run *run, uint32_t p, double *share)
+{
+    const struct phase_metrics *metrics = &run->metrics.phases[p];
+    const char *name = "reading";
+    uint64_t most = time_all(&metrics->source);
+    uint64_t total = most + time_all(&metrics->commit);
+
+    if (time_all(&metrics->commit) > most) {
+        most = time_all(&metrics->commit);
+        name = "committing";
+    }
+    for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
+        uint64_t ns = time_all(&metrics->ops[i].time);
+        total += ns;
+        if (ns > most) {
+            most = ns;
+            name = run->plan->phases[p]->ops[i]->name;
+        }
+    }
+    *share = total == 0 ? 0 : (double)most / (double)total;
+    return name;
+}
+
+static json_t *stage_progress(const struct op *op, const struct op_metrics *metrics)
+{
+    bool inner = op->kind != OP_STAGE && op->kind != OP_READ;
+
+    return json_pack("{s:s, s:I, s:I, s:f, s:f, s:b}", "name", op->name, "rows_in",
+                     (json_int_t)METRIC_GET(metrics->rows_in), "rows_out",
+                     (json_int_t)METRIC_GET(metrics->rows_out), "seconds",
+                     (double)METRIC_GET(metrics->time.work_ns) / 1e9, "wait_seconds",
+                     (double)METRIC_GET(metrics->time.wait_ns) / 1e9, "inner", inner);
+}
+
+json_t *facts_progress(const struct run *run, uint32_t p)
+{
+    const struct phase *phase = run->plan->phases[p];
+    const struct phase_metrics *metrics = &run->metrics.phases[p];
+    json_t *stages = json_array();
+    double share;
+    const char *bottleneck = busiest(run, p, &share);
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        json_array_append_new(stages, stage_progress(phase->ops[i], &metrics->ops[i]));
+    }
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:f, s:o}", "phase",
+                     phase->name, "number", (json_int_t)p + 1, "phases",
+                     (json_int_t)run->plan->n_phases, "tasks", (json_int_t)phase->n_tasks, "done",
+                     (json_int_t)(METRIC_GET(metrics->done) + METRIC_GET(metrics->ahead)), "reused",
+                     (json_int_t)METRIC_GET(metrics->reused), "others",
+                     (json_int_t)(METRIC_GET(metrics->others) + METRIC_GET(metrics->ahead)),
+                     "running", (json_int_t)METRIC_GET(metrics->running), "text_bytes",
+                     (json_int_t)METRIC_GET(metrics->text_bytes), "raw_bytes",
+                     (json_int_t)METRIC_GET(metrics->raw_bytes), "bottleneck", bottleneck, "share",
+                     share, "stages", stages);
+}

@@ -17,6 +17,12 @@ json_t *facts_text(const char *text, size_t n);
 /* [{name, tasks, done}] of all phases. */
 sluice_status facts_phases(const struct run *, json_t **out, struct sluice_error *) MUST_USE;
 
+/* {phase, number, phases, tasks, done, reused, others, running, text_bytes, raw_bytes, bottleneck,
+ * share, stages: [{name, rows_in, rows_out, seconds, wait_seconds, inner}]} of a phase that runs:
+ * bottleneck took the largest share of its time; inner: no reader and no stage. Gives a reference;
+ * NULL = out of memory. Any thread. */
+json_t *facts_progress(const struct run *, uint32_t phase);
+
 struct facts_plan {
     bool tasks, files; /* each by name */
     bool predict;      /* the time, from the report of the last run */
