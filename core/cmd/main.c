@@ -6,7 +6,7 @@
 
 #include "base/say.h"
 #include "cmd/commands.h"
-#include "cmd/isolate.h"
+#include "cmd/cmd_isolate.h"
 #include "testkit/kit.h"
 
 int sluice_main(int argc, char **argv);

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/say.h"
-#include "cmd/isolate.h"
+#include "cmd/cmd_isolate.h"
 #include "cmd/plan/used.h"
 #include "cmd/program.h"
 #include "lua/native/native.h"

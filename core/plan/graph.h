@@ -29,7 +29,7 @@ struct node_isolation {
     uint64_t timeout_ns;  /* of a call; 0 = the default */
 };
 
-/* What is spilled of rows that a later phase takes up again: again.c. */
+/* What is spilled of rows that a later phase takes up again: plan_again.c. */
 enum graph_spill {
     SPILL_AUTO,      /* positions, where reading again is known to be cheap */
     SPILL_ROWS,      /* always whole rows */

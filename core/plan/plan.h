@@ -42,7 +42,7 @@ struct plan_edge {
     struct schema schema; /* stored columns (after projection) */
     struct schema loaded; /* what a loader delivers (schema plus _pos or with _row) */
     /* LOAD_SAME, once projected: do its loaders read the rows' bytes from the input files again,
-     * and why, or why not? See again.c */
+     * and why, or why not? See plan_again.c */
     bool again;
     const char *why;
 };

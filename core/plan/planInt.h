@@ -121,13 +121,13 @@ sluice_status planner_prepare_stage(struct planner *, struct phase *, struct op 
 sluice_status planner_reader(struct planner *, struct phase *, struct op *, bool final,
                              struct sluice_error *) MUST_USE;
 
-/* collect.c: .dropped */
+/* plan_collect.c: .dropped */
 sluice_status planner_dropped(struct planner *, const struct node *, struct phase *, uint32_t *op,
                               struct sluice_error *) MUST_USE;
 
-/* again.c: may the loaders of a store's edge read its rows again? Then the edge keeps columns[k] =
- * false of what is not stored, and the loaders get their readers. Called when everything behind the
- * edge is known; columns has a flag per column of the edge, all true. */
+/* plan_again.c: may the loaders of a store's edge read its rows again? Then the edge keeps
+ * columns[k] = false of what is not stored, and the loaders get their readers. Called when
+ * everything behind the edge is known; columns has a flag per column of the edge, all true. */
 sluice_status planner_again(struct planner *, struct op *store, bool *columns,
                             struct sluice_error *) MUST_USE;
 

@@ -2,7 +2,7 @@
  * pipeline. The sample's own has no stage: all columns are read. See try.h. */
 #include <string.h>
 
-#include "cmd/isolate.h"
+#include "cmd/cmd_isolate.h"
 #include "cmd/try/try.h"
 
 #define READER "try.sample"

@@ -1,5 +1,5 @@
 /* The second pass over an input split: rows that an edge names by number, taken out of what the
- * reader gives again (plan/again.c says when). One thread, one load of one task. */
+ * reader gives again (plan/plan_again.c says when). One thread, one load of one task. */
 #ifndef SLUICE_RUN_AGAIN_H
 #define SLUICE_RUN_AGAIN_H
 

@@ -1,8 +1,8 @@
 /* Stages in child processes, as the program uses them: what a session gives the planner, and the
  * hidden command that a child is. Both ends of the text that tells a child how to load a script are
  * here. Depends on session and core/isolate. */
-#ifndef SLUICE_CMD_ISOLATE_H
-#define SLUICE_CMD_ISOLATE_H
+#ifndef SLUICE_CMD_CMD_ISOLATE_H
+#define SLUICE_CMD_CMD_ISOLATE_H
 
 #include "cmd/session.h"
 

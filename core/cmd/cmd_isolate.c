@@ -1,5 +1,5 @@
 /* Child processes for stages: see isolate.h. */
-#include "cmd/isolate.h"
+#include "cmd/cmd_isolate.h"
 
 #include <errno.h>
 #include <fcntl.h>
