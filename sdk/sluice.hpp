@@ -30,7 +30,7 @@
  *     void prepare(plan &)                  which columns come in and go out; the default is stated
  *                                           with each base
  *     struct worker                         own memory of one worker, kept from call to call;
- *                                           default-constructed
+ *                                           made from `const S &` if it can be, else by default
  *     void run(const batch &, emitter &, worker &) const     takes whole batches, instead of the
  *                                                            row function of its role
  *     void side(const batch &, worker &) const               batches of port 1 (with flag
@@ -153,9 +153,14 @@ struct place {
 };
 
 struct chunk { /* as struct sluice_chunk */
-    std::string_view data;
+    explicit chunk(const sluice_chunk &c)
+        : data(c.data, static_cast<std::size_t>(c.n)), offset(c.offset), uri(c.uri),
+          first((c.flags & SLUICE_CHUNK_FIRST) != 0), last((c.flags & SLUICE_CHUNK_LAST) != 0)
+    {
+    }
+    std::string_view data; /* SLUICE_PADDING more bytes may be read */
     std::uint64_t offset;
-    std::string_view uri;
+    std::string_view uri; /* a NUL stands behind it */
     bool first, last;
 };
 
@@ -386,6 +391,35 @@ template <class D> class transform : public detail::stage_base<D>
     std::int32_t row_ = -1;
 };
 
+/* A reader that makes its columns itself. D: prepare, which declares them (_begin and _end too), and
+ *   std::uint64_t read(const chunk &, emitter &, worker &) const: how many bytes are done with; the
+ *   rest comes again, with more.
+ * static constexpr const char *cut as a reader has. */
+template <class D> class chunk_reader : public detail::stage_base<D>
+{
+  public:
+    static constexpr const char *cut = "newline";
+    static void fill_role(sluice_stage &s)
+    {
+        detail::life<D, detail::holder<D>>::fill(s);
+        s.role = SLUICE_ROLE_READER;
+        s.cut = D::cut;
+        s.read = read_chunk;
+    }
+
+  private:
+    static sluice_status read_chunk(void *worker, sluice_chunk *in, sluice_emit *emit,
+                                    sluice_error *err) noexcept
+    {
+        return detail::guard(err, [&] {
+            auto &s = *static_cast<detail::holder<D> *>(worker);
+            emitter out(emit);
+            in->consumed = s.d.read(chunk(*in), out, s.own);
+            return SLUICE_OK;
+        });
+    }
+};
+
 /* A reader. D: `output` and `gives` as a transform has; static constexpr const char *cut, "newline"
  * by default. It calls
  *   "newline": void record(std::string_view line, const place &, output &[, worker &]) const for
@@ -443,11 +477,7 @@ template <class D> class reader : public detail::stage_base<D>
     }
     template <class S> static std::uint64_t read_any(S &s, const sluice_chunk *in, emitter &out)
     {
-        const chunk c{ { in->data, static_cast<std::size_t>(in->n) },
-                       in->offset,
-                       in->uri,
-                       (in->flags & SLUICE_CHUNK_FIRST) != 0,
-                       (in->flags & SLUICE_CHUNK_LAST) != 0 };
+        const chunk c(*in);
         s.rows.mark(2, in->offset, in->offset + in->n);
         try {
             if constexpr (std::is_invocable_v<detail::call_read, const D &, const chunk &,

@@ -350,6 +350,15 @@ class emitter
     {
         detail::check(raw_->bad(raw_, begin, end, reason, detail), "the host refused a bad record");
     }
+    /* Readers: rows of the records given in this call have nothing by that name; there: the names
+     * that the first of them has. Hosts before ABI 1.1 are not told. */
+    void absent(const char *name, std::uint64_t rows, const std::vector<const char *> &there)
+    {
+        if (SLUICE_HAS_EMIT(raw_, absent)) {
+            detail::check(raw_->absent(raw_, name, rows, there.data(), there.size()),
+                          "the host refused an absent column");
+        }
+    }
     void write(std::string_view data, std::uint32_t output = 0)
     {
         detail::check(raw_->write(raw_, output, data.data(), data.size()),

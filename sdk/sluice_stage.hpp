@@ -118,12 +118,21 @@ SLUICE_CALL_(run)
 SLUICE_CALL_(side)
 #undef SLUICE_CALL_
 
+template <class W, class D> W make_worker(const D &stage)
+{
+    if constexpr (std::is_constructible_v<W, const D &>) {
+        return W(stage);
+    } else {
+        return W{};
+    }
+}
+
 template <class D> struct holder {
-    explicit holder(const D &stage) : d(stage)
+    explicit holder(const D &stage) : d(stage), own(make_worker<typename D::worker>(stage))
     {
     }
     const D &d;
-    typename D::worker own{};
+    typename D::worker own;
 };
 
 /* Does the class take whole batches? */

@@ -127,7 +127,7 @@ Records::~Records()
     }
 }
 
-bool Records::begin()
+void Records::begin()
 {
     bool ok = true;
 
@@ -143,13 +143,9 @@ bool Records::begin()
              sluice_bytes_reserve(&column.values, column.values_last + column.values_last / 8) &&
              sluice_bytes_reserve(&column.offsets, column.offsets_last + column.offsets_last / 8);
     }
-    return ok;
-}
-
-sluice_status Records::bad(sluice_emit *emit, uint64_t begin, size_t n, const char *reason,
-                           const std::string &detail)
-{
-    return emit->bad(emit, begin, begin + n, reason, detail.c_str());
+    if (!ok) {
+        throw std::bad_alloc();
+    }
 }
 
 bool Records::append(Column &column, bool is_null, const void *data, size_t n, bool is_text)
@@ -183,7 +179,7 @@ bool Records::append(Column &column, bool is_null, const void *data, size_t n, b
 }
 
 bool Records::append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
-                           const char *uri)
+                           std::string_view uri)
 {
     const Field &field = settings_.fields[k];
     Column &column = columns_[k];
@@ -315,11 +311,9 @@ void Records::note_absent(const simdjson::dom::object &object)
     }
 }
 
-sluice_status Records::tell_absent(sluice_emit *emit)
+void Records::tell_absent(sluice::emitter &out)
 {
-    sluice_status status = SLUICE_OK;
-
-    for (size_t k = 0; status == SLUICE_OK && k < absent_.size(); k++) {
+    for (size_t k = 0; k < absent_.size(); k++) {
         std::vector<const char *> names;
         if (absent_[k] == 0) {
             continue;
@@ -327,146 +321,140 @@ sluice_status Records::tell_absent(sluice_emit *emit)
         for (const std::string &name : there_[k]) {
             names.push_back(name.c_str());
         }
-        if (SLUICE_HAS_EMIT(emit, absent)) {
-            status = emit->absent(emit, settings_.fields[k].key.c_str(), absent_[k], names.data(),
-                                  names.size());
-        }
+        out.absent(settings_.fields[k].key.c_str(), absent_[k], names);
         absent_[k] = 0;
     }
-    return status;
 }
 
-sluice_status Records::add(const char *data, size_t n, uint64_t begin, const char *uri,
-                           sluice_emit *emit, sluice_error *err)
+/* Does the value have a type that the field's column takes? */
+static bool has_type(const Field &field, const simdjson::dom::element &value)
+{
+    switch (field.kind) {
+    case Kind::text:
+        return value.is_string() || (field.id && (value.is_int64() || value.is_uint64()));
+    case Kind::integer:
+        return value.is_int64();
+    case Kind::number:
+        return value.is_number();
+    case Kind::boolean:
+        return value.is_bool();
+    case Kind::json:
+        break;
+    }
+    return true;
+}
+
+/* Parses a record and finds its members; false: it is bad. */
+bool Records::look(const char *data, size_t n, std::string &reason, std::string &detail)
 {
     simdjson::dom::element root;
-    simdjson::dom::object object;
-    simdjson::error_code code;
-    bool ok = true;
-    uint64_t end = begin + n;
+    simdjson::error_code code = parser_->parse(data, n, false).get(root);
 
-    try {
-        code = parser_->parse(data, n, false).get(root);
-        if (code == simdjson::MEMALLOC) {
-            return sluice_fail(
-                err, SLUICE_E_NOMEM, "",
-                "out of memory for a JSON record; give a larger --memory or a smaller max_record");
-        }
-        if (code != simdjson::SUCCESS) {
-            return bad(emit, begin, n, reason_of(code), simdjson::error_message(code));
-        }
-        if (root.get(object) != simdjson::SUCCESS) {
-            return bad(emit, begin, n, "not_an_object",
-                       "found another JSON value, expected an object");
-        }
-        std::fill(has_.begin(), has_.end(), 0);
-        for (simdjson::dom::key_value_pair member : object) {
-            for (size_t k = 0; k < settings_.fields.size(); k++) {
-                if (member.key == settings_.fields[k].key) {
-                    if (has_[k]) {
-                        return bad(emit, begin, n, "duplicate_key",
-                                   "found the member '" + settings_.fields[k].key + "' twice");
-                    }
-                    has_[k] = 1;
-                    found_[k] = member.value;
-                }
-            }
-        }
+    if (code == simdjson::MEMALLOC) {
+        throw sluice::error(
+            SLUICE_E_NOMEM,
+            "out of memory for a JSON record; give a larger --memory or a smaller max_record");
+    }
+    if (code != simdjson::SUCCESS) {
+        reason = reason_of(code);
+        detail = simdjson::error_message(code);
+        return false;
+    }
+    if (root.get(object_) != simdjson::SUCCESS) {
+        reason = "not_an_object";
+        detail = "found another JSON value, expected an object";
+        return false;
+    }
+    std::fill(has_.begin(), has_.end(), 0);
+    for (simdjson::dom::key_value_pair member : object_) {
         for (size_t k = 0; k < settings_.fields.size(); k++) {
-            const Field &field = settings_.fields[k];
-            bool right = true;
-            if (!has_[k]) {
-                if (settings_.quarantine_missing && !field.id) {
-                    return bad(emit, begin, n, "missing_column", "no member '" + field.key + "'");
+            if (member.key == settings_.fields[k].key) {
+                if (has_[k]) {
+                    reason = "duplicate_key";
+                    detail = "found the member '" + settings_.fields[k].key + "' twice";
+                    return false;
                 }
-                continue;
-            }
-            if (found_[k].is_null()) {
-                continue;
-            }
-            switch (field.kind) {
-            case Kind::text:
-                right = found_[k].is_string() ||
-                        (field.id && (found_[k].is_int64() || found_[k].is_uint64()));
-                break;
-            case Kind::integer:
-                right = found_[k].is_int64();
-                break;
-            case Kind::number:
-                right = found_[k].is_number();
-                break;
-            case Kind::boolean:
-                right = found_[k].is_bool();
-                break;
-            case Kind::json:
-                break;
-            }
-            if (!right) {
-                return bad(emit, begin, n, "wrong_type",
-                           "member '" + field.key + "' has another type than its column");
+                has_[k] = 1;
+                found_[k] = member.value;
             }
         }
-        for (size_t k = 0; ok && k < settings_.fields.size(); k++) {
-            ok = append_field(k, has_[k] ? &found_[k] : nullptr, begin, uri);
-        }
-        ok = ok && (!settings_.metadata || append_metadata(data, n));
-        ok = ok && append(columns_[columns_.size() - 2], false, &begin, sizeof begin, false) &&
-             append(columns_[columns_.size() - 1], false, &end, sizeof end, false);
-        if (ok) {
-            note_absent(object);
-        }
-        if (n > big_record) {
-            parser_.reset(new simdjson::dom::parser);
-        }
-    } catch (const std::exception &e) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", e.what());
     }
-    if (!ok) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "",
-                           "out of memory for records, or more than 2 GiB of text in one batch");
+    for (size_t k = 0; k < settings_.fields.size(); k++) {
+        const Field &field = settings_.fields[k];
+        if (!has_[k] && settings_.quarantine_missing && !field.id) {
+            reason = "missing_column";
+            detail = "no member '" + field.key + "'";
+            return false;
+        }
+        if (has_[k] && !found_[k].is_null() && !has_type(field, found_[k])) {
+            reason = "wrong_type";
+            detail = "member '" + field.key + "' has another type than its column";
+            return false;
+        }
     }
-    rows_++;
-    return SLUICE_OK;
+    return true;
 }
 
-sluice_status Records::finish(sluice_emit *emit, sluice_error *err)
+void Records::add(const char *data, size_t n, uint64_t begin, std::string_view uri,
+                  sluice::emitter &out)
 {
-    std::vector<ArrowArray> arrays(columns_.size());
-    ArrowArray out;
-    sluice_status status = SLUICE_OK;
-    size_t made = 0;
+    uint64_t end = begin + n;
+    std::string reason;
+    std::string detail;
+    bool ok = true;
+
+    if (!look(data, n, reason, detail)) {
+        out.bad(begin, end, reason.c_str(), detail.c_str());
+        return;
+    }
+    for (size_t k = 0; ok && k < settings_.fields.size(); k++) {
+        ok = append_field(k, has_[k] ? &found_[k] : nullptr, begin, uri);
+    }
+    ok = ok && (!settings_.metadata || append_metadata(data, n));
+    ok = ok && append(columns_[columns_.size() - 2], false, &begin, sizeof begin, false) &&
+         append(columns_[columns_.size() - 1], false, &end, sizeof end, false);
+    if (!ok) {
+        throw sluice::error(SLUICE_E_NOMEM, "out of memory for records, or more than 2 GiB of text "
+                                            "in one batch");
+    }
+    note_absent(object_);
+    if (n > big_record) {
+        parser_.reset(new simdjson::dom::parser);
+    }
+    rows_++;
+}
+
+void Records::finish(sluice::emitter &out)
+{
+    std::vector<sluice::array> arrays;
 
     if (rows_ == 0) {
-        return SLUICE_OK;
+        return;
     }
-    for (; made < columns_.size() && status == SLUICE_OK; made++) {
-        Column &column = columns_[made];
+    for (size_t k = 0; k < columns_.size(); k++) {
+        Column &column = columns_[k];
+        sluice::array made;
+        sluice_status status;
+        bool text = k < settings_.fields.size() ? is_text_kind(settings_.fields[k].kind)
+                                                : k + 2 < columns_.size();
         column.values_last = column.values.size;
         column.offsets_last = column.offsets.size;
-        bool text = made < settings_.fields.size() ? is_text_kind(settings_.fields[made].kind)
-                                                   : made + 2 < columns_.size();
         if (column.nulls == 0) {
             sluice_bytes_free(&column.validity);
         }
-        status = text ? sluice_make_text(&arrays[made], rows_, &column.offsets, &column.values,
+        status = text ? sluice_make_text(made.raw(), rows_, &column.offsets, &column.values,
                                          &column.validity, column.nulls)
-                      : sluice_make_fixed(&arrays[made], rows_, &column.values, &column.validity,
+                      : sluice_make_fixed(made.raw(), rows_, &column.values, &column.validity,
                                           column.nulls);
         column.nulls = 0;
-    }
-    if (status == SLUICE_OK) {
-        status =
-            sluice_make_struct(&out, rows_, static_cast<int64_t>(arrays.size()), arrays.data());
-    } else {
-        for (size_t k = 0; k + 1 < made; k++) {
-            arrays[k].release(&arrays[k]);
+        if (status != SLUICE_OK) {
+            made.raw()->release = nullptr;
+            throw std::bad_alloc();
         }
+        arrays.push_back(std::move(made));
     }
-    if (status != SLUICE_OK) {
-        return sluice_fail(err, status, "", "out of memory for records");
-    }
-    status = emit->batch(emit, &out);
-    return status == SLUICE_OK ? tell_absent(emit) : status;
+    out.give(sluice::struct_of(rows_, std::move(arrays)));
+    tell_absent(out);
 }
 
 } /* namespace sluice_json */

@@ -1,5 +1,4 @@
-/* One JSON record into typed columns: shared by read_jsonl and read_json. C++17 for simdjson; no
- * exceptions leave it. */
+/* One JSON record into typed columns: shared by read_jsonl and read_json. C++17 for simdjson. */
 #ifndef READ_JSONL_RECORD_H
 #define READ_JSONL_RECORD_H
 
@@ -9,7 +8,7 @@
 
 #include <simdjson.h>
 
-#include "sluice_arrays.h"
+#include "sluice.hpp"
 
 namespace sluice_json
 {
@@ -47,33 +46,27 @@ class Records
     Records(const Records &) = delete;
     Records &operator=(const Records &) = delete;
 
-    /* False = out of memory. */
-    bool begin();
-    /* data[n .. n+63] must be readable. A bad record is reported through emit and leaves the
-     * columns as they were. */
-    sluice_status add(const char *data, size_t n, uint64_t begin, const char *uri,
-                      sluice_emit *emit, sluice_error *err);
-    /* Emits what was read. */
-    sluice_status finish(sluice_emit *emit, sluice_error *err);
-    int64_t rows() const
-    {
-        return rows_;
-    }
+    void begin();
+    /* data[n .. n+63] must be readable. A bad record is told to out and leaves the columns as they
+     * were. */
+    void add(const char *data, size_t n, uint64_t begin, std::string_view uri,
+             sluice::emitter &out);
+    /* Gives what was read. */
+    void finish(sluice::emitter &out);
 
   private:
-    sluice_status bad(sluice_emit *emit, uint64_t begin, size_t n, const char *reason,
-                      const std::string &detail);
+    bool look(const char *data, size_t n, std::string &reason, std::string &detail);
     bool append(Column &column, bool is_null, const void *data, size_t n, bool is_text);
     bool append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
-                      const char *uri);
+                      std::string_view uri);
     void note_absent(const simdjson::dom::object &object);
-    sluice_status tell_absent(sluice_emit *emit);
+    void tell_absent(sluice::emitter &out);
     bool append_metadata(const char *data, size_t n);
-    void undo();
 
     const Settings &settings_;
     std::unique_ptr<simdjson::dom::parser> parser_;
-    std::vector<Column> columns_; /* fields, then metadata, _begin, _end */
+    simdjson::dom::object object_; /* the record that is looked at */
+    std::vector<Column> columns_;  /* fields, then metadata, _begin, _end */
     std::vector<simdjson::dom::element> found_;
     std::vector<char> has_;
     std::vector<uint64_t> absent_;                /* per field: records of this batch without it */
