@@ -276,7 +276,7 @@ SCRIPTED   := abi bad crash pipeline conform cli
 TEST_SO    := $(patsubst %,$(BUILD)/%.so,$(basename $(wildcard $(foreach k,$(SCRIPTED),tests/$k/*.c tests/$k/*.cc)))) \
               $(patsubst sdk/examples/%,$(BUILD)/examples/%.so,$(basename $(wildcard sdk/examples/*.c sdk/examples/*.cc)))
 BENCH_SRC  := $(wildcard tests/bench/*.c)
-FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c)
+FUZZ_SRC   := $(wildcard tests/fuzz/fuzz_*.c tests/fuzz/fuzz_*.cc)
 PARITY_SRC := $(wildcard tests/parity/*.c)
 PROGRAM_SRC := $(UNIT_SRC) $(BENCH_SRC) $(FUZZ_SRC) $(PARITY_SRC)
 KITS       := $(wildcard tests/unit/*.h tests/fuzz/*.h tests/bench/*.h)
@@ -328,7 +328,7 @@ unit-tests: $(UNIT_BIN)
 test-libraries: $(TEST_SO) $(BUILD)/test/sluice
 benches: $(patsubst %.c,$(BUILD)/%,$(BENCH_SRC)) $(BUILD)/tests/conform/native_share.so
 parity-programs: $(patsubst %.c,$(BUILD)/%,$(PARITY_SRC))
-fuzzers: $(patsubst %.c,$(BUILD)/%,$(FUZZ_SRC))
+fuzzers: $(addprefix $(BUILD)/,$(basename $(FUZZ_SRC)))
 
 OBJECTS := $(if $(BUILDS),$(call hooked,$(CORE_SRC)) $(call objects,$(CORE_SRC) core/cmd/launcher.c $(TEXT_SRC) $(KIT_SRC) sdk/sluice_ffi.c $(PROGRAM_SRC) \
              $(foreach p,$(PLUGINS_BUILT),$($(p)_sources)) $(wildcard $(foreach k,$(SCRIPTED),tests/$k/*.c tests/$k/*.cc) sdk/examples/*.c sdk/examples/*.cc)))

@@ -391,7 +391,7 @@ template <class D> class transform : public detail::stage_base<D>
     std::int32_t row_ = -1;
 };
 
-/* A reader that makes its columns itself. D: prepare, which declares them (_begin and _end too), and
+/* A reader that makes its columns itself. D: prepare, which declares them, _begin and _end too, and
  *   std::uint64_t read(const chunk &, emitter &, worker &) const: how many bytes are done with; the
  *   rest comes again, with more.
  * static constexpr const char *cut as a reader has. */
