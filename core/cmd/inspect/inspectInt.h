@@ -7,8 +7,6 @@
 #include "plugin/registry.h"
 
 /* inspect_json.c */
-const char *inspect_role(uint32_t role); /* "reader" */
-const char *inspect_mode(uint32_t mode); /* "stateless" */
 bool inspect_hidden(const struct registry_entry *);
 void inspect_json(const struct registry_entry *, struct buf *out); /* one object, no newline */
 void inspect_list_json(const struct registry *, bool all, struct buf *out);

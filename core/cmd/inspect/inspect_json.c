@@ -6,7 +6,8 @@
 #include "cmd/inspect/inspectInt.h"
 #include "plugin/option_table.h"
 
-const char *inspect_role(uint32_t role)
+/* "reader" */
+static const char *role_name(uint32_t role)
 {
     static const char *const names[] = { "?",         "reader", "filter", "annotator",
                                          "transform", "gate",   "writer" };
@@ -14,7 +15,8 @@ const char *inspect_role(uint32_t role)
     return names[role < sizeof names / sizeof names[0] ? role : 0];
 }
 
-const char *inspect_mode(uint32_t mode)
+/* "stateless" */
+static const char *mode_name(uint32_t mode)
 {
     static const char *const modes[] = { "stateless", "ordered", "keyed", "global" };
 
@@ -128,8 +130,8 @@ void inspect_json(const struct registry_entry *entry, struct buf *out)
     buf_puts(out, "{\"name\":");
     inspect_text_json(out, stage->name);
     member(out, "version", stage->version);
-    member(out, "role", inspect_role(stage->role));
-    member(out, "mode", inspect_mode(stage->mode));
+    member(out, "role", role_name(stage->role));
+    member(out, "mode", mode_name(stage->mode));
     member(out, "summary", stage->summary);
     member(out, "doc", stage->doc);
     member(out, "example", stage->example);
