@@ -9,6 +9,10 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifndef SLUICE_INLINE /* sluice_ffi.c makes them functions of a library */
+#define SLUICE_INLINE static inline __attribute__((unused))
+#endif
+
 #define SLUICE_ROW "_row"       /* the row's number in its split */
 #define SLUICE_POS "_pos"       /* split << 40 | row, behind an exchange */
 #define SLUICE_ORIGIN "_origin" /* of a transform's row: the _row or _pos that it came from */
@@ -47,7 +51,7 @@ static const struct sluice_hidden_column sluice_hidden_columns[SLUICE_HIDDEN_NON
 };
 
 /* Which of them has this name? SLUICE_HIDDEN_NONE: none. */
-static inline __attribute__((unused)) enum sluice_hidden sluice_hidden_of(const char *name)
+SLUICE_INLINE enum sluice_hidden sluice_hidden_of(const char *name)
 {
     size_t k = 0;
     while (k < SLUICE_HIDDEN_NONE && strcmp(name, sluice_hidden_columns[k].name) != 0) {
