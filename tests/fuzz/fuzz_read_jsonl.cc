@@ -1,6 +1,7 @@
-/* Fuzzes the reader of JSON records: lines of an input become columns of every type, or bad records.
- * Beside what the sanitizers find: each line is a row or is bad, columns have a value for each row,
- * and the same line alone is judged alike. The first byte says what is asked of the records. */
+/* Fuzzes the reader of JSON records: lines of an input become columns of every type, or bad
+ * records. Beside what the sanitizers find: each line is a row or is bad, columns have a value for
+ * each row, and a line among others is judged as it is alone. The first byte says what is asked of
+ * the records. */
 #include <cstdlib>
 #include <cstring>
 
@@ -19,7 +20,7 @@ void require(bool condition)
 /* What a call gave. */
 struct taken {
     sluice_emit emit; /* first: leads back to the whole */
-    std::uint64_t bad = 0, rows = 0, absent = 0;
+    std::uint64_t bad = 0, rows = 0, absent = 0, truths = 0;
     const sluice_json::Settings *settings;
 };
 
@@ -75,7 +76,13 @@ sluice_status take_batch(sluice_emit *emit, ArrowArray *batch)
     require(batch->n_children ==
             static_cast<std::int64_t>(n + (all->settings->metadata ? 3u : 2u)));
     for (std::size_t k = 0; k < n; k++) {
-        look_at_column(batch->children[k], batch->length, fields[k].kind);
+        const ArrowArray *column = batch->children[k];
+        look_at_column(column, batch->length, fields[k].kind);
+        for (std::int64_t row = 0;
+             fields[k].kind == sluice_json::Kind::boolean && row < batch->length; row++) {
+            const unsigned char *bits = static_cast<const unsigned char *>(column->buffers[1]);
+            all->truths += !sluice_is_null(column, row) && (bits[row / 8] >> (row % 8) & 1) != 0;
+        }
     }
     if (all->settings->metadata) {
         look_at_column(batch->children[n], batch->length, sluice_json::Kind::json);
@@ -158,6 +165,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     together.finish(out);
     require(all.rows + all.bad == lines);
-    require(one.rows == all.rows && one.bad == all.bad && one.absent == all.absent);
+    require(one.rows == all.rows && one.bad == all.bad && one.absent == all.absent &&
+            one.truths == all.truths);
     return 0;
 }
