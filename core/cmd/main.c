@@ -1,4 +1,5 @@
 /* The table of commands, and the entry point that the launcher calls. */
+#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <string.h>
@@ -86,7 +87,8 @@ __attribute__((visibility("default"))) int sluice_main(int argc, char **argv)
         names[i] = commands[i].name;
         if (strcmp(argv[1], commands[i].name) == 0) {
             int status = commands[i].run(argc - 1, argv + 1);
-            if (fflush(stdout) != 0) {
+            /* Who reads no further, as head does, wants no more. */
+            if (fflush(stdout) != 0 && errno != EPIPE) {
                 say_to(stderr, "sluice: can't write the output\n");
                 return status == 0 ? 5 : status;
             }

@@ -42,3 +42,6 @@ cp in/a.jsonl in/c.jsonl
 sed -i 's|in/b.jsonl|in/[bc].jsonl|' t.lua
 why
 "$SLUICE" plan t.lua --files | grep -c "$TMP/in/"
+echo '-- nobody reads it'
+{ sleep 0.1; "$SLUICE" plan t.lua 2>&4; } 4>err | :
+cat err
