@@ -423,6 +423,9 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", b.err.message);
         return 2;
     }
+    /* Its tables are built with the first worker; peers build theirs when they load a file. */
+    worker_open(&b);
+    bpe_worker_destroy(b.worker);
     b.cap = bpe_encode_bound(b.bpe, (1 << 20) + 4);
     b.ids = malloc(b.cap * sizeof *b.ids);
     if (b.ids == NULL) {

@@ -17,6 +17,7 @@ sluice_status giant_admit(struct chain *chain, const struct op *op, uint32_t por
                           const struct batch *batch, struct sluice_error *err)
 {
     const struct schema *schema;
+    struct stage_worker *worker;
     uint64_t bytes = 0;
 
     if (!chain->room.giant || (op->kind != OP_STAGE && op->kind != OP_STORE)) {
@@ -33,6 +34,8 @@ sluice_status giant_admit(struct chain *chain, const struct op *op, uint32_t por
     for (uint32_t k = 0; k < op_stage(op)->n_need[port]; k++) {
         bytes += bytes_at(schema, batch, op_stage(op)->need[port][k]);
     }
+    /* What a worker takes before its first row is no need of this batch. */
+    TRY(chain_worker(chain, op->index, &worker, err));
     return room_ask(&chain->room, "stage", op->name, bytes,
                     (uint64_t)((double)bytes * floor_call(op)), err);
 }
