@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/hooks.h"
+#include "base/order.h"
 #include "store/diskInt.h"
 
 #define READ_PIECE ((size_t)1 << 20)
@@ -463,11 +464,6 @@ sluice_status disk_stat(const char *path, uint64_t *bytes, bool *found, struct s
     return SLUICE_OK;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 sluice_status disk_list(const char *dir, struct disk_names *out, struct sluice_error *err)
 {
     DIR *stream = dir == NULL ? NULL : opendir(dir);
@@ -522,7 +518,7 @@ sluice_status disk_list(const char *dir, struct disk_names *out, struct sluice_e
         return status;
     }
     if (out->n > 1) {
-        qsort(out->names, out->n, sizeof *out->names, compare_names);
+        qsort(out->names, out->n, sizeof *out->names, order_texts);
     }
     return SLUICE_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/file.h"
+#include "base/order.h"
 #include "store/listingInt.h"
 
 /* Joins folder and path unless path is absolute; drops "." and empty segments. NULL = out of
@@ -181,11 +182,6 @@ sluice_status listing_list(struct builder *b, const struct pattern *pattern,
 
 #define SEEN_MAX 1000 /* names of a folder that are looked at for an error message */
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Up to SEEN_MAX names of a folder, sorted, hidden ones left out; returns how many. */
 static size_t folder_names(struct arena *arena, const char *folder, char *names[SEEN_MAX])
 {
@@ -203,7 +199,7 @@ static size_t folder_names(struct arena *arena, const char *folder, char *names[
         }
     }
     closedir(dir);
-    qsort(names, n, sizeof *names, compare_names);
+    qsort(names, n, sizeof *names, order_texts);
     return n;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "store/jsontext.h"
 #include "store/snapshotInt.h"
 
@@ -153,11 +154,6 @@ sluice_status snapshot_add_shard(struct snapshot *s, const char *name, const cha
 
 /* ---- sets of names ---- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 const char **snapshot_sorted_names(struct arena *arena, const struct snapshot *s, bool stored)
 {
     const char **names = ARENA_ARRAY(arena, const char *, s->n_shards);
@@ -166,7 +162,7 @@ const char **snapshot_sorted_names(struct arena *arena, const struct snapshot *s
         names[i] = stored ? s->shards[i].file : s->shards[i].name;
     }
     if (names != NULL && s->n_shards > 1) {
-        qsort(names, s->n_shards, sizeof *names, compare_texts);
+        qsort(names, s->n_shards, sizeof *names, order_texts);
     }
     return names;
 }

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "store/pending.h"
 #include "store/snapshotInt.h"
 
@@ -277,11 +278,6 @@ static sluice_status mend_shard(const char *dir, const char *folder,
     return status;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s,
                                    const struct snapshot *only, bool look_only, struct vouch *vouch,
                                    uint64_t *mended, struct sluice_error *err)
@@ -305,7 +301,7 @@ sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s,
         const char *file = s->shards[i].file;
         bool was = false;
         if (only == NULL || (only->n_shards > 0 && bsearch(&file, names, only->n_shards,
-                                                           sizeof *names, compare_names) != NULL)) {
+                                                           sizeof *names, order_texts) != NULL)) {
             status = mend_shard(dir, folder, &s->shards[i], vouch, look_only, &was, err);
         }
         n += was;

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "store/pending.h"
 #include "store/snapshotInt.h"
 
@@ -29,11 +30,6 @@ struct publication {
 
 /* ---- checks before anything is made ---- */
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* No folder of a name may be the name of a shard. */
 static sluice_status check_folders(const struct snapshot *s, const char *const *names, size_t i,
                                    struct sluice_error *err)
@@ -43,7 +39,7 @@ static sluice_status check_folders(const struct snapshot *s, const char *const *
 
     for (const char *p = strchr(names[i], '/'); p != NULL; p = strchr(p + 1, '/')) {
         snprintf(folder, sizeof folder, "%.*s", (int)(p - names[i]), names[i]);
-        if (bsearch(&key, names, s->n_shards, sizeof *names, compare_texts) != NULL) {
+        if (bsearch(&key, names, s->n_shards, sizeof *names, order_texts) != NULL) {
             return error_set(err, SLUICE_E_CONFIG,
                              "dataset '%s' would have a file '%s' and, in a folder of that name, "
                              "'%s'; expected names of which none is another's folder",

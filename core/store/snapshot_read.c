@@ -2,12 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "store/snapshotInt.h"
-
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
 
 sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
                             struct sluice_error *err)
@@ -149,7 +145,7 @@ static void mark_files(const struct snapshot *s, const struct disk_names *files,
         const char *file = s->shards[i].file;
         char **hit = files->n == 0 ? NULL
                                    : bsearch(&file, files->names, files->n, sizeof *files->names,
-                                             compare_texts);
+                                             order_texts);
         if (hit != NULL) {
             marked[hit - files->names] = true;
         }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/order.h"
 #include "store/snapshotInt.h"
 
 struct verify {
@@ -93,14 +94,9 @@ static sluice_status verify_shard(struct verify *v, const char *folder,
     return status;
 }
 
-static int compare_texts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool is_shard(const char *const *names, size_t n, const char *name)
 {
-    return n > 0 && bsearch(&name, names, n, sizeof *names, compare_texts) != NULL;
+    return n > 0 && bsearch(&name, names, n, sizeof *names, order_texts) != NULL;
 }
 
 /* Whether shards lie in the folder of this name. */

@@ -8,6 +8,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/order.h"
+
 #define FILE_MAX (UINT64_C(1) << 20)
 #define DEPTH_MAX 8
 
@@ -210,11 +212,6 @@ static sluice_status copy_tree(const struct template *template, const char *from
     return status;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Moves the files (not the folders) of made into out, without the project's folder before them. */
 static sluice_status give_files(struct made *made, struct template_files *out,
                                 struct sluice_error *err)
@@ -235,7 +232,7 @@ static sluice_status give_files(struct made *made, struct template_files *out,
             out->names[out->n++] = name;
         }
     }
-    qsort(out->names, out->n, sizeof(char *), compare_names);
+    qsort(out->names, out->n, sizeof(char *), order_texts);
     return SLUICE_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "lua/luavalue.h"
 
 struct luaoptions {
@@ -176,11 +177,6 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
     return option->name == NULL || option->doc == NULL ? error_nomem(err, "options") : SLUICE_OK;
 }
 
-static int by_name(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Declarations in order of their names, since the order of a Lua table's keys means nothing. */
 static sluice_status read_all(lua_State *L, int index, struct luaoptions *options,
                               struct sluice_error *err)
@@ -211,7 +207,7 @@ static sluice_status read_all(lua_State *L, int index, struct luaoptions *option
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
         names[n++] = lua_tostring(L, -2);
     }
-    qsort(names, n, sizeof *names, by_name);
+    qsort(names, n, sizeof *names, order_texts);
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         lua_getfield(L, index, names[i]);
         status =

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "lua/stage/luascan.h"
 #include "lua/stage/luastageInt.h"
 #include "lua/script/scriptInt.h"
@@ -124,11 +125,6 @@ static sluice_status scan_all(lua_State *L, const struct luastage *stage, int fu
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Reasons: those listed, or every word among the literals of the function, and the stage's name. */
 static sluice_status read_reasons(lua_State *L, int definition, struct luastage *stage,
                                   const struct luascan *scan, struct sluice_error *err)
@@ -174,7 +170,7 @@ static sluice_status join_reasons(struct luastage *stage, struct sluice_error *e
 {
     struct buf words = BUF_INIT;
 
-    qsort(stage->reasons, stage->n_reasons, sizeof *stage->reasons, by_text);
+    qsort(stage->reasons, stage->n_reasons, sizeof *stage->reasons, order_texts);
     for (uint32_t i = 0; i < stage->n_reasons; i++) {
         buf_puts(&words, i > 0 ? "|" : "");
         buf_puts(&words, stage->reasons[i]);

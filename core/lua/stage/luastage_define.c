@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/order.h"
 #include "lua/stage/luastageInt.h"
 #include "plugin/option_table.h"
 
@@ -290,11 +291,6 @@ static sluice_status read_cut(lua_State *L, int definition, struct luastage *sta
     return status;
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* sums = { "short", "chars" } */
 static sluice_status read_sums(lua_State *L, int definition, struct luastage *stage,
                                struct sluice_error *err)
@@ -337,7 +333,7 @@ static sluice_status read_sums(lua_State *L, int definition, struct luastage *st
     if (status != SLUICE_OK) {
         return status;
     }
-    qsort(stage->sums, stage->n_sums, sizeof *stage->sums, by_text);
+    qsort(stage->sums, stage->n_sums, sizeof *stage->sums, order_texts);
     for (uint32_t i = 1; i < stage->n_sums; i++) {
         if (strcmp(stage->sums[i - 1], stage->sums[i]) == 0) {
             return luadefine_fault(stage, err, "sums: found \"%s\" twice", stage->sums[i]);

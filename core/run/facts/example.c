@@ -10,8 +10,6 @@
 #define MAX_RECORD (1u << 20) /* bytes of a record that are read */
 #define WORDS 240             /* bytes of text that are kept */
 
-enum { DROP_ROW, DROP_STAGE, DROP_REASON, DROP_VALUE, DROP_LIMIT, DROP_DUP_OF, DROP_SIMILARITY };
-
 /* What is looked for and what was found. */
 struct search {
     uint64_t rows; /* seen so far */
@@ -35,44 +33,20 @@ static sluice_status drop_row(void *ctx, const struct batch *batch, int64_t row,
     struct search *search = ctx;
 
     *stop = ++search->rows > MAX_ROWS;
-    if (runview_null(batch, DROP_DUP_OF, row) || runview_null(batch, DROP_SIMILARITY, row)) {
+    if (runview_null(batch, DROPS_DUP_OF, row) || runview_null(batch, DROPS_SIMILARITY, row)) {
         return SLUICE_OK;
     }
-    search->similarity = runview_f64(batch, DROP_SIMILARITY, row);
+    search->similarity = runview_f64(batch, DROPS_SIMILARITY, row);
     if (search->similarity >= 1 && !search->any) {
         return SLUICE_OK;
     }
-    search->row = runview_u64(batch, DROP_ROW, row);
-    search->stage = copy_text(batch, DROP_STAGE, row);
-    search->dup_of = copy_text(batch, DROP_DUP_OF, row);
+    search->row = runview_u64(batch, DROPS_ROW, row);
+    search->stage = copy_text(batch, DROPS_STAGE, row);
+    search->dup_of = copy_text(batch, DROPS_DUP_OF, row);
     search->found = true;
     *stop = true;
     return search->stage == NULL || search->dup_of == NULL ? error_nomem(err, "an example")
                                                            : SLUICE_OK;
-}
-
-/* Finds the dropped row; *place is where it stands. */
-static bool find_drop(const struct run *run, struct search *search, struct place *place)
-{
-    struct sluice_error err = ERROR_INIT;
-
-    search->rows = 0;
-    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
-        const struct phase *phase = run->plan->phases[p];
-        for (uint32_t t = 0; t < phase->n_tasks && search->rows <= MAX_ROWS; t++) {
-            uint32_t split = 0;
-            const struct lane *lane = phase_lane(phase, t, &split);
-            if (lane->kind != LANE_SPLITS || !run->tasks[p][t].done ||
-                runview_table(run, p, t, TABLE_DROPS, drop_row, search, &err) != SLUICE_OK) {
-                continue;
-            }
-            if (search->found) {
-                *place = (struct place){ .lane = lane, .split = split, .row = search->row };
-                return true;
-            }
-        }
-    }
-    return false;
 }
 
 static sluice_status origin_row(void *ctx, const struct batch *batch, int64_t row, bool *stop,
@@ -87,7 +61,7 @@ static sluice_status origin_row(void *ctx, const struct batch *batch, int64_t ro
     if (runview_null(batch, ORIGIN_ID, row)) {
         return SLUICE_OK;
     }
-    id = runview_text(batch, 4, row, &n);
+    id = runview_text(batch, ORIGIN_ID, row, &n);
     if (strlen(search->dup_of) == n && memcmp(search->dup_of, id, n) == 0) {
         search->row = runview_u64(batch, ORIGIN_ROW, row);
         search->found = true;
@@ -96,8 +70,9 @@ static sluice_status origin_row(void *ctx, const struct batch *batch, int64_t ro
     return SLUICE_OK;
 }
 
-/* Finds the document that a dropped row names. */
-static bool find_kept(const struct run *run, struct search *search, struct place *place)
+/* Goes through a table of all tasks until fn has found its row; *place is where it stands. */
+static bool find(const struct run *run, enum task_table table, runview_row *fn,
+                 struct search *search, struct place *place)
 {
     struct sluice_error err = ERROR_INIT;
 
@@ -109,7 +84,7 @@ static bool find_kept(const struct run *run, struct search *search, struct place
             uint32_t split = 0;
             const struct lane *lane = phase_lane(phase, t, &split);
             if (lane->kind != LANE_SPLITS || !run->tasks[p][t].done ||
-                runview_table(run, p, t, TABLE_ORIGIN, origin_row, search, &err) != SLUICE_OK) {
+                runview_table(run, p, t, table, fn, search, &err) != SLUICE_OK) {
                 continue;
             }
             if (search->found) {
@@ -119,6 +94,18 @@ static bool find_kept(const struct run *run, struct search *search, struct place
         }
     }
     return false;
+}
+
+/* The dropped row. */
+static bool find_drop(const struct run *run, struct search *search, struct place *place)
+{
+    return find(run, TABLE_DROPS, drop_row, search, place);
+}
+
+/* The document that it names. */
+static bool find_kept(const struct run *run, struct search *search, struct place *place)
+{
+    return find(run, TABLE_ORIGIN, origin_row, search, place);
 }
 
 /* The first words of a record's longest string, runs of white space as one blank: of a document
