@@ -158,7 +158,8 @@ tasks_apart() {
             for (my $i = @t; $i > 1; $i--) { $x = ($x * 1103515245 + 12345) & 0x7fffffff; my $j = ($x >> 8) % $i; @t[$i - 1, $j] = @t[$j, $i - 1]; }
             print "$_\n" for @t' "$number" "$tasks" |
             xargs -P 4 -n 1 "$SLUICE" task "$TMP/$1.run" >tasks.out 2>tasks.err || { cat tasks.err >&2; fail 'a task of its own'; }
-        is "$(grep -c ': done$' tasks.out)" "$tasks" 'tasks done alone'
+        # Of tasks with one key the first to be run does the work.
+        is "$(grep -c ': \(was \)*done$' tasks.out)" "$tasks" 'tasks done alone'
         number=$((number + tasks))
     done <phases
 }

@@ -318,7 +318,7 @@ static sluice_status one_task(struct session *session, uint32_t number, bool *re
         if (!needed) {
             continue;
         }
-        TRY(run_prepare_phase(run, p, err));
+        TRY(run_find_phase(run, p, err));
         for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
             if (!run->tasks[p][t].done) {
                 return error_set(

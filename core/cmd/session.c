@@ -453,16 +453,11 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
                                     .batch_bytes = session->options.batch_bytes,
                                     .check_only = depth == SESSION_SCHEMAS,
                                     .services = &session->services,
-                                    .probe = probing_run,
-                                    .probe_ctx = &session->probing,
                                     .isolate = isolation_twin,
                                     .isolate_ctx = session,
                                     .in_process = session->options.in_process };
 
     session_services(session);
-    session->probing = (struct probing){ .cache = session->cache,
-                                         .workers = session->options.workers,
-                                         .drain = &session_drain };
     return plan_build(session->graph, session->registry, &options, &session->plan, err);
 }
 
@@ -582,6 +577,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
                                    .batch_bytes = session->options.batch_bytes,
                                    .fresh = session->options.fresh,
                                    .lock = session->options.lock,
+                                   .inputs = session->cache,
                                    .drain = &session_drain,
                                    .cancelled = &session_cancelled,
                                    .events = session->options.events };

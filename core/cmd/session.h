@@ -6,7 +6,6 @@
 #include "base/arena.h"
 #include "cmd/args.h"
 #include "lua/script/script.h"
-#include "run/source/probing.h"
 #include "run/run.h"
 
 enum session_depth { SESSION_GRAPH, SESSION_SCHEMAS, SESSION_PLAN, SESSION_RUN };
@@ -56,7 +55,6 @@ struct session {
     struct budget budget;
     struct stage_services services;
     struct statcache *cache;
-    struct probing probing;
     struct plan *plan;
     struct run *run;
     struct isolate *isolate; /* children of isolated stages (isolate.h), or NULL */

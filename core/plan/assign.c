@@ -24,9 +24,6 @@ static void lane_undo(void *what)
     if (lane->planned) {
         splits_deinit(&lane->splits);
     }
-    for (size_t k = 0; lane->infos != NULL && k < lane->files.n; k++) {
-        input_info_deinit(&lane->infos[k]);
-    }
     listing_deinit(&lane->files);
 }
 

@@ -1,7 +1,8 @@
-/* What the plan reads: lists and probes the files of every reader, plans their input splits, and
- * counts tasks. */
+/* What the plan reads: lists the files of every reader, plans their input splits, and counts tasks.
+ * No file is opened: a terabyte is planned in the time that listing it takes. */
 #include "plan/planInt.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,58 +30,51 @@ static sluice_status dataset_folder(struct planner *planner, const struct node *
     return SLUICE_OK;
 }
 
-static const struct listing_file *find_file(const struct lane *lane, const char *name)
+static int compare_shards(const void *a, const void *b)
 {
-    for (size_t low = 0, high = lane->files.n; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        int order = strcmp(name, lane->files.files[middle].name);
-        if (order == 0) {
-            return &lane->files.files[middle];
-        }
-        low = order > 0 ? middle + 1 : low;
-        high = order < 0 ? middle : high;
-    }
-    return NULL;
+    const struct snapshot_shard *const *x = a;
+    const struct snapshot_shard *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
 }
 
-/* A snapshot's files are what its manifest says: a damaged or missing one is not read as if it
- * were. */
-static sluice_status check_shards(const struct planner *planner, const struct lane *lane,
-                                  const char *folder, const struct snapshot *snapshot,
-                                  struct sluice_error *err)
+/* A snapshot's files are those that its manifest names, and hold what it says: whoever reads them
+ * compares (run/source/files.h). That one has another size is seen at once. */
+static sluice_status take_shards(struct planner *planner, struct lane *lane, const char *folder,
+                                 const struct snapshot *snapshot, struct sluice_error *err)
 {
-    size_t known = 0;
+    struct arena *arena = &planner->plan->arena;
+    const char **names = ARENA_ARRAY(&planner->arena, const char *, snapshot->n_shards);
+    const struct snapshot_shard **shards =
+        ARENA_ARRAY(&planner->arena, const struct snapshot_shard *, snapshot->n_shards);
+    struct hash128 *hashes = ARENA_ARRAY(arena, struct hash128, snapshot->n_shards);
 
+    TRY(arena_status(arena, err, "the plan"));
+    TRY(arena_status(&planner->arena, err, "the plan"));
     for (size_t i = 0; i < snapshot->n_shards; i++) {
-        const struct snapshot_shard *shard = &snapshot->shards[i];
-        const struct listing_file *file = find_file(lane, shard->name);
-        char is[33];
-        char was[33];
-        if (file == NULL && planner->plan->options.limit_files == 0) {
-            return error_set(err, SLUICE_E_DATA,
-                             "%s/%s is missing, which the snapshot's manifest names; run the "
-                             "pipeline that made it again, or put a copy back",
-                             folder, shard->name);
-        }
-        if (file == NULL) {
-            continue;
-        }
-        known++;
-        if (!hash_equal(lane->infos[file - lane->files.files].hash, shard->hash)) {
-            hash_hex(lane->infos[file - lane->files.files].hash, is);
-            hash_hex(shard->hash, was);
-            return error_set(err, SLUICE_E_DATA,
-                             "%s has hash %s, the snapshot's manifest says %s: it was damaged; run "
-                             "the pipeline that made it again, or put a copy back",
-                             file->path, is, was);
-        }
+        names[i] = snapshot->shards[i].name;
+        shards[i] = &snapshot->shards[i];
     }
-    return known == lane->files.n
-               ? SLUICE_OK
-               : error_set(err, SLUICE_E_DATA,
-                           "%s holds %zu files that the snapshot's manifest does not name; `sluice "
-                           "verify` lists them: move them away",
-                           folder, lane->files.n - known);
+    TRY(listing_named(folder, names, snapshot->n_shards, planner->plan->options.limit_files,
+                      &lane->files, err));
+    /* Names are unique, and the listing has the first of them in their order. */
+    if (snapshot->n_shards > 1) {
+        qsort(shards, snapshot->n_shards, sizeof(const struct snapshot_shard *), compare_shards);
+    }
+    for (size_t i = 0; i < lane->files.n; i++) {
+        const struct listing_file *file = &lane->files.files[i];
+        const struct snapshot_shard *shard = shards[i];
+        if (file->size != shard->bytes) {
+            return error_set(err, SLUICE_E_DATA,
+                             "%s has %" PRIu64 " bytes, the snapshot's manifest says %" PRIu64
+                             ": it was damaged; run the pipeline that made it again, or put a copy "
+                             "back",
+                             file->path, file->size, shard->bytes);
+        }
+        hashes[i] = shard->hash;
+    }
+    lane->hashes = hashes;
+    return SLUICE_OK;
 }
 
 /* What a pattern did not enter is said: people may have meant it. */
@@ -110,45 +104,31 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
                                          reader->cut != NULL && strcmp(reader->cut, "newline") == 0
                                              ? SPLIT_CUT_NEWLINE
                                              : SPLIT_CUT_NONE };
-    uint64_t target = options.target > 0 ? options.target : SPLIT_TARGET;
     struct split_input *inputs;
     struct snapshot *snapshot = NULL;
     const char *folder = NULL;
     sluice_status status;
 
     if (files->kind == NODE_DATASET) {
-        TRY(dataset_folder(planner, files, &folder, &snapshot, err));
-        status = arena_status(&planner->arena, err, "the plan");
+        status = dataset_folder(planner, files, &folder, &snapshot, err);
         if (status == SLUICE_OK) {
-            status = listing_expand(&folder, 1, "/", planner->plan->options.limit_files,
-                                    &lane->files, err);
+            status = take_shards(planner, lane, folder, snapshot, err);
         }
+        snapshot_destroy(snapshot);
     } else {
         status = listing_expand((const char *const *)files->patterns, files->n_patterns,
                                 planner->plan->options.base_dir, planner->plan->options.limit_files,
                                 &lane->files, err);
     }
     if (status != SLUICE_OK) {
-        snapshot_destroy(snapshot);
         return error_prefix(err, "%s", files->where);
     }
     note_skipped(planner, lane, files);
-    lane->infos = ARENA_ARRAY(&planner->plan->arena, struct input_info, lane->files.n);
     inputs = ARENA_ARRAY(&planner->arena, struct split_input, lane->files.n);
-    if (lane->infos == NULL || inputs == NULL) {
-        status = error_nomem(err, "the list of input files");
-    } else {
-        status = planner->plan->options.probe(planner->plan->options.probe_ctx, lane->files.files,
-                                              lane->files.n, target / 4, lane->infos, err);
-    }
-    if (status == SLUICE_OK && snapshot != NULL) {
-        status = check_shards(planner, lane, folder, snapshot, err);
-    }
-    snapshot_destroy(snapshot);
-    TRY(status);
+    TRY(arena_status(&planner->arena, err, "the list of input files"));
     for (size_t i = 0; i < lane->files.n; i++) {
         inputs[i] = (struct split_input){ .name = lane->files.files[i].name,
-                                          .info = &lane->infos[i],
+                                          .size = lane->files.files[i].size,
                                           .values = lane->files.files[i].values,
                                           .n_parts = lane->files.n_parts };
     }

@@ -115,7 +115,7 @@ sluice_status planner_keys(struct planner *planner, struct sluice_error *err)
         hasher_add_hash(all, phase->key);
         for (uint32_t k = 0; k < phase->n_lanes; k++) {
             for (size_t t = 0; phase->lanes[k]->planned && t < phase->lanes[k]->splits.n; t++) {
-                hasher_add_hash(all, phase->lanes[k]->splits.items[t].fingerprint);
+                hasher_add_hash(all, phase->lanes[k]->splits.items[t].layout);
             }
         }
     }

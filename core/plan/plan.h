@@ -18,7 +18,6 @@
 #include "plan/splits.h"
 #include "plugin/stage.h"
 #include "store/listing.h"
-#include "store/probe.h"
 
 /* Raise when the core's own output changes for equal inputs: part of every task's key. */
 #define PLAN_OUTPUT_EPOCH 2u
@@ -55,10 +54,12 @@ struct lane {
     const struct node *node; /* reader, keyed or global stage */
     uint32_t n_tasks;
     /* LANE_SPLITS */
-    struct listing files;     /* owned */
-    struct input_info *infos; /* per file; owned */
-    struct splits splits;     /* owned */
-    bool planned;             /* splits is there */
+    struct listing files; /* owned */
+    struct splits splits; /* owned */
+    bool planned;         /* splits is there */
+    /* What the manifest says that the files of a dataset hold, per file; NULL: nobody says so, it
+     * is found out when they are read. */
+    const struct hash128 *hashes;
 };
 
 struct phase {
@@ -83,11 +84,6 @@ struct plan_options {
     uint64_t batch_bytes;
     bool check_only;                       /* no listing, no data: stop after schemas */
     const struct stage_services *services; /* host services handed to stages */
-    /* Probes n files (in parallel where threads are at hand). Compressed files of at least `large`
-     * bytes need their decoded size. */
-    sluice_status (*probe)(void *ctx, const struct listing_file *files, size_t n, uint64_t large,
-                           struct input_info *infos, struct sluice_error *err);
-    void *probe_ctx;
     /* Gives what runs an entry's code in child processes, to be opened in its place (a twin, see
      * core/isolate). The entry or the script asks for it; isolation may be all zeros. NULL: what
      * must be isolated is refused. */
@@ -112,11 +108,11 @@ struct plan {
     struct plan_edge **edges;
     uint32_t n_edges, edges_capacity;
     uint32_t n_tasks;   /* of all phases: task numbers are 0 .. n_tasks-1 in phase order */
-    struct hash128 key; /* of the whole */
+    struct hash128 key; /* of the whole; of files their names and places, not what they hold */
 };
 
 /* Builds phases, opens and prepares every stage, propagates schemas, inserts providers, projects,
- * lists and probes inputs, plans splits and keys. registry gives providers. Gives. */
+ * lists inputs, plans splits and keys; no input is read. registry gives providers. Gives. */
 sluice_status plan_build(const struct graph *, struct registry *, const struct plan_options *,
                          struct plan **out, struct sluice_error *) MUST_USE;
 void plan_destroy(struct plan *);

@@ -140,7 +140,7 @@ sluice_status planner_check_dataset(const struct planner *, const struct op *wri
                                     const char *where, struct sluice_error *) MUST_USE;
 sluice_status planner_check_inputs(const struct planner *, struct sluice_error *) MUST_USE;
 
-/* inputs.c: listing, probing, splits. */
+/* inputs.c: listing, splits. */
 sluice_status planner_inputs(struct planner *, struct sluice_error *) MUST_USE;
 
 /* keys.c */

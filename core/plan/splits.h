@@ -1,29 +1,29 @@
-/* Cuts a list of files into input splits, from sizes, contents and format only. Depends on base/
- * and store/probe.h.
+/* Cuts a list of files into input splits, from names and sizes alone: nothing is read. Depends on
+ * base/.
  *
- * Files above the target are cut: plain ones at multiples of the target in bytes of the file,
- * compressed ones at multiples of the target in decoded bytes (a last piece below a quarter
- * joins its predecessor). Small files are grouped, each group of a quarter to twice the target,
- * and where a group ends is told by hashes of names: a run of files that is too big for a group
- * is cut behind the file of the smallest hash that leaves a quarter of the target on both sides,
- * and so are its halves, like a treap. One file added, removed or changed leaves all cuts
- * elsewhere: it touches one or two splits, in one case of a hundred three. (Cutting from left to
- * right by a threshold that grows with the size so far gives up to twenty: each cut depends on
- * the one before.) */
+ * A range is one of decoded bytes. Files above the target are cut at its multiples (a last piece
+ * below a quarter joins its predecessor), and the last range of a file goes to its end, wherever
+ * that is. A name tells whether a file is compressed, and then its decoded size is guessed: where
+ * the guess is wrong, some ranges are empty or the last one is long, and nothing else. Small files
+ * are grouped, each group of a quarter to twice the target, and where a group ends is told by
+ * hashes of names: a run of files that is too big for a group is cut behind the file of the
+ * smallest hash that leaves a quarter of the target on both sides, and so are its halves, like a
+ * treap. One file added, removed or changed leaves all cuts elsewhere: it touches one or two
+ * splits, in one case of a hundred three. (Cutting from left to right by a threshold that grows
+ * with the size so far gives up to twenty: each cut depends on the one before.) */
 #ifndef SLUICE_PLAN_SPLITS_H
 #define SLUICE_PLAN_SPLITS_H
 
 #include "base/hash.h"
-#include "store/probe.h"
 
 enum split_cut { SPLIT_CUT_NONE, SPLIT_CUT_NEWLINE };
 
 #define SPLIT_TARGET (UINT64_C(64) << 20)
-#define SPLIT_TO_END UINT64_MAX /* the end of a range in a file whose decoded size is not known */
+#define SPLIT_TO_END UINT64_MAX /* the end of a file's last range */
 
-struct split_input {  /* borrowed for the call */
-    const char *name; /* unique; inputs come sorted bytewise by name */
-    const struct input_info *info;
+struct split_input {           /* borrowed for the call */
+    const char *name;          /* unique; inputs come sorted bytewise by name */
+    uint64_t size;             /* of the file */
     const char *const *values; /* path parts, n_parts of them; NULL entries allowed */
     size_t n_parts;
 };
@@ -34,7 +34,7 @@ struct split_options {
 };
 
 struct split_range {
-    uint64_t begin, end; /* decoded bytes; end is exclusive or SPLIT_TO_END */
+    uint64_t begin, end; /* decoded bytes; end is exclusive, of the last one SPLIT_TO_END */
     uint32_t file;       /* index of the input */
     bool last;           /* the file ends with this range */
 };
@@ -43,8 +43,8 @@ struct split {
     const char *name; /* of the first range: "a/b.jsonl.zst@0" */
     const struct split_range *ranges;
     size_t n_ranges;
-    uint64_t weight;            /* decoded bytes, estimated where not known */
-    struct hash128 fingerprint; /* of contents, names, ranges and path parts */
+    uint64_t weight;       /* decoded bytes, as guessed */
+    struct hash128 layout; /* of names, ranges and path parts, not of what is in the files */
 };
 
 struct splits {
@@ -53,6 +53,9 @@ struct splits {
     struct split_range *ranges; /* private: memory of all ranges and names */
     char *names;
 };
+
+/* Whether a file of this name is taken for a compressed one (.gz, .zst and such). */
+bool splits_compressed(const char *name);
 
 /* out needs no initialisation; nothing to free after an error. SLUICE_E_CONFIG: unsorted inputs,
  * or more than 2^32 - 1 of them. */

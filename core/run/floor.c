@@ -31,6 +31,12 @@ struct floor_phase {
     uint64_t window;     /* of those: a zstd file with a window above the usual */
 };
 
+/* As far as its name tells. */
+static bool is_compressed(const struct lane *lane, size_t file)
+{
+    return splits_compressed(lane->files.files[file].name);
+}
+
 /* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of
  * stages. */
 static uint64_t base_bytes(const struct plan *plan)
@@ -40,8 +46,13 @@ static uint64_t base_bytes(const struct plan *plan)
     for (uint32_t k = 0; k < plan->n_lanes; k++) {
         const struct lane *lane = plan->lanes[k];
         bytes += lane->files.n * FILE_BYTES;
-        for (size_t i = 0; lane->infos != NULL && i < lane->files.n; i++) {
-            bytes += lane->infos[i].n_frames * FRAME_BYTES;
+        /* Frames of files that are cut, at most one in a MiB. */
+        for (size_t i = 0; lane->planned && i < lane->splits.n; i++) {
+            const struct split *split = &lane->splits.items[i];
+            bool cut = split->ranges[0].begin > 0 || !split->ranges[0].last;
+            bytes += cut && is_compressed(lane, split->ranges[0].file)
+                         ? split->weight / MIB * FRAME_BYTES
+                         : 0;
         }
     }
     for (uint32_t p = 0; p < plan->n_phases; p++) {
@@ -54,7 +65,7 @@ static uint64_t base_bytes(const struct plan *plan)
 }
 
 /* The largest range that is decoded before it is read. */
-static uint64_t largest_feed(const struct lane *lane)
+static uint64_t largest_feed(const struct lane *lane, const struct floor_found *found)
 {
     uint64_t most = 0;
 
@@ -62,7 +73,7 @@ static uint64_t largest_feed(const struct lane *lane)
         const struct split *split = &lane->splits.items[i];
         for (size_t k = 0; k < split->n_ranges; k++) {
             const struct split_range *range = &split->ranges[k];
-            if (lane->infos[range->file].codec != CODEC_PLAIN && !range->last &&
+            if ((found->decodes || is_compressed(lane, range->file)) && !range->last &&
                 range->end - range->begin > most) {
                 most = range->end - range->begin;
             }
@@ -84,19 +95,15 @@ static uint64_t largest_split(const struct phase *phase)
     return most;
 }
 
-/* What decoding takes: 0 where no file is compressed. *window: that of a zstd file above the usual,
- * or 0. */
-static uint64_t decoder(const struct lane *lane, uint64_t *window)
+/* What decoding takes: 0 where no file is compressed. */
+static uint64_t decoder(const struct lane *lane, const struct floor_found *found)
 {
-    bool compressed = false;
+    bool compressed = found->decodes;
 
-    *window = 0;
-    for (size_t i = 0; lane->infos != NULL && i < lane->files.n; i++) {
-        const struct input_info *info = &lane->infos[i];
-        compressed = compressed || info->codec != CODEC_PLAIN;
-        *window = info->window > WINDOW && info->window > *window ? info->window : *window;
+    for (size_t i = 0; !compressed && i < lane->files.n; i++) {
+        compressed = is_compressed(lane, i);
     }
-    return !compressed ? 0 : *window > 0 ? DECODER - WINDOW + *window : DECODER;
+    return !compressed ? 0 : found->window <= WINDOW ? DECODER : DECODER - WINDOW + found->window;
 }
 
 /* zstd's tables and windows by level: 1.3 to 5 MiB up to level 9, about 90 at 19 and 750 at 22. */
@@ -145,10 +152,9 @@ static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
     return most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
 }
 
-static void floor_of_phase(const struct plan *plan, const struct phase *phase, uint32_t workers,
-                           uint64_t batch_bytes, struct floor_phase *out)
+static void floor_of_phase(const struct phase *phase, const struct floor_found *found,
+                           uint32_t workers, uint64_t batch_bytes, struct floor_phase *out)
 {
-    (void)plan;
     memset(out, 0, sizeof *out);
     out->workers = phase->n_tasks < workers ? phase->n_tasks : workers;
     out->per_worker = BATCHES * batch_bytes + TABLE;
@@ -159,11 +165,10 @@ static void floor_of_phase(const struct plan *plan, const struct phase *phase, u
         switch (op->kind) {
         case OP_READ: {
             const struct lane *lane = phase->lanes[op_read(op)->lane];
-            uint64_t feed = largest_feed(lane);
-            uint64_t window;
-            out->per_worker += 2 * batch_bytes + TABLE + decoder(lane, &window);
+            uint64_t feed = largest_feed(lane, found);
+            out->per_worker += 2 * batch_bytes + TABLE + decoder(lane, found);
             out->feed = feed > out->feed ? feed : out->feed;
-            out->window = window > out->window ? window : out->window;
+            out->window = found->window > WINDOW ? found->window : 0;
             add_stage(phase, op, out);
             break;
         }
@@ -192,15 +197,15 @@ static uint64_t saturated(uint64_t a, uint64_t b)
 }
 
 /* Of the dearest phase with so many workers. */
-static uint64_t floor_of(const struct plan *plan, uint32_t workers, uint64_t batch_bytes,
-                         const struct phase **dearest, struct floor_phase *of)
+static uint64_t floor_of(const struct plan *plan, const struct floor_found *found, uint32_t workers,
+                         uint64_t batch_bytes, const struct phase **dearest, struct floor_phase *of)
 {
     uint64_t most = 0;
 
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         struct floor_phase one;
         uint64_t bytes;
-        floor_of_phase(plan, plan->phases[p], workers, batch_bytes, &one);
+        floor_of_phase(plan->phases[p], found, workers, batch_bytes, &one);
         bytes = one.workers > 0 && one.per_worker > UINT64_MAX / 4 / one.workers
                     ? UINT64_MAX / 4
                     : one.workers * one.per_worker;
@@ -226,14 +231,15 @@ static unsigned long long mib(uint64_t bytes)
     return (unsigned long long)(bytes / MIB + (bytes % MIB > 0));
 }
 
-sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t batch_bytes,
-                          uint64_t memory, struct sluice_error *err)
+sluice_status floor_check(const struct plan *plan, const struct floor_found *found,
+                          uint32_t workers, uint64_t batch_bytes, uint64_t memory,
+                          struct sluice_error *err)
 {
     const struct phase *dearest = NULL;
     const struct phase *ignored = NULL;
     struct floor_phase of;
     struct floor_phase one;
-    uint64_t need = floor_of(plan, workers, batch_bytes, &dearest, &of);
+    uint64_t need = floor_of(plan, found, workers, batch_bytes, &dearest, &of);
     char feed[200] = "";
     char window[200] = "";
     char fewer[100] = "";
@@ -254,7 +260,7 @@ sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t ba
     }
     if (of.workers > 1) {
         snprintf(fewer, sizeof fewer, " or --workers 1 (%llu MiB)",
-                 mib(floor_of(plan, 1, batch_bytes, &ignored, &one)));
+                 mib(floor_of(plan, found, 1, batch_bytes, &ignored, &one)));
     }
     return error_set(err, SLUICE_E_NOMEM,
                      "found %llu MiB of memory, expected at least %llu MiB for %u worker%s: the "
@@ -265,8 +271,9 @@ sluice_status floor_check(const struct plan *plan, uint32_t workers, uint64_t ba
                      mib(of.per_worker), feed, window, mib(need), fewer);
 }
 
-uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32_t workers,
-                      uint64_t batch_bytes, uint64_t memory)
+uint64_t floor_sorter(const struct plan *plan, const struct phase *phase,
+                      const struct floor_found *found, uint32_t workers, uint64_t batch_bytes,
+                      uint64_t memory)
 {
     struct floor_phase of;
     uint64_t need;
@@ -274,7 +281,7 @@ uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32
     if (floor_off()) {
         return memory / 8 / workers;
     }
-    floor_of_phase(plan, phase, workers, batch_bytes, &of);
+    floor_of_phase(phase, found, workers, batch_bytes, &of);
     need = saturated(base_bytes(plan), of.workers * of.per_worker);
     if (of.n_sorters == 0 || of.workers == 0 || memory <= need) {
         return SORTER;
@@ -284,21 +291,28 @@ uint64_t floor_sorter(const struct plan *plan, const struct phase *phase, uint32
     return SORTER + (memory - need) / 8 * 3 / of.workers / of.n_sorters;
 }
 
+/* What is left for giants of a phase. */
+static uint64_t spare_of(const struct plan *plan, const struct floor_phase *of, uint64_t memory)
+{
+    uint64_t need = saturated(base_bytes(plan), of->workers * of->per_worker);
+    uint64_t spare = memory > need ? memory - need : 0;
+
+    return of->n_sorters > 0 ? spare / 2 : spare; /* the other half: floor_sorter */
+}
+
 sluice_status floor_rooms(const struct plan *plan, const struct phase *phase, uint32_t workers,
                           uint64_t batch_bytes, uint64_t memory, struct rooms *out,
                           struct sluice_error *err)
 {
+    const struct floor_found nothing = { .decodes = false };
     struct floor_phase of;
-    uint64_t need;
     uint64_t spare;
 
-    floor_of_phase(plan, phase, workers, batch_bytes, &of);
-    need = saturated(base_bytes(plan), of.workers * of.per_worker);
+    floor_of_phase(phase, &nothing, workers, batch_bytes, &of);
+    spare = spare_of(plan, &of, memory);
     if (floor_off() || of.workers == 0) {
         return rooms_init(out, UINT64_MAX, 0, err);
     }
-    spare = memory > need ? memory - need : 0;
-    spare = of.n_sorters > 0 ? spare / 2 : spare; /* the other half: floor_sorter */
     if (of.workers == 1) {
         TRY(rooms_init(out, spare, 0, err));
         out->per_byte = 1;
@@ -310,4 +324,20 @@ sluice_status floor_rooms(const struct plan *plan, const struct phase *phase, ui
     out->memory = memory;
     out->workers = of.workers;
     return SLUICE_OK;
+}
+
+void floor_shrink(const struct plan *plan, const struct phase *phase,
+                  const struct floor_found *found, uint32_t workers, uint64_t batch_bytes,
+                  uint64_t memory, struct rooms *rooms)
+{
+    struct floor_phase of;
+    uint64_t spare;
+
+    floor_of_phase(phase, found, workers, batch_bytes, &of);
+    spare = spare_of(plan, &of, memory);
+    if (!floor_off() && of.workers == 1) {
+        rooms_shrink(rooms, spare, 0);
+    } else if (!floor_off() && of.workers > 1) {
+        rooms_shrink(rooms, spare / 2 / of.workers, spare / 2);
+    }
 }

@@ -1,6 +1,7 @@
 /* A phase on the pool. Any number of processes may work on it at once: each takes the tasks that no
  * other one has (claims), and takes up what others have committed. Claims and twins save work only:
  * what a task gives is the same whoever does it. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,29 +21,30 @@ struct keyed_task {
 struct phase_job {
     struct run *run;
     uint32_t phase;
-    struct keyed_task *by_key; /* every task */
-    atomic_bool *ended;        /* by task: done as far as this process knows */
-    uint32_t *todo;            /* task numbers */
+    struct keyed_task *by_key; /* tasks whose keys are known, each key once */
+    uint32_t n_keyed;
+    bool unread;        /* of some it is not */
+    atomic_bool *ended; /* by task: done as far as this process knows */
+    uint32_t *todo;     /* task numbers */
     uint32_t n_todo;
     atomic_uint_fast64_t busy_ns; /* of workers with a task */
     atomic_bool company;          /* another process was seen to work on the phase */
     uint64_t looked_ns;
+    size_t n_records;      /* in its folder, when it began; for tasks without a key */
+    struct hash128 claims; /* of this plan and phase */
 };
 
-static int compare_keys(const struct keyed_task *a, const struct keyed_task *b)
+static int compare_keys(struct hash128 a, struct hash128 b)
 {
-    return a->key.hi != b->key.hi   ? (a->key.hi < b->key.hi ? -1 : 1)
-           : a->key.lo != b->key.lo ? (a->key.lo < b->key.lo ? -1 : 1)
-                                    : 0;
+    return a.hi != b.hi ? (a.hi < b.hi ? -1 : 1) : a.lo != b.lo ? (a.lo < b.lo ? -1 : 1) : 0;
 }
 
 static int compare_tasks(const void *a, const void *b)
 {
     const struct keyed_task *x = a;
     const struct keyed_task *y = b;
-    int order = compare_keys(x, y);
 
-    return order != 0 ? order : x->task < y->task ? -1 : x->task > y->task;
+    return compare_keys(x->key, y->key);
 }
 
 /* ---- one task ---- */
@@ -85,6 +87,12 @@ static sluice_status run_mine(struct phase_job *job, uint32_t task, struct worke
     return status;
 }
 
+/* Until it is read, a task is a number of its plan: the same in all processes. */
+static struct hash128 claim_of(const struct phase_job *job, uint32_t task)
+{
+    return (struct hash128){ job->claims.lo ^ task, job->claims.hi };
+}
+
 /* A task that another process has in hand is not taken; one that was committed meanwhile is
  * done. */
 static sluice_status run_one(void *ctx, void *state, uint32_t i, bool *taken,
@@ -95,18 +103,23 @@ static sluice_status run_one(void *ctx, void *state, uint32_t i, bool *taken,
     uint32_t task = job->todo[i];
     const struct task_state *mine = &run->tasks[job->phase][task];
     struct claim *claim = NULL;
-    sluice_status status;
+    sluice_status status = SLUICE_OK;
 
     if (state == NULL) {
         return error_nomem(err, "a worker");
     }
-    TRY(claim_try(run->claims_dir, mine->key, &claim, err));
+    TRY(claim_try(run->claims_dir, claim_of(job, task), &claim, err));
     if (claim == NULL) {
         *taken = false;
         atomic_store(&job->company, true);
         return SLUICE_OK;
     }
-    status = run->options.fresh ? SLUICE_OK : task_find(run, job->phase, task, mine->doubted, err);
+    if (!mine->keyed) {
+        status = task_try_key(run, job->phase, task, KEY_SHARE, err);
+    }
+    if (status == SLUICE_OK && mine->keyed && !run->options.fresh) {
+        status = task_find(run, job->phase, task, mine->doubted, err);
+    }
     if (status == SLUICE_OK && mine->done) {
         atomic_store(&job->company, true);
         task_ended(job, task, true);
@@ -121,20 +134,18 @@ static sluice_status run_one(void *ctx, void *state, uint32_t i, bool *taken,
 
 static bool is_ahead(const struct phase_job *job, struct hash128 key)
 {
-    const struct keyed_task wanted = { .key = key };
     uint32_t low = 0;
-    uint32_t high = job->run->plan->phases[job->phase]->n_tasks;
+    uint32_t high = job->n_keyed;
 
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (compare_keys(&job->by_key[middle], &wanted) < 0) {
+        if (compare_keys(job->by_key[middle].key, key) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    return low < job->run->plan->phases[job->phase]->n_tasks &&
-           hash_equal(job->by_key[low].key, key) &&
+    return low < job->n_keyed && hash_equal(job->by_key[low].key, key) &&
            !atomic_load(&job->ended[job->by_key[low].task]);
 }
 
@@ -158,6 +169,12 @@ static void look_ahead(struct phase_job *job)
     if (dir != NULL && commit_list(dir, &keys, &n, &err) == SLUICE_OK) {
         for (size_t i = 0; i < n; i++) {
             ahead += is_ahead(job, keys[i]);
+        }
+        if (job->unread) {
+            uint64_t mine = METRIC_GET(run->metrics.phases[job->phase].done) -
+                            METRIC_GET(run->metrics.phases[job->phase].reused);
+            uint64_t more = n > job->n_records ? n - job->n_records : 0;
+            ahead = (uint32_t)(more > mine ? more - mine : 0);
         }
         atomic_store(&run->metrics.phases[job->phase].ahead, ahead);
     }
@@ -208,22 +225,30 @@ static sluice_status job_init(struct phase_job *job, struct sluice_error *err)
         return error_nomem(err, "the run");
     }
     for (uint32_t t = 0; t < n; t++) {
-        job->by_key[t] = (struct keyed_task){ tasks[t].key, t };
-        atomic_init(&job->ended[t], tasks[t].done);
-    }
-    qsort(job->by_key, n, sizeof *job->by_key, compare_tasks);
-    for (uint32_t k = 1; k < n; k++) { /* for now: nothing to be done for a twin */
-        if (compare_keys(&job->by_key[k - 1], &job->by_key[k]) == 0) {
-            atomic_store(&job->ended[job->by_key[k].task], true);
+        /* Nothing is to be done for a twin, for now. */
+        bool twin = tasks[t].keyed && tasks[t].first != t;
+        job->unread = job->unread || !tasks[t].keyed;
+        if (tasks[t].keyed && !twin) {
+            job->by_key[job->n_keyed++] = (struct keyed_task){ tasks[t].key, t };
         }
-    }
-    for (uint32_t t = 0; t < n; t++) {
-        if (!atomic_load(&job->ended[t])) {
+        atomic_init(&job->ended[t], tasks[t].done || twin);
+        if (!tasks[t].done && !twin) {
             job->todo[job->n_todo++] = t;
         }
     }
+    qsort(job->by_key, job->n_keyed, sizeof *job->by_key, compare_tasks);
     test_shuffle(job->todo, job->n_todo);
     return SLUICE_OK;
+}
+
+static struct hash128 claims_name(const struct run *run, uint32_t p)
+{
+    char text[64];
+    char hex[33];
+
+    hash_hex(run->plan->key, hex);
+    snprintf(text, sizeof text, "claim %s %u", hex, p);
+    return hash_bytes(text, strlen(text));
 }
 
 static void job_deinit(struct phase_job *job)
@@ -281,13 +306,18 @@ static sluice_status run_pool(struct phase_job *job, struct sluice_error *err)
 
 sluice_status run_phase(struct run *run, uint32_t p, struct sluice_error *err)
 {
-    struct phase_job job = { .run = run, .phase = p, .looked_ns = clock_ns() };
+    struct phase_job job = {
+        .run = run, .phase = p, .looked_ns = clock_ns(), .claims = claims_name(run, p)
+    };
     sluice_status status = job_init(&job, err);
 
     if (status == SLUICE_OK && job.n_todo > 0) {
         status = finish_join(run, true, err);
     }
     if (status == SLUICE_OK) {
+        if (job.unread) {
+            job.n_records = run_records(run, p);
+        }
         tick(&job);
         status = run_pool(&job, err);
     }

@@ -5,6 +5,7 @@
 
 #include "run/catalogue.h"
 #include "run/chain/ledger.h"
+#include "run/identity.h"
 #include "run/labels.h"
 #include "run/names.h"
 #include "run/runInt.h"
@@ -38,9 +39,8 @@ static json_t *lineage_json(const struct run *run)
         if (hasher == NULL) {
             break;
         }
-        for (size_t i = 0; i < lane->files.n; i++) {
-            hasher_add_string(hasher, lane->files.files[i].name);
-            hasher_add_hash(hasher, lane->infos[i].hash);
+        for (size_t i = 0; lane->planned && i < lane->splits.n; i++) {
+            hasher_add_hash(hasher, *identity_of(run, lane, i));
         }
         hash_hex(hasher_digest(hasher), hex);
         hasher_destroy(hasher);

@@ -15,8 +15,8 @@ sluice_status rooms_init(struct rooms *rooms, uint64_t share, uint64_t reserve,
                          struct sluice_error *err)
 {
     memset(rooms, 0, sizeof *rooms);
-    rooms->share = share;
-    rooms->reserve = reserve;
+    atomic_init(&rooms->share, share);
+    atomic_init(&rooms->reserve, reserve);
     rooms->per_byte = 1;
     rooms->workers = 1;
     if (pthread_mutex_init(&rooms->mutex, NULL) != 0) {
@@ -33,6 +33,16 @@ void rooms_deinit(struct rooms *rooms)
 {
     pthread_cond_destroy(&rooms->freed);
     pthread_mutex_destroy(&rooms->mutex);
+}
+
+void rooms_shrink(struct rooms *rooms, uint64_t share, uint64_t reserve)
+{
+    if (share < rooms->share) {
+        rooms->share = share;
+    }
+    if (reserve < rooms->reserve) {
+        rooms->reserve = reserve;
+    }
 }
 
 /* Waits until nobody has the reserve, and takes it. */

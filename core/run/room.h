@@ -16,9 +16,10 @@
 
 /* Of a phase, for all of its workers. */
 struct rooms {
-    uint64_t share, reserve; /* bytes above the floor; share UINT64_MAX = no limit */
-    uint64_t memory;         /* of the run: for messages, as the next two */
-    double per_byte;         /* bytes of --memory that one byte more of share and reserve costs */
+    /* Bytes above the floor; share UINT64_MAX = no limit. They only ever get less. */
+    atomic_uint_fast64_t share, reserve;
+    uint64_t memory; /* of the run: for messages, as the next two */
+    double per_byte; /* bytes of --memory that one byte more of share and reserve costs */
     uint32_t workers;
     pthread_mutex_t mutex;
     pthread_cond_t freed;
@@ -28,6 +29,8 @@ struct rooms {
 sluice_status rooms_init(struct rooms *, uint64_t share, uint64_t reserve,
                          struct sluice_error *) MUST_USE;
 void rooms_deinit(struct rooms *);
+/* There is less for all from now on. What was lent before stays lent. */
+void rooms_shrink(struct rooms *, uint64_t share, uint64_t reserve);
 
 /* Of a task. */
 struct room {

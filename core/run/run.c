@@ -4,6 +4,7 @@
 
 #include "run/chain/chain.h"
 #include "run/floor.h"
+#include "run/identity.h"
 #include "run/runInt.h"
 
 static sluice_status make_folder(const struct run *run, const char *name, char **out,
@@ -16,6 +17,7 @@ static sluice_status make_folder(const struct run *run, const char *name, char *
 static sluice_status make_states(struct run *run, struct sluice_error *err)
 {
     const struct plan *plan = run->plan;
+    const struct floor_found nothing = { .decodes = false };
 
     run->tasks = calloc(plan->n_phases + 1u, sizeof *run->tasks);
     run->n_stores = calloc(plan->n_phases + 1u, sizeof *run->n_stores);
@@ -35,7 +37,7 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
         for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
             run->n_stores[p] += plan->phases[p]->ops[i]->kind == OP_STORE;
         }
-        run->sorter_memory[p] = floor_sorter(plan, plan->phases[p], run->options.workers,
+        run->sorter_memory[p] = floor_sorter(plan, plan->phases[p], &nothing, run->options.workers,
                                              run->options.batch_bytes, run->options.memory);
         TRY(floor_rooms(plan, plan->phases[p], run->options.workers, run->options.batch_bytes,
                         run->options.memory, &run->rooms[p], err));
@@ -43,22 +45,16 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
     }
     for (uint32_t k = 0; k < plan->n_lanes; k++) {
         const struct lane *lane = plan->lanes[k];
-        run->lane_files[k] = calloc(lane->files.n + 1, sizeof **run->lane_files);
-        if (run->lane_files[k] == NULL) {
-            return error_nomem(err, "the run");
-        }
-        for (size_t i = 0; i < lane->files.n; i++) {
-            run->lane_files[k][i] = (struct source_file){ &lane->files.files[i], &lane->infos[i] };
-        }
+        TRY(source_files_create(&lane->files, lane->hashes, run->options.inputs,
+                                &run->lane_files[k], err));
+        source_files_watch(run->lane_files[k], run_decoding, run);
     }
-    return SLUICE_OK;
+    return identities_create(run, &run->identities, err);
 }
 
 static int32_t is_cancelled(void *ctx)
 {
-    const struct run *run = ctx;
-    return run->options.cancelled != NULL &&
-           atomic_load_explicit(run->options.cancelled, memory_order_relaxed) != 0;
+    return run_cancelled(ctx);
 }
 
 static sluice_status sweep_below(const char *dir, const char *name, struct sluice_error *err)
@@ -125,6 +121,7 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
     run->options.batch_bytes = options->batch_bytes > 0 ? options->batch_bytes : SOURCE_CHUNK;
     run->options.workers = options->workers > 0 ? options->workers : 1;
     run->started_ns = clock_ns();
+    pthread_mutex_init(&run->mutex, NULL);
     status = make_folder(run, "tasks", &run->tasks_dir, err);
     if (status == SLUICE_OK) {
         status = make_folder(run, "spill", &run->spill_dir, err);
@@ -191,8 +188,10 @@ void run_close(struct run *run)
         }
     }
     for (uint32_t k = 0; run->lane_files != NULL && k < run->plan->n_lanes; k++) {
-        free(run->lane_files[k]);
+        source_files_destroy(run->lane_files[k]);
     }
+    identities_destroy(run->identities);
+    pthread_mutex_destroy(&run->mutex);
     feeder_destroy(run->feeder);
     metrics_deinit(&run->metrics);
     vouch_close(run->vouch);
@@ -215,51 +214,10 @@ void run_close(struct run *run)
 
 sluice_status run_check_memory(const struct run *run, struct sluice_error *err)
 {
-    return floor_check(run->plan, run->options.workers, run->options.batch_bytes,
+    const struct floor_found nothing = { .decodes = false };
+
+    return floor_check(run->plan, &nothing, run->options.workers, run->options.batch_bytes,
                        run->options.memory, err);
-}
-
-sluice_status run_prepare_phase(struct run *run, uint32_t p, struct sluice_error *err)
-{
-    const struct phase *phase = run->plan->phases[p];
-    char *dir = disk_join(run->tasks_dir, phase->name);
-    sluice_status status =
-        dir == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(dir, false, err);
-
-    free(dir);
-    for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
-        struct task_state *state = &run->tasks[p][t];
-        if (state->keyed) {
-            continue;
-        }
-        status = run_heed(run, err); /* files may have to be hashed */
-        if (status == SLUICE_OK) {
-            status = task_key(run, p, t, &state->key, err);
-        }
-        if (status == SLUICE_OK) {
-            state->keyed = true;
-            if (!run->options.fresh) {
-                status = task_find(run, p, t, true, err);
-            }
-        }
-        if (state->done) {
-            METRIC_ADD(run->metrics.phases[p].done, 1);
-            METRIC_ADD(run->metrics.phases[p].reused, 1);
-        }
-    }
-    return status;
-}
-
-sluice_status run_stopped(struct sluice_error *err)
-{
-    return error_set(err, SLUICE_E_CANCELLED,
-                     "stopped; run the same command again to go on where it stopped");
-}
-
-sluice_status run_heed(const struct run *run, struct sluice_error *err)
-{
-    return run->options.drain != NULL && atomic_load(run->options.drain) != 0 ? run_stopped(err)
-                                                                              : SLUICE_OK;
 }
 
 /* ---- the whole ---- */

@@ -27,6 +27,7 @@
 #include "store/snapshot.h"
 #include "store/statcache.h"
 
+struct identities;
 struct run;
 struct worker_cache;
 
@@ -48,6 +49,7 @@ struct run_options {
     uint64_t batch_bytes;         /* 0 = 1 MiB */
     bool fresh;                   /* ignore commits that are there */
     bool lock;                    /* coordinator */
+    struct statcache *inputs;     /* what is known of input files; NULL = nothing; borrowed */
     const _Atomic int *drain;     /* != 0: take no more tasks, publish nothing */
     const _Atomic int *cancelled; /* != 0: stop at once */
     struct run_events events;
@@ -55,10 +57,11 @@ struct run_options {
 
 struct task_state {
     struct hash128 key;
-    bool keyed;
+    bool keyed; /* or what it reads is not known yet */
     bool done;
     bool reused;           /* committed before this process */
     bool doubted;          /* its record was there, but damaged, or one of its files was */
+    uint32_t first;        /* of the tasks with this key, as the phase was prepared; or itself */
     struct commit *commit; /* when done; trimmed */
     char *ledger;          /* of the commit, as JSON text: a tenth of the parsed form */
     struct edge_directory *directories; /* per OP_STORE of the phase, in order of ops */
@@ -72,15 +75,20 @@ struct run {
     struct lock *lock;
     /* the number that its report in history/ gets; 0 = this process found nothing to do */
     uint32_t execution;
-    struct turn *turn;               /* to finish it; NULL = not taken */
-    struct task_state **tasks;       /* [phase][task] */
-    struct source_file **lane_files; /* [lane][file] */
-    uint32_t *n_stores;              /* per phase */
-    uint64_t *sorter_memory;         /* per phase: bytes of one sorter of one worker */
-    struct rooms *rooms;             /* per phase: for giants; n_rooms of them */
+    struct turn *turn;                /* to finish it; NULL = not taken */
+    struct task_state **tasks;        /* [phase][task] */
+    struct source_files **lane_files; /* [lane] */
+    struct identities *identities;
+    uint32_t *n_stores;      /* per phase */
+    uint64_t *sorter_memory; /* per phase: bytes of one sorter of one worker */
+    struct rooms *rooms;     /* per phase: for giants; n_rooms of them */
     uint32_t n_rooms;
     struct vouch *vouch; /* of files made before; NULL (looking only): by their sizes */
     char *spill_dir, *tasks_dir, *claims_dir;
+    /* Of sorter_memory and the next two: what reading found that planning could not know. */
+    pthread_mutex_t mutex;
+    uint64_t window; /* bytes of the largest zstd window so far */
+    bool decodes;    /* a compressed file was met whose name does not say so */
     uint64_t started_ns;
     json_t **ledgers; /* per phase: summed when complete */
 };
@@ -94,9 +102,12 @@ void run_close(struct run *);
  * with it. */
 sluice_status run_check_memory(const struct run *, struct sluice_error *) MUST_USE;
 
-/* Computes the keys of a phase's tasks (its dependencies must be done) and finds those already
- * committed. */
+/* Computes the keys of a phase's tasks (its dependencies must be done), as far as it is known what
+ * they read, and finds those already committed. */
 sluice_status run_prepare_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
+/* The same, and where there are records, splits that nobody remembers are read to find theirs: for
+ * a process that does not do the tasks itself. */
+sluice_status run_find_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
 /* Runs one prepared task on this thread and commits it. */
 sluice_status run_task(struct run *, uint32_t phase, uint32_t task, struct worker_cache *,
                        struct sluice_error *) MUST_USE;
@@ -136,9 +147,11 @@ sluice_status run_all(struct run *, struct run_published **list, size_t *n,
                       struct sluice_error *) MUST_USE;
 
 /* Key parts of a task for commit records and `why` (name, value in turn); needs prepared
- * dependencies. */
+ * dependencies. A split that nobody has read is unlike any other. */
 sluice_status run_task_parts(const struct run *, uint32_t phase, uint32_t task, struct commit *,
                              struct sluice_error *) MUST_USE;
+/* Is nothing missing for the task's key but that somebody reads its split? */
+bool run_unread(const struct run *, uint32_t phase, uint32_t task);
 /* Folder of a commit's output in this plan, or NULL. */
 const char *run_output_folder(const struct run *, uint32_t phase, const struct commit_output *,
                               char *buffer, size_t size);

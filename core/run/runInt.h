@@ -7,6 +7,27 @@
 
 sluice_status task_key(const struct run *, uint32_t phase, uint32_t task, struct hash128 *key,
                        struct sluice_error *) MUST_USE;
+/* Which slices of an edge an OP_LOAD reads for a task. */
+struct slice_range {
+    uint32_t first_task, n_tasks, partition;
+    bool active;
+};
+struct slice_range task_slices(const struct run *, const struct phase *, const struct op *load,
+                               uint32_t task);
+/* What a done task stored of an edge. */
+const struct edge_directory *task_directory(const struct run *, const struct plan_edge *,
+                                            uint32_t task);
+/* The lane of whose splits the task reads one, and which; NULL: it reads stored rows alone. */
+const struct lane *task_reads(const struct phase *, uint32_t task, uint32_t *index);
+/* Whether all stored rows that a task loads are there. */
+bool task_ready(const struct run *, uint32_t phase, uint32_t task);
+/* What is done to know what a split holds: nothing but remembering; taking in what other processes
+ * found meanwhile, too; reading it where that may save the task; reading it. */
+enum key_effort { KEY_RECALL, KEY_SHARE, KEY_DOUBT, KEY_READ };
+/* Sets the key of a task whose loads are there, unless it reads a split of which nobody knows what
+ * it holds: then it stays unkeyed. */
+sluice_status task_try_key(struct run *, uint32_t phase, uint32_t task, enum key_effort,
+                           struct sluice_error *) MUST_USE;
 /* Looks for a valid commit of a keyed task; makes the task done when there is one. old: it may be
  * from before this process began, so that its files must be vouched for; else their sizes do. */
 sluice_status task_find(struct run *, uint32_t phase, uint32_t task, bool old,
@@ -16,6 +37,13 @@ sluice_status task_find(struct run *, uint32_t phase, uint32_t task, bool old,
  * none. */
 sluice_status finish_join(struct run *, bool begin, struct sluice_error *) MUST_USE;
 
+/* How many records of a phase there are; 0 where that can't be told. */
+size_t run_records(const struct run *, uint32_t phase);
+bool run_cancelled(const struct run *);
+/* For source_files_watch; ctx: the run. SLUICE_E_NOMEM, with the number: there is not as much. */
+sluice_status run_decoding(void *ctx, uint64_t window, struct sluice_error *) MUST_USE;
+/* What each sorter of a task that begins now may use. */
+uint64_t run_sorter_memory(struct run *, uint32_t phase);
 /* The words for a run that was asked to stop. */
 sluice_status run_stopped(struct sluice_error *) MUST_USE;
 

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "run/chain/ledger.h"
+#include "run/identity.h"
 #include "run/labels.h"
 #include "run/runInt.h"
 
@@ -17,9 +18,17 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
     run->tasks = calloc(plan->n_phases + 1u, sizeof *run->tasks);
     run->n_stores = calloc(plan->n_phases + 1u, sizeof *run->n_stores);
     run->ledgers = calloc(plan->n_phases + 1u, sizeof *run->ledgers);
-    if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL) {
+    run->lane_files = calloc(plan->n_lanes + 1u, sizeof(struct source_files *));
+    if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL ||
+        run->lane_files == NULL) {
         return error_nomem(err, "the run");
     }
+    for (uint32_t k = 0; k < plan->n_lanes; k++) {
+        TRY(source_files_create(&plan->lanes[k]->files, plan->lanes[k]->hashes, run->options.inputs,
+                                &run->lane_files[k], err));
+    }
+    TRY(identities_create(run, &run->identities, err));
+    TRY(feeder_create(&(struct feeder_options){ .alone = true }, &run->feeder, err));
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         run->tasks[p] = calloc(plan->phases[p]->n_tasks + 1u, sizeof **run->tasks);
         if (run->tasks[p] == NULL) {
@@ -33,8 +42,8 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
 }
 
 sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fresh,
-                           const struct run_events *events, struct run **out,
-                           struct sluice_error *err)
+                           struct statcache *inputs, const struct run_events *events,
+                           struct run **out, struct sluice_error *err)
 {
     struct run *run = calloc(1, sizeof *run);
     sluice_status status;
@@ -44,7 +53,9 @@ sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fr
         return error_nomem(err, "the run");
     }
     run->plan = plan;
-    run->options = (struct run_options){ .run_dir = run_dir, .workers = 1, .fresh = fresh };
+    run->options =
+        (struct run_options){ .run_dir = run_dir, .workers = 1, .fresh = fresh, .inputs = inputs };
+    pthread_mutex_init(&run->mutex, NULL);
     if (events != NULL) {
         run->options.events = *events;
     }
@@ -66,51 +77,14 @@ sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fr
     return SLUICE_OK;
 }
 
-static bool phase_done(const struct run *run, uint32_t p)
-{
-    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-        if (!run->tasks[p][t].done) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* Whether everything that a task reads is there, so that its key can be known. */
-static bool is_ready(const struct run *run, uint32_t p, uint32_t task)
-{
-    const struct phase *phase = run->plan->phases[p];
-    uint32_t index = 0;
-    const struct lane *lane = phase_lane(phase, task, &index);
-
-    for (uint32_t i = 0; i < phase->n_ops; i++) {
-        const struct op *op = phase->ops[i];
-        const struct plan_edge *edge;
-        if (op->kind != OP_LOAD) {
-            continue;
-        }
-        edge = op_load(op)->edge;
-        if ((edge->load == LOAD_KEYED || edge->load == LOAD_GATHER) &&
-            phase_load_lane(phase, op) != lane) {
-            continue;
-        }
-        if (edge->load == LOAD_SAME ? !run->tasks[edge->producer_phase][task].done
-                                    : !phase_done(run, edge->producer_phase)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* Keys and records of a phase's tasks; those of earlier phases come first. */
 static sluice_status look_at_phase(struct run *run, uint32_t p, struct sluice_error *err)
 {
     for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
         struct task_state *state = &run->tasks[p][t];
-        if (!state->keyed && is_ready(run, p, t)) {
-            TRY(task_key(run, p, t, &state->key, err));
-            state->keyed = true;
-            if (!run->options.fresh) {
+        if (!state->keyed && task_ready(run, p, t)) {
+            TRY(task_try_key(run, p, t, run->options.fresh ? KEY_RECALL : KEY_DOUBT, err));
+            if (state->keyed && !run->options.fresh) {
                 TRY(task_find(run, p, t, true, err));
             }
         }

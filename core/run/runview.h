@@ -6,13 +6,14 @@
 
 #include "run/run.h"
 
-/* run_dir: absolute; borrowed until run_close, which closes what this gives. warn may be NULL:
+/* run_dir: absolute; borrowed until run_close, which closes what this gives, as are inputs: what is
+ * known of input files (NULL: nothing; their splits may be read then). warn may be NULL:
  * damaged records are then passed over in silence. fresh: behaves as if there were no records. */
 sluice_status runview_open(const struct plan *, const char *run_dir, bool fresh,
-                           const struct run_events *, struct run **out,
+                           struct statcache *inputs, const struct run_events *, struct run **out,
                            struct sluice_error *) MUST_USE;
 /* Keys and records of all tasks, as far as the tasks they depend on are done. A task whose key
- * can't be known yet stays !keyed. */
+ * can't be known yet stays !keyed; so does one whose split nobody has read. */
 sluice_status runview_all(struct run *, struct sluice_error *) MUST_USE;
 /* All phases; a task without a record of what it is now gets the newest record of what it was
  * before its stages changed (new options, another version of a plugin), if that read the same

@@ -19,153 +19,11 @@
 
 #include "base/hooks.h"
 #include "run/chain/quarantine.h"
+#include "run/identity.h"
 #include "run/labels.h"
 #include "run/source/sources.h"
 
 #define COMMIT_WORTH_NS UINT64_C(1000000000) /* a sync takes a hundredth of it */
-
-/* ---- keys ---- */
-
-static uint32_t store_ordinal(const struct phase *phase, uint32_t op)
-{
-    uint32_t n = 0;
-
-    for (uint32_t i = 0; i < op; i++) {
-        n += phase->ops[i]->kind == OP_STORE;
-    }
-    return n;
-}
-
-static const struct edge_directory *directory_of(const struct run *run,
-                                                 const struct plan_edge *edge, uint32_t task)
-{
-    const struct phase *producer = run->plan->phases[edge->producer_phase];
-    return &run->tasks[edge->producer_phase][task]
-                .directories[store_ordinal(producer, edge->store_op)];
-}
-
-struct slice_range {
-    uint32_t first_task, n_tasks, partition;
-    bool active;
-};
-
-/* Which slices an OP_LOAD reads for a task. */
-static struct slice_range slices_of(const struct run *run, const struct phase *phase,
-                                    const struct op *load, uint32_t task)
-{
-    const struct plan_edge *edge = op_load(load)->edge;
-    uint32_t producers = run->plan->phases[edge->producer_phase]->n_tasks;
-    uint32_t index = 0;
-    const struct lane *lane = phase_lane(phase, task, &index);
-    const struct lane *only = phase_load_lane(phase, load);
-    struct slice_range range = { 0, producers, 0, true };
-
-    switch (edge->load) {
-    case LOAD_SAME:
-        range.first_task = task;
-        range.n_tasks = 1;
-        break;
-    case LOAD_KEYED:
-        range.partition = index;
-        range.active = lane == only;
-        break;
-    case LOAD_GATHER:
-        range.active = lane == only;
-        break;
-    case LOAD_BY_SPLIT:
-        range.partition = task;
-        break;
-    case LOAD_BROADCAST:
-        break;
-    }
-    return range;
-}
-
-static struct hash128 load_hash(const struct run *run, const struct phase *phase,
-                                const struct op *load, uint32_t task, struct hasher *hasher)
-{
-    struct slice_range range = slices_of(run, phase, load, task);
-
-    hasher_reset(hasher);
-    for (uint32_t t = 0; range.active && t < range.n_tasks; t++) {
-        const struct edge_directory *directory =
-            directory_of(run, op_load(load)->edge, range.first_task + t);
-        const struct edge_slice *slice = &directory->slices[range.partition];
-        if (op_load(load)->edge->load == LOAD_BY_SPLIT && slice->rows == 0) {
-            continue; /* rows are merged: producers without any don't matter */
-        }
-        hasher_add_u64(hasher, slice->rows);
-        hasher_add_hash(hasher, slice->hash);
-    }
-    return hasher_digest(hasher);
-}
-
-static void hex_part(char text[33], struct hash128 hash)
-{
-    hash_hex(hash, text);
-}
-
-/* Visits the parts of a task's key in order. */
-static sluice_status key_parts(const struct run *run, uint32_t p, uint32_t task,
-                               struct commit *commit, struct hash128 *key, struct sluice_error *err)
-{
-    const struct phase *phase = run->plan->phases[p];
-    uint32_t index = 0;
-    const struct lane *lane = phase_lane(phase, task, &index);
-    struct hasher *all = hasher_create();
-    struct hasher *one = hasher_create();
-    char hex[33];
-    sluice_status status = all == NULL || one == NULL ? error_nomem(err, "task keys") : SLUICE_OK;
-
-    if (status == SLUICE_OK) {
-        hasher_add_hash(all, phase->key);
-        for (uint32_t i = 0; commit != NULL && status == SLUICE_OK && i < phase->n_ops; i++) {
-            char name[256];
-            snprintf(name, sizeof name, "stage %s", phase->ops[i]->name);
-            hex_part(hex, phase->ops[i]->key);
-            status = commit_add_part(commit, name, hex, err);
-        }
-        for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
-            const struct op *op = phase->ops[i];
-            struct hash128 hash;
-            char name[256];
-            if (op->kind == OP_READ && lane->kind == LANE_SPLITS &&
-                phase->lanes[op_read(op)->lane] == lane) {
-                hash = lane->splits.items[index].fingerprint;
-                snprintf(name, sizeof name, "input of %s", op->name);
-            } else if (op->kind == OP_LOAD) {
-                hash = load_hash(run, phase, op, task, one);
-                snprintf(name, sizeof name, "rows of %s", op->name);
-            } else {
-                continue;
-            }
-            hasher_add_u64(all, i);
-            hasher_add_hash(all, hash);
-            if (commit != NULL) {
-                hex_part(hex, hash);
-                status = commit_add_part(commit, name, hex, err);
-            }
-        }
-    }
-    if (status == SLUICE_OK && key != NULL) {
-        *key = hasher_digest(all);
-    }
-    hasher_destroy(all);
-    hasher_destroy(one);
-    return status;
-}
-
-sluice_status run_task_parts(const struct run *run, uint32_t phase, uint32_t task,
-                             struct commit *commit, struct sluice_error *err)
-{
-    return key_parts(run, phase, task, commit, NULL, err);
-}
-
-sluice_status task_key(const struct run *run, uint32_t phase, uint32_t task, struct hash128 *key,
-                       struct sluice_error *err)
-{
-    return key_parts(run, phase, task, NULL, key, err);
-}
 
 /* ---- commits ---- */
 
@@ -365,7 +223,7 @@ static sluice_status publish_files(struct run *run, struct chain *chain, const s
             struct shards *shards = chain_shards(chain, i);
             const struct shard *items;
             uint32_t n;
-            TRY(shards_publish(shards, err));
+            TRY(shards_publish(shards, commit->key, err));
             items = shards_items(shards, &n);
             for (uint32_t k = 0; k < n; k++) {
                 /* Rows count in the first file of a shard alone, not in its index as well. */
@@ -432,7 +290,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
     char buffer[64];
     char key[33];
     struct commit *commit =
-        commit_create(state->key, phase->name, phase_task_name(phase, task, buffer));
+        commit_create(state->key, phase->name, phase_task_name(phase, state->first, buffer));
     char *dir = NULL;
     sluice_status status = commit == NULL ? error_nomem(err, "a commit") : SLUICE_OK;
 
@@ -444,7 +302,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
         status = publish_files(run, chain, phase, commit, key, durable, err);
     }
     if (status == SLUICE_OK) {
-        status = quarantine_write(chain_kept(chain), run->options.run_dir, err);
+        status = quarantine_write(chain_kept(chain), state->key, run->options.run_dir, err);
     }
     if (status == SLUICE_OK) {
         commit->ledger = ledger_json(chain_books(chain));
@@ -522,7 +380,7 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
         if (op->kind != OP_LOAD) {
             continue;
         }
-        range = slices_of(run, phase, op, task);
+        range = task_slices(run, phase, op, task);
         loads[i].active = range.active;
         if (!range.active) {
             continue;
@@ -535,7 +393,8 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
         }
         for (uint32_t t = 0; t < range.n_tasks; t++) {
             uint32_t producer = range.first_task + t;
-            const struct edge_directory *directory = directory_of(run, op_load(op)->edge, producer);
+            const struct edge_directory *directory =
+                task_directory(run, op_load(op)->edge, producer);
             const struct commit_output *output = commit_find_output(
                 run->tasks[op_load(op)->edge->producer_phase][producer].commit, label.text);
             char *path;
@@ -577,23 +436,25 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];
     uint32_t index = 0;
-    const struct lane *lane = phase_lane(phase, task, &index);
     struct chain_options options = { .plan = run->plan,
                                      .phase = phase,
                                      .task = task,
-                                     .key = state->key,
                                      .spill_dir = run->spill_dir,
                                      .scratch_dir = run->options.scratch,
-                                     .memory = run->sorter_memory[p],
+                                     .memory = run_sorter_memory(run, p),
                                      .rooms = &run->rooms[p],
                                      .cache = cache,
                                      .metrics = &run->metrics.phases[p],
                                      .cancelled = run->options.cancelled };
-    struct source_inputs inputs = { .files = lane->kind == LANE_SPLITS
-                                                 ? run->lane_files[lane->index]
-                                                 : NULL,
-                                    .feeder = run->feeder,
-                                    .batch_bytes = run->options.batch_bytes };
+    const struct lane *reads = task_reads(phase, task, &index);
+    struct hash128 digest = { 0, 0 };
+    struct source_inputs inputs = {
+        .files = reads == NULL ? NULL : source_files_all(run->lane_files[reads->index]),
+        .feeder = run->feeder,
+        .batch_bytes = run->options.batch_bytes,
+        /* The files of a dataset were compared with its manifest. */
+        .digest = reads == NULL || reads->hashes != NULL ? NULL : &digest
+    };
     struct chain *chain = NULL;
     uint64_t begun = clock_ns();
     char buffer[64];
@@ -604,6 +465,12 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
     }
     if (status == SLUICE_OK) {
         status = sources_drive(chain, &inputs, err);
+    }
+    if (status == SLUICE_OK && reads != NULL && (reads->hashes != NULL || !hash_is_zero(digest))) {
+        status = identity_found(run, reads, index, digest, err);
+    }
+    if (status == SLUICE_OK && !state->keyed) {
+        status = task_try_key(run, p, task, KEY_RECALL, err);
     }
     if (status == SLUICE_OK) {
         status = chain_finish(chain, err);

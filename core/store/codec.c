@@ -211,3 +211,8 @@ bool decoder_at_boundary(const struct decoder *decoder)
 {
     return decoder->boundary;
 }
+
+uint64_t decoder_window(const struct decoder *decoder)
+{
+    return decoder->zstd != NULL ? zstd_window(decoder->zstd) : 0;
+}

@@ -45,6 +45,9 @@ void decoder_reset(struct decoder *, uint64_t offset);
 sluice_status decoder_run(struct decoder *, struct decoder_step *,
                           struct sluice_error *err) MUST_USE;
 
+/* Bytes that it holds at most for the frame that needs the most so far; 0 of gzip. */
+uint64_t decoder_window(const struct decoder *);
+
 /* True between members or frames: the file may end here. */
 bool decoder_at_boundary(const struct decoder *);
 

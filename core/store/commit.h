@@ -79,9 +79,9 @@ sluice_status commit_parse(const char *data, size_t n, struct commit **out,
 
 /* Puts the record into dir (an existing folder, `tasks/PHASE`). The outputs must be published
  * before. durable: it survives a power cut from the return on; their folders must be synced before.
- * If there is one with this key: equal is fine (*existed = true), a damaged one is replaced, a
- * different one is SLUICE_E_INTERNAL: the task is not deterministic, and which part differs.
- * existed may be NULL. */
+ * If there is one with this key: equal but for the task's name is fine (*existed = true), a damaged
+ * one is replaced, a different one is SLUICE_E_INTERNAL: the task is not deterministic, and which
+ * part differs. existed may be NULL. */
 sluice_status commit_write(const struct commit *, const char *dir, bool durable, bool *existed,
                            struct sluice_error *) MUST_USE;
 

@@ -16,6 +16,7 @@ struct zstd;
 struct zstd *zstd_create(void); /* NULL = out of memory */
 void zstd_destroy(struct zstd *);
 void zstd_reset(struct zstd *, uint64_t offset);
+uint64_t zstd_window(const struct zstd *);
 sluice_status zstd_run(struct zstd *, struct decoder_step *, bool *boundary,
                        struct sluice_error *) MUST_USE;
 

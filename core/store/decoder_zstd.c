@@ -160,3 +160,8 @@ void zstd_reset(struct zstd *zstd, uint64_t offset)
     zstd->decoded = 0;
     zstd->stated = UINT64_MAX;
 }
+
+uint64_t zstd_window(const struct zstd *zstd)
+{
+    return zstd->walk.window;
+}

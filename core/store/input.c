@@ -30,8 +30,9 @@ struct input {
     size_t capacity, at, n;
     unsigned char *discard;
     bool at_end; /* the file has been read to its end */
-    void (*watch)(void *ctx, uint64_t raw, uint64_t decoded);
+    input_window_fn watch;
     void *watch_ctx;
+    uint64_t window; /* that was told */
 };
 
 /* Reads up to n bytes at offset; less only at the end of the file. */
@@ -212,7 +213,7 @@ uint64_t input_position_raw(const struct input *in)
     return in->decoder == NULL ? in->decoded : in->offset - in->n;
 }
 
-void input_watch(struct input *in, void (*fn)(void *ctx, uint64_t raw, uint64_t decoded), void *ctx)
+void input_watch_window(struct input *in, input_window_fn fn, void *ctx)
 {
     in->watch = fn;
     in->watch_ctx = ctx;
@@ -275,11 +276,12 @@ static sluice_status input_decode(struct input *in, unsigned char *out, size_t n
         }
         *end = !inside;
     }
-    inside = inside || step.in_n < in->n;
     in->at += in->n - step.in_n;
     in->n = step.in_n;
-    if (in->watch != NULL && inside && decoder_at_boundary(in->decoder)) {
-        in->watch(in->watch_ctx, input_position_raw(in), in->decoded);
+    /* The window is there by now, but its pages are only taken as it fills. */
+    if (in->watch != NULL && decoder_window(in->decoder) > in->window) {
+        in->window = decoder_window(in->decoder);
+        return in->watch(in->watch_ctx, in->window, err);
     }
     return SLUICE_OK;
 }

@@ -43,8 +43,9 @@ sluice_status input_skip(struct input *, uint64_t n, uint64_t *skipped,
 sluice_status input_seek(struct input *, uint64_t raw, uint64_t decoded,
                          struct sluice_error *err) MUST_USE;
 
-/* Has fn called at each end of a gzip member or zstd frame that reading passes, with both
- * positions. NULL stops it. */
-void input_watch(struct input *, void (*fn)(void *ctx, uint64_t raw, uint64_t decoded), void *ctx);
+/* Has fn called before much of a zstd window above what it was told last (0 at first) is filled; a
+ * failure ends reading. NULL stops it. */
+typedef sluice_status (*input_window_fn)(void *ctx, uint64_t window, struct sluice_error *err);
+void input_watch_window(struct input *, input_window_fn fn, void *ctx);
 
 #endif

@@ -425,6 +425,26 @@ static sluice_status listing_pattern(struct builder *b, const struct pattern *pa
     return b->n > before ? SLUICE_OK : listing_nothing(b, pattern, folders, err);
 }
 
+/* The listing of what is in the builder, which ends with it. */
+static sluice_status builder_end(struct builder *b, sluice_status status, size_t max_files,
+                                 struct listing *out)
+{
+    if (status != SLUICE_OK) {
+        free(b->files);
+        arena_deinit(&b->arena);
+        return status;
+    }
+    out->files = b->files;
+    /* Cut behind the sorting: --limit reads what the whole run would read first. */
+    out->n = max_files > 0 && max_files < b->n ? max_files : b->n;
+    out->parts = b->parts;
+    out->n_parts = b->n_parts;
+    out->n_skipped = b->n_skipped;
+    out->skipped = b->skipped;
+    out->arena = b->arena;
+    return SLUICE_OK;
+}
+
 sluice_status listing_expand(const char *const *patterns, size_t n, const char *base_dir,
                              size_t max_files, struct listing *out, struct sluice_error *err)
 {
@@ -448,20 +468,35 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
         status = listing_merge(&b, err);
     }
     arena_deinit(&arena);
-    if (status != SLUICE_OK) {
-        free(b.files);
-        arena_deinit(&b.arena);
-        return status;
+    return builder_end(&b, status, max_files, out);
+}
+
+sluice_status listing_named(const char *folder, const char *const *names, size_t n,
+                            size_t max_files, struct listing *out, struct sluice_error *err)
+{
+    struct builder b = { 0 };
+    sluice_status status = SLUICE_OK;
+
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
+        char *path = str_printf("%s/%s", folder, names[i]);
+        struct stat st;
+        if (path == NULL) {
+            status = error_nomem(err, "a path");
+        } else if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+            status = error_set(err, SLUICE_E_DATA,
+                               "%s is missing, which the snapshot's manifest names; run the "
+                               "pipeline that made it again, or put a copy back",
+                               path);
+        } else {
+            status = listing_add(&b, path, names[i], &st, NULL, err);
+        }
+        free(path);
     }
-    out->files = b.files;
-    /* Cut behind the sorting: --limit reads what the whole run would read first. */
-    out->n = max_files > 0 && max_files < b.n ? max_files : b.n;
-    out->parts = b.parts;
-    out->n_parts = b.n_parts;
-    out->n_skipped = b.n_skipped;
-    out->skipped = b.skipped;
-    out->arena = b.arena;
-    return SLUICE_OK;
+    if (status == SLUICE_OK) {
+        listing_sort(&b);
+    }
+    return builder_end(&b, status, max_files, out);
 }
 
 void listing_deinit(struct listing *listing)

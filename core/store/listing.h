@@ -33,9 +33,11 @@ static inline int64_t stat_ns(struct timespec t)
 struct listing_file {
     const char *path; /* absolute, not resolved: what is opened */
     const char *name; /* relative to the pattern's fixed folder; the same on every machine */
+    /* The file's version, which only decides whether it is read again: no two hosts that mount it
+     * see another one. */
     uint64_t size;
     int64_t mtime_ns, ctime_ns;
-    uint64_t inode, dev;
+    uint64_t inode, dev; /* tell ways to one file; no part of the version */
     /* listing.n_parts of them, in the order of parts; NULL where the pattern has none. */
     const char *const *values;
 };
@@ -60,6 +62,12 @@ struct listing {
 sluice_status listing_expand(const char *const *patterns, size_t n, const char *base_dir,
                              size_t max_files, struct listing *out,
                              struct sluice_error *err) MUST_USE;
+
+/* Exactly these n files of a folder (absolute), whatever else is there: what a manifest names.
+ * max_files as above. SLUICE_E_DATA: one of them is missing. */
+sluice_status listing_named(const char *folder, const char *const *names, size_t n,
+                            size_t max_files, struct listing *out,
+                            struct sluice_error *err) MUST_USE;
 void listing_deinit(struct listing *);
 
 #endif

@@ -79,6 +79,13 @@ static int by_inode(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+void listing_sort(struct builder *b)
+{
+    if (b->n > 1) {
+        qsort(b->files, b->n, sizeof *b->files, by_name);
+    }
+}
+
 struct way {
     char *real;
     struct listing_file *file;
@@ -163,7 +170,7 @@ static sluice_status merge_duplicates(struct builder *b, struct sluice_error *er
 
 sluice_status listing_merge(struct builder *b, struct sluice_error *err)
 {
-    qsort(b->files, b->n, sizeof *b->files, by_name);
+    listing_sort(b);
     TRY(merge_duplicates(b, err));
     for (size_t i = 1; i < b->n; i++) {
         if (strcmp(b->files[i].name, b->files[i - 1].name) == 0) {

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "store/input.h"
 #include "store/statcache.h"
 #include "store/zstdwalk.h"
 
@@ -69,11 +68,6 @@ static sluice_status frames_walked(void *ctx, uint64_t begin, uint64_t end, uint
         }
     }
     return SLUICE_OK;
-}
-
-static void frames_watched(void *ctx, uint64_t raw, uint64_t decoded)
-{
-    frames_add(ctx, raw, decoded);
 }
 
 static sluice_status probe_unchanged(int fd, const struct listing_file *file,
@@ -142,28 +136,9 @@ static sluice_status probe_read(int fd, const struct listing_file *file, struct 
     return SLUICE_OK;
 }
 
-static sluice_status probe_decode(const struct listing_file *file, struct frames *frames,
-                                  struct sluice_error *err)
-{
-    struct input *in;
-    uint64_t skipped;
-    sluice_status status;
-
-    TRY(input_open(file->path, &in, err));
-    frames->n = 0;
-    if (input_codec(in) == CODEC_ZSTD) {
-        input_watch(in, frames_watched, frames);
-    }
-    status = input_skip(in, UINT64_MAX, &skipped, err);
-    frames->decoded = skipped;
-    input_close(in);
-    return status;
-}
-
-static sluice_status probe_uncached(const struct listing_file *file, bool need_decoded_size,
-                                    struct hasher *hasher, unsigned char *buffer, size_t capacity,
-                                    struct frames *frames, struct input_info *out, bool *decoded,
-                                    struct sluice_error *err)
+static sluice_status probe_uncached(const struct listing_file *file, struct hasher *hasher,
+                                    unsigned char *buffer, size_t capacity, struct frames *frames,
+                                    struct input_info *out, struct sluice_error *err)
 {
     int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     sluice_status status;
@@ -188,10 +163,6 @@ static sluice_status probe_uncached(const struct listing_file *file, bool need_d
     }
     if (status == SLUICE_OK && frames->decoded == INPUT_UNKNOWN) {
         frames->n = 0;
-        if (need_decoded_size) {
-            *decoded = true;
-            status = probe_decode(file, frames, err);
-        }
     }
     if (status == SLUICE_OK) {
         status = probe_unchanged(fd, file, err);
@@ -201,20 +172,19 @@ static sluice_status probe_uncached(const struct listing_file *file, bool need_d
 }
 
 sluice_status probe_file(const struct listing_file *file, struct statcache *cache,
-                         bool need_decoded_size, struct input_info *out, struct sluice_error *err)
+                         struct input_info *out, struct sluice_error *err)
 {
     struct frames frames = { NULL, 0, 0, 0, false };
     size_t capacity = file->size < READ_SIZE ? (size_t)file->size + 1 : READ_SIZE;
     struct hasher *hasher;
     unsigned char *buffer;
-    bool decoded = false;
     sluice_status status;
 
     memset(out, 0, sizeof *out);
     if (file->size == 0) { /* whatever an older cache says of it */
         TRY(codec_detect("", 0, file->path, &out->codec, err));
     }
-    if (cache != NULL && statcache_get(cache, file, need_decoded_size, out)) {
+    if (cache != NULL && statcache_get(cache, file, out)) {
         return SLUICE_OK;
     }
     hasher = hasher_create();
@@ -222,8 +192,7 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
     if (hasher == NULL || buffer == NULL) {
         status = error_nomem(err, "a buffer to examine files");
     } else {
-        status = probe_uncached(file, need_decoded_size, hasher, buffer, capacity, &frames, out,
-                                &decoded, err);
+        status = probe_uncached(file, hasher, buffer, capacity, &frames, out, err);
     }
     hasher_destroy(hasher);
     free(buffer);
@@ -241,7 +210,7 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
             frames.items = NULL;
         }
         if (cache != NULL) {
-            status = statcache_put(cache, file, decoded, out, err);
+            status = statcache_put(cache, file, out, err);
         }
     }
     free(frames.items);
@@ -249,73 +218,6 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
         input_info_deinit(out);
     }
     return status;
-}
-
-sluice_status probe_verify(const struct listing_file *file, const struct input_info *info,
-                           struct sluice_error *err)
-{
-    struct listing_file now = *file;
-    struct input_info found;
-    struct stat st;
-    bool equal;
-
-    if (stat(file->path, &st) != 0) {
-        return errno == ENOENT
-                   ? error_set(err, SLUICE_E_DATA,
-                               "%s is gone since the run was planned (%" PRIu64
-                               " bytes then); put it back, or run again to plan with what is there "
-                               "now",
-                               file->path, info->size)
-                   : error_errno(err, errno, "%s can't be examined", file->path);
-    }
-    if (S_ISREG(st.st_mode) && (uint64_t)st.st_size == info->size &&
-        stat_ns(st.st_mtim) == file->mtime_ns) {
-        return SLUICE_OK;
-    }
-    equal = S_ISREG(st.st_mode) && (uint64_t)st.st_size == info->size;
-    /* A copy or a touch moves the time alone: what the bytes say counts, and is worth reading
-     * them once. */
-    if (equal) {
-        now.size = info->size;
-        now.mtime_ns = stat_ns(st.st_mtim);
-        TRY(probe_file(&now, NULL, false, &found, err));
-        equal = hash_equal(found.hash, info->hash);
-        input_info_deinit(&found);
-    }
-    if (!equal) {
-        return error_set(err, SLUICE_E_DATA,
-                         "%s changed since the run was planned (%" PRIu64 " bytes then, %" PRIu64
-                         " now); run again to "
-                         "plan with what is there now",
-                         file->path, info->size, (uint64_t)st.st_size);
-    }
-    return SLUICE_OK;
-}
-
-sluice_status probe_open(const struct listing_file *file, const struct input_info *info,
-                         struct input **out, struct sluice_error *err)
-{
-    sluice_status status = input_open(file->path, out, err);
-
-    if (status != SLUICE_OK) {
-        TRY(probe_verify(file, info, err)); /* that it is gone or changed says more */
-        return status;
-    }
-    if (input_size(*out) == info->size && input_mtime_ns(*out) == file->mtime_ns) {
-        return SLUICE_OK;
-    }
-    status = probe_verify(file, info, err);
-    if (status != SLUICE_OK) {
-        input_close(*out);
-        *out = NULL;
-    }
-    return status;
-}
-
-sluice_status probe_verify_read(const struct listing_file *file, const struct input_info *info,
-                                const struct input *in, struct sluice_error *err)
-{
-    return input_touched(in) ? probe_verify(file, info, err) : SLUICE_OK;
 }
 
 /* ---- text form: codec,size,decoded or -,window,hash[,raw+decoded...] ---- */

@@ -1,7 +1,8 @@
-/* What must be known of an input file before planning: codec, content hash, decoded size, where
- * decoding can begin. Depends on store/{listing,codec,input,statcache}.h. Every file is read
- * once (hash and zstd frame headers in one pass); a cache spares files that did not change.
- * Thread-safe for different files, also over one cache. */
+/* What reading a whole file without decoding it tells: codec, content hash, where decoding can
+ * begin. For files that many tasks read a part of, and for those of which somebody said what they
+ * hold. Depends on store/{listing,codec,statcache}.h. Hash and zstd frame headers are found in one
+ * pass; a cache spares files that did not change. Thread-safe for different files, also over one
+ * cache. */
 #ifndef SLUICE_STORE_PROBE_H
 #define SLUICE_STORE_PROBE_H
 
@@ -12,7 +13,6 @@
 
 #define INPUT_UNKNOWN UINT64_MAX
 
-struct input;
 struct statcache;
 
 /* A place where decoding can begin: the start of a zstd frame. */
@@ -24,7 +24,7 @@ struct input_frame {
 struct input_info {
     enum codec codec;
     uint64_t size; /* of the file */
-    /* == size for plain files; INPUT_UNKNOWN when no header states it and nobody asked. */
+    /* == size for plain files; INPUT_UNKNOWN when no header states it. */
     uint64_t decoded_size;
     uint64_t window;     /* bytes that decoding a zstd file holds at most, beside small buffers */
     struct hash128 hash; /* XXH3-128 of the file as it is on disk */
@@ -33,28 +33,13 @@ struct input_info {
     size_t n_frames;
 };
 
-/* Probes one file. cache may be NULL. need_decoded_size: decodes the file once if no header
- * states it. What is reported depends on the file and on need_decoded_size only, never on what
- * the cache happens to know. SLUICE_E_DATA: not readable, truncated (zstd: seen here; gzip: only
- * when decoded), or it changed while it was read. Release with input_info_deinit. */
+/* Probes one file. cache may be NULL. What is reported depends on the file only, never on what the
+ * cache happens to know. SLUICE_E_DATA: not readable, truncated (zstd: seen here; gzip: only when
+ * decoded), or it is not what was listed, or changed while it was read. Release with
+ * input_info_deinit. */
 sluice_status probe_file(const struct listing_file *, struct statcache *cache,
-                         bool need_decoded_size, struct input_info *out,
-                         struct sluice_error *err) MUST_USE;
+                         struct input_info *out, struct sluice_error *err) MUST_USE;
 void input_info_deinit(struct input_info *);
-
-/* Makes sure that a file still is what was probed: size and modification time, else the content
- * by its hash. For tasks that run long after planning. SLUICE_E_DATA if it changed. */
-sluice_status probe_verify(const struct listing_file *, const struct input_info *,
-                           struct sluice_error *err) MUST_USE;
-
-/* Opens the file, which must be what was probed. */
-sluice_status probe_open(const struct listing_file *, const struct input_info *, struct input **out,
-                         struct sluice_error *err) MUST_USE;
-
-/* The same behind reading: what was read is what was probed, unless somebody wrote to it
- * meanwhile. Where the name leads by now does not matter. */
-sluice_status probe_verify_read(const struct listing_file *, const struct input_info *,
-                                const struct input *, struct sluice_error *err) MUST_USE;
 
 /* One line of text without spaces or newline, for plans and caches; parse is its inverse and
  * trusts nothing. */

@@ -1,8 +1,8 @@
 /* What is known of files: see statcache.h. A line is
- *   CHECKSUM SIZE MTIME CTIME INODE DEVICE WHAT PATH
+ *   CHECKSUM SIZE MTIME CTIME WHAT PATH
  * with CHECKSUM = XXH3-128 of what follows it, WHAT as the caller gave it and PATH
- * percent-encoded. Of a probed file WHAT is MODE INFO: MODE = "s" (sizes as stated in the file) or
- * "d" (found by decoding), INFO as in input_info_format; of one that was hashed it is "sha256 HEX".
+ * percent-encoded. Of a probed file WHAT is "s INFO", INFO as in input_info_format; of one that was
+ * hashed it is "sha256 HEX".
  * A later line replaces an earlier one of the same path. */
 #include "store/statcache.h"
 
@@ -32,6 +32,8 @@ struct statcache {
     pthread_mutex_t mutex;
     int fd;
     char *path;
+    uint64_t taken;        /* bytes of the file that were taken in */
+    bool empty;            /* it had no line when it was opened */
     struct buf lines;      /* not written yet */
     struct entry *entries; /* open addressing; capacity is a power of two */
     size_t n, capacity;
@@ -125,22 +127,30 @@ static bool cache_load(struct statcache *cache, const char *text, size_t n)
     return true;
 }
 
-static sluice_status cache_read(struct statcache *cache, struct sluice_error *err)
+/* Takes in the whole lines of the file behind what was taken before. *cut: it ends inside of
+ * one. */
+static sluice_status cache_read(struct statcache *cache, bool *cut, struct sluice_error *err)
 {
     struct stat st;
     char *text;
+    size_t want;
     size_t have = 0;
     bool good;
 
+    *cut = false;
     if (fstat(cache->fd, &st) != 0) {
         return error_errno(err, errno, "%s can't be examined", cache->path);
     }
-    text = malloc((size_t)st.st_size + 1);
+    if ((uint64_t)st.st_size <= cache->taken) {
+        return SLUICE_OK;
+    }
+    want = (size_t)((uint64_t)st.st_size - cache->taken);
+    text = malloc(want + 1);
     if (text == NULL) {
         return error_nomem(err, "the cache of examined files");
     }
-    while (have < (size_t)st.st_size) {
-        ssize_t r = pread(cache->fd, text + have, (size_t)st.st_size - have, (off_t)have);
+    while (have < want) {
+        ssize_t r = pread(cache->fd, text + have, want - have, (off_t)(cache->taken + have));
         if (r < 0 && errno == EINTR) {
             continue;
         }
@@ -149,12 +159,12 @@ static sluice_status cache_read(struct statcache *cache, struct sluice_error *er
         }
         have += (size_t)r;
     }
-    /* A line cut short by a crash must not swallow the next one. */
-    if (have > 0 && text[have - 1] != '\n' && write(cache->fd, "\n", 1) != 1) {
-        free(text);
-        return error_errno(err, errno, "%s can't be written", cache->path);
+    *cut = have > 0 && text[have - 1] != '\n';
+    while (have > 0 && text[have - 1] != '\n') {
+        have--;
     }
     good = cache_load(cache, text, have);
+    cache->taken += have;
     free(text);
     return good ? SLUICE_OK : error_nomem(err, "the cache of examined files");
 }
@@ -176,7 +186,13 @@ sluice_status statcache_open(const char *path, struct statcache **out, struct sl
     } else if (cache->fd < 0) {
         status = error_errno(err, errno, "%s can't be opened", path);
     } else {
-        status = cache_read(cache, err);
+        bool cut;
+        status = cache_read(cache, &cut, err);
+        cache->empty = cache->n == 0;
+        /* A line cut short by a crash must not swallow the next one. */
+        if (status == SLUICE_OK && cut && write(cache->fd, "\n", 1) != 1) {
+            status = error_errno(err, errno, "%s can't be written", path);
+        }
     }
     if (status != SLUICE_OK) {
         statcache_close(cache);
@@ -195,6 +211,19 @@ static bool cache_flush(struct statcache *cache)
 
     buf_clear(&cache->lines);
     return good;
+}
+
+void statcache_exchange(struct statcache *cache)
+{
+    bool cut;
+
+    if (cache == NULL) {
+        return;
+    }
+    pthread_mutex_lock(&cache->mutex);
+    (void)cache_flush(cache);
+    (void)!cache_read(cache, &cut, NULL);
+    pthread_mutex_unlock(&cache->mutex);
 }
 
 void statcache_close(struct statcache *cache)
@@ -230,8 +259,8 @@ static void path_encode(const char *path, struct buf *out)
 /* What a line about this file begins with. */
 static void state_format(const struct listing_file *file, struct buf *out)
 {
-    buf_printf(out, "%" PRIu64 " %" PRId64 " %" PRId64 " %" PRIu64 " %" PRIu64 " ", file->size,
-               file->mtime_ns, file->ctime_ns, file->inode, file->dev);
+    buf_printf(out, "%" PRIu64 " %" PRId64 " %" PRId64 " ", file->size, file->mtime_ns,
+               file->ctime_ns);
 }
 
 bool statcache_find(struct statcache *cache, const struct listing_file *file, struct buf *what)
@@ -260,6 +289,27 @@ bool statcache_find(struct statcache *cache, const struct listing_file *file, st
     buf_deinit(&path);
     buf_deinit(&state);
     return found;
+}
+
+bool statcache_knows(struct statcache *cache, const char *path)
+{
+    struct buf encoded = BUF_INIT;
+    bool known = false;
+
+    path_encode(path, &encoded);
+    buf_str(&encoded);
+    if (!encoded.failed) {
+        pthread_mutex_lock(&cache->mutex);
+        known = cache_find(cache, encoded.data)->hash != 0;
+        pthread_mutex_unlock(&cache->mutex);
+    }
+    buf_deinit(&encoded);
+    return known;
+}
+
+bool statcache_empty(const struct statcache *cache)
+{
+    return cache->empty;
 }
 
 bool statcache_fresh(const struct listing_file *file, int64_t ns)
@@ -304,48 +354,38 @@ sluice_status statcache_add(struct statcache *cache, const struct listing_file *
 
 /* ---- of probed files ---- */
 
-/* "MODE INFO" to *out, as a probe with this wish would have found it. */
-static bool entry_answer(const char *text, size_t n, uint64_t size, bool decoded,
-                         struct input_info *out)
-{
-    bool counted = text[0] == 'd';
+#define PROBED_WHAT "s "
 
-    if (n < 2 || (text[0] != 's' && !counted) || text[1] != ' ' ||
-        input_info_parse(text + 2, n - 2, out, NULL) != SLUICE_OK) {
-        return false;
-    }
-    if ((decoded && out->decoded_size == INPUT_UNKNOWN) || out->size != size) {
-        input_info_deinit(out);
-        return false;
-    }
-    if (!decoded && counted) {
-        input_info_deinit(out);
-        out->decoded_size = INPUT_UNKNOWN;
-    }
-    return true;
+bool statcache_young(const struct listing_file *file)
+{
+    return statcache_fresh(file, FRESH_NS);
 }
 
-bool statcache_get(struct statcache *cache, const struct listing_file *file, bool decoded,
-                   struct input_info *out)
+bool statcache_get(struct statcache *cache, const struct listing_file *file, struct input_info *out)
 {
     struct buf what = BUF_INIT;
-    bool found = statcache_find(cache, file, &what) &&
-                 entry_answer(buf_str(&what), what.size, file->size, decoded, out);
+    bool found = statcache_find(cache, file, &what) && what.size > 2 &&
+                 memcmp(what.data, PROBED_WHAT, 2) == 0 &&
+                 input_info_parse(what.data + 2, what.size - 2, out, NULL) == SLUICE_OK;
 
+    if (found && out->size != file->size) {
+        input_info_deinit(out);
+        found = false;
+    }
     buf_deinit(&what);
     return found;
 }
 
-sluice_status statcache_put(struct statcache *cache, const struct listing_file *file, bool decoded,
+sluice_status statcache_put(struct statcache *cache, const struct listing_file *file,
                             const struct input_info *info, struct sluice_error *err)
 {
     struct buf what = BUF_INIT;
     sluice_status status;
 
-    if (statcache_fresh(file, FRESH_NS)) {
+    if (statcache_young(file)) {
         return SLUICE_OK;
     }
-    buf_puts(&what, decoded ? "d " : "s ");
+    buf_puts(&what, PROBED_WHAT);
     input_info_format(info, &what);
     buf_str(&what);
     status = what.failed ? error_nomem(err, "the cache of examined files")
@@ -373,8 +413,6 @@ sluice_status statcache_sha256(struct statcache *cache, const char *path, char h
     file.size = (uint64_t)st.st_size;
     file.mtime_ns = stat_ns(st.st_mtim);
     file.ctime_ns = stat_ns(st.st_ctim);
-    file.inode = st.st_ino;
-    file.dev = st.st_dev;
     if (statcache_find(cache, &file, &what)) {
         found = what.size == strlen(SHA256_WHAT) + SHA256_HEX - 1 &&
                 memcmp(what.data, SHA256_WHAT, strlen(SHA256_WHAT)) == 0;
@@ -384,7 +422,7 @@ sluice_status statcache_sha256(struct statcache *cache, const char *path, char h
         hex[SHA256_HEX - 1] = '\0';
     } else {
         status = sha256_file(path, hex, err);
-        if (status == SLUICE_OK && !statcache_fresh(&file, FRESH_NS)) {
+        if (status == SLUICE_OK && !statcache_young(&file)) {
             buf_clear(&what);
             buf_printf(&what, SHA256_WHAT "%s", hex);
             status = what.failed ? error_nomem(err, "the cache of examined files")

@@ -15,9 +15,18 @@ sluice_status statcache_open(const char *path, struct statcache **out,
                              struct sluice_error *err) MUST_USE;
 void statcache_close(struct statcache *);
 
-/* True if path, size, mtime, ctime, inode and device are as remembered; appends what was said of
- * the file then. */
+/* True if path, size, mtime and ctime are as remembered (neither inode nor device: they differ from
+ * host to host); appends what was said of the file then. */
 bool statcache_find(struct statcache *, const struct listing_file *, struct buf *what);
+
+/* Whether anything was said of a file of this path, in whatever state; whether anything was there
+ * when it was opened. */
+bool statcache_knows(struct statcache *, const char *path);
+bool statcache_empty(const struct statcache *);
+
+/* Writes what is not written yet, and takes in what other processes wrote since. Failures cost time
+ * only. */
+void statcache_exchange(struct statcache *);
 
 /* Whether the file was changed less than so long ago: a later change might not show in its
  * times. */
@@ -29,13 +38,14 @@ sluice_status statcache_add(struct statcache *, const struct listing_file *, con
                             bool keep, struct sluice_error *err) MUST_USE;
 
 /* The same for what probing found; of a file that was changed less than 2 s ago nothing is
- * remembered. *out: release with input_info_deinit. decoded: wants the decoded
- * size even where no header states it. */
-bool statcache_get(struct statcache *, const struct listing_file *, bool decoded,
-                   struct input_info *out);
+ * remembered. *out: release with input_info_deinit. */
+bool statcache_get(struct statcache *, const struct listing_file *, struct input_info *out);
 
-sluice_status statcache_put(struct statcache *, const struct listing_file *, bool decoded,
+sluice_status statcache_put(struct statcache *, const struct listing_file *,
                             const struct input_info *, struct sluice_error *err) MUST_USE;
+
+/* Whether a file was changed so lately that a change from now on might not show in its times. */
+bool statcache_young(const struct listing_file *);
 
 /* The SHA-256 of the file at path as sha256_file has it; one that did not change since it was read
  * is not read again. NULL in place of a cache: it is always read. */

@@ -26,11 +26,14 @@ first() {
 expect 0 go whole
 total=$(json whole.run/last.json 'phases.*.tasks' | sum)
 
-# mend NAME TASKS: the next run works on so many tasks and gives the same bytes
+# mend NAME TASKS: the next run works on so many tasks (N+: or more) and gives the same bytes
 mend() {
     expect 0 go bad
     ran=$(reran bad.run | sum)
-    is "$ran" "$2" "tasks that ran after: $1"
+    case $2 in
+    *+) [ "$ran" -ge "${2%+}" ] || fail "tasks that ran after: $1: found $ran, expected $2" ;;
+    *) is "$ran" "$2" "tasks that ran after: $1" ;;
+    esac
     same whole.out bad.out "datasets after: $1"
     same whole.run/tasks bad.run/tasks "task records after: $1"
 }
@@ -70,7 +73,8 @@ mend 'an edge file that was cut' 1
 
 restore
 rm -rf bad.run/spill
-mend 'no edge files at all' "$total"
+# Tasks of no rows have none; of those that do the same work one record speaks.
+mend 'no edge files at all' "$(grep -l '\.slf"' whole.run/tasks/*/*.json | wc -l)+"
 
 restore
 rm "$(first bad.out/kept/data -type f)"
@@ -82,7 +86,7 @@ mend 'a folder of a snapshot and a link that are gone' 0
 
 restore
 rm -rf bad.out
-mend 'no output at all' "$(json whole.run/last.json 'phases.*.tasks' | tail -n 1)"
+mend 'no output at all' "$(grep -lE '[0-9a-f]{24}-[0-9]{4}\.' whole.run/tasks/*/*.json | wc -l)+"
 
 # An edge file whose bytes changed (its size did not) is found when it is read; the last phase has to
 # run again here, and must not pass wrong rows on.

@@ -31,7 +31,8 @@ for form in plain gz members zst frames crlf; do
     done
 done
 is "$(wc -l <plain64KiB.rows)" 900 rows
-is "$(json members64KiB.run/last.json phases.0.tasks)" "$(json plain64KiB.run/last.json phases.0.tasks)" 'splits of compressed input'
+# How much a compressed file holds is only guessed, and some splits may be empty: but it is cut.
+[ "$(json members64KiB.run/last.json phases.0.tasks)" -ge "$(json plain64KiB.run/last.json phases.0.tasks)" ] || fail 'a compressed file is not cut'
 # What nobody declared goes through to the byte.
 sed 's/.*"kind":/"kind":/' $base >left
 sed 's/.*"kind":/"kind":/' plain64KiB.rows >right

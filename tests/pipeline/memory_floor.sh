@@ -39,16 +39,17 @@ expect 5 go --workers 4 --memory $((four - 1))MiB
 expect 5 "$SLUICE" task "$TMP/run" 0 --memory 1MiB
 expect 0 go --workers 1 --memory "$one"MiB
 
-# A zstd file's window is of the memory of whoever decodes it: --long costs what it says, at once.
+# A zstd file's window is of the memory of whoever decodes it: --long costs what it says, as soon as
+# the file is opened.
 cat "$TMP"/corpus/* | zstd -q --long=27 --zstd=wlog=27 -c >"$TMP/long.zst" 2>/dev/null || fail 'no zstd'
 cat "$TMP"/corpus/* | zstd -q -c >"$TMP/usual.zst"
-# least FILE prints the least --memory to read it with one worker
+# least FILE MEMORY prints the least --memory to read it with one worker
 least() {
-    expect 5 "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$TMP/run-zst" "input=$1" "out=$TMP/out-zst" --workers 1 --memory 1MiB
+    expect 5 "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$TMP/run-zst" "input=$1" "out=$TMP/out-zst" --workers 1 --memory "$2"
     sed -n 's/.*give --memory \([0-9]*\)MiB.*/\1/p' "$TMP/stderr"
 }
-usual=$(least "$TMP/usual.zst")
+usual=$(least "$TMP/usual.zst" 1MiB)
 grep -q 'window of a zstd' "$TMP/stderr" && fail 'a usual window is none to speak of'
-long=$(least "$TMP/long.zst")
+long=$(least "$TMP/long.zst" "$usual"MiB)
 says '128 MiB of that for the window of a zstd file: compressed without --long'
 [ "$long" = $((usual + 120)) ] || fail "a window of 128 MiB needs $long MiB, one of at most 8 $usual"

@@ -12,6 +12,7 @@
 #include "data/builder.h"
 #include "plugin/registry.h"
 #include "run/chain/quarantine.h"
+#include "store/disk.h"
 
 static sluice_status take_all(void *worker, const struct sluice_batch *batch,
                               struct sluice_emit *emit, struct sluice_error *err)
@@ -138,7 +139,6 @@ static struct quarantine_row row_of(const struct world *world, uint64_t row)
 {
     return (struct quarantine_row){ .phase = &world->phase,
                                     .op = &world->op,
-                                    .task_key = { 3, 4 },
                                     .row = row,
                                     .reason = "crash",
                                     .detail = "stage 'picky': it crashed \"here\"\n" };
@@ -169,8 +169,9 @@ static void test_round_trip(void **state)
     assert_null(quarantine_path(world.folder, (struct hash128){ 3, 4 }, "picky", 71));
     keep(&world, &kept, 71, 1);
     keep(&world, &kept, 72, 2);
-    assert_int_equal(quarantine_write(&kept, world.folder, &err), SLUICE_OK);
-    assert_int_equal(quarantine_write(&kept, world.folder, &err),
+    assert_int_equal(quarantine_write(&kept, (struct hash128){ 3, 4 }, world.folder, &err),
+                     SLUICE_OK);
+    assert_int_equal(quarantine_write(&kept, (struct hash128){ 3, 4 }, world.folder, &err),
                      SLUICE_OK); /* a task that runs again */
     path = quarantine_path(world.folder, (struct hash128){ 3, 4 }, "picky", 71);
     again = quarantine_path(world.folder, (struct hash128){ 3, 4 }, "picky", 72);
@@ -222,7 +223,7 @@ static void test_limits(void **state)
     world.op.as.stage.code.declared = &sided;
     keep(&world, &kept, 1, 0);
     assert_int_equal(kept.n, 0);
-    assert_int_equal(quarantine_write(&kept, "/does/not/exist", NULL),
+    assert_int_equal(quarantine_write(&kept, (struct hash128){ 3, 4 }, "/does/not/exist", NULL),
                      SLUICE_OK); /* nothing to write */
     quarantine_deinit(&kept);
     world_close(&world);
@@ -235,6 +236,18 @@ static void write_bytes(const char *path, const char *data, size_t n)
     assert_non_null(file);
     assert_int_equal(fwrite(data, 1, n, file), n);
     assert_int_equal(fclose(file), 0);
+}
+
+/* The one that was kept. */
+static char *file_of(const char *folder, size_t *n)
+{
+    char *path = quarantine_path(folder, (struct hash128){ 3, 4 }, "picky", 5);
+    struct buf bytes = BUF_INIT;
+
+    assert_int_equal(disk_read_file(path, 1u << 20, &bytes, NULL, NULL), SLUICE_OK);
+    free(path);
+    *n = bytes.size;
+    return buf_take(&bytes);
 }
 
 static void test_damage(void **state)
@@ -250,10 +263,9 @@ static void test_damage(void **state)
     world_open(&world);
     keep(&world, &kept, 5, 1);
     snprintf(path, sizeof path, "%s/k", world.folder);
-    n = kept.items[0].bytes.size;
-    bytes = malloc(n);
-    assert_non_null(bytes);
-    memcpy(bytes, kept.items[0].bytes.data, n);
+    assert_int_equal(quarantine_write(&kept, (struct hash128){ 3, 4 }, world.folder, NULL),
+                     SLUICE_OK);
+    bytes = file_of(world.folder, &n);
     for (size_t k = 0; k < n; k++) {
         write_bytes(path, bytes, k);
         assert_int_equal(quarantine_read(path, false, &row, NULL), SLUICE_E_DATA);

@@ -23,7 +23,8 @@ static sluice_status open_view(struct session *session, bool warn, struct run **
                                struct sluice_error *err)
 {
     struct run_events events = { .warn = warn ? look_warn : NULL };
-    return runview_open(session->plan, session->run_dir, session->options.fresh, &events, out, err);
+    return runview_open(session->plan, session->run_dir, session->options.fresh, session->cache,
+                        &events, out, err);
 }
 
 static sluice_status open_run(const char *run, bool warn, struct look *look,

@@ -32,8 +32,9 @@ static bool take_switch(int *argc, char **argv, const char *name)
 static sluice_status check_memory(const struct session *session, struct sluice_error *err)
 {
     const struct session_options *options = &session->options;
+    const struct floor_found nothing = { .decodes = false };
 
-    return floor_check(session->plan, options->workers,
+    return floor_check(session->plan, &nothing, options->workers,
                        options->batch_bytes > 0 ? options->batch_bytes : SOURCE_CHUNK,
                        options->memory, err);
 }

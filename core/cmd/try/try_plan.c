@@ -56,8 +56,6 @@ sluice_status try_plan_open(const struct sample *sample, struct session *session
     struct plan_options options = { .base_dir = session->cwd,
                                     .check_only = trial != NULL,
                                     .services = &session->services,
-                                    .probe = probing_run,
-                                    .probe_ctx = &session->probing,
                                     .isolate = isolation_twin,
                                     .isolate_ctx = session,
                                     .open = true };
@@ -68,7 +66,6 @@ sluice_status try_plan_open(const struct sample *sample, struct session *session
     if (session->script == NULL) {
         session->services.budget = NULL;
     }
-    session->probing = (struct probing){ .workers = 1, .drain = &session_drain };
     out->graph = graph_create();
     if (out->graph == NULL) {
         return error_nomem(err, "a graph");

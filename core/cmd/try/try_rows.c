@@ -152,20 +152,19 @@ static sluice_status read_tasks(struct passing *passing, struct sluice_error *er
 {
     const struct lane *lane = passing->pass->plan->phase->lanes[0];
     const struct feeder_options options = { .max_idle = passing->pass->workers };
-    struct source_file *files = calloc(lane->files.n + 1, sizeof *files);
-    sluice_status status = files == NULL ? error_nomem(err, "the sample")
-                                         : feeder_create(&options, &passing->inputs.feeder, err);
+    struct source_files *files = NULL;
+    sluice_status status = source_files_create(&lane->files, lane->hashes, NULL, &files, err);
 
-    for (size_t i = 0; status == SLUICE_OK && i < lane->files.n; i++) {
-        files[i] = (struct source_file){ &lane->files.files[i], &lane->infos[i] };
+    if (status == SLUICE_OK) {
+        passing->inputs.files = source_files_all(files);
+        status = feeder_create(&options, &passing->inputs.feeder, err);
     }
-    passing->inputs.files = files;
     passing->inputs.batch_bytes = BATCH;
     if (status == SLUICE_OK) {
         status = pool(passing, err);
     }
     feeder_destroy(passing->inputs.feeder);
-    free(files);
+    source_files_destroy(files);
     return status;
 }
 

@@ -45,7 +45,7 @@ sluice_status chain_create(const struct chain_options *options, struct chain **o
         if (op->kind == OP_STORE) {
             status = open_store(chain, op, &chain->states[i], err);
         } else if (op_writes(op)) {
-            status = shards_open(op, options->key, &chain->states[i].shards, err);
+            status = shards_open(op, &chain->states[i].shards, err);
         }
     }
     if (status != SLUICE_OK) {

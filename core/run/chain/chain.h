@@ -42,7 +42,6 @@ struct chain_options {
     const struct plan *plan;
     const struct phase *phase;
     uint32_t task;
-    struct hash128 key; /* of the task: names its files */
     /* where edge files and tables go; NULL: the phase stores no edge, and no table is kept */
     const char *spill_dir;
     const char *scratch_dir;

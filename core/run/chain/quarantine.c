@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "data/frame.h"
 #include "store/pending.h"
 
@@ -30,18 +28,15 @@ static const struct schema *input_schema(const struct quarantine_row *row)
     return &phase_input(row->phase, row->op, 0)->out;
 }
 
-static char *head_text(const struct quarantine_row *row)
+static json_t *head_json(const struct quarantine_row *row)
 {
     const struct schema *schema = input_schema(row);
     const struct registry_entry *entry = stage_entry(op_code(row->op)->stage);
     json_t *columns = json_array();
     json_t *head = NULL;
     char buffer[64];
-    char key[33];
     char *kind = str_printf("%s.%s", entry->plugin_name, entry->stage.name);
-    char *text = NULL;
 
-    hash_hex(row->task_key, key);
     for (uint32_t k = 0; columns != NULL && k < op_stage(row->op)->n_need[0]; k++) {
         int32_t slot = op_stage(row->op)->need[0][k];
         char *type = slot < 0 ? NULL : type_print(schema->fields[slot].type);
@@ -51,18 +46,34 @@ static char *head_text(const struct quarantine_row *row)
                                                    "type", type == NULL ? "" : type));
         free(type);
     }
-    head = json_pack(
-        "{s:i, s:s, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:O}", "format", QUARANTINE_FORMAT, "stage",
-        row->op->name, "kind", kind == NULL ? "" : kind, "phase", row->phase->name, "task",
-        phase_task_name(row->phase, row->task, buffer), "task_key", key, "row",
-        (json_int_t)row->row, "reason", row->reason, "detail", row->detail, "columns", columns);
-    if (head != NULL) {
-        text = json_dumps(head, JSON_COMPACT | JSON_SORT_KEYS);
-    }
+    head = json_pack("{s:i, s:s, s:s, s:s, s:s, s:I, s:s, s:s, s:O}", "format", QUARANTINE_FORMAT,
+                     "stage", row->op->name, "kind", kind == NULL ? "" : kind, "phase",
+                     row->phase->name, "task", phase_task_name(row->phase, row->task, buffer),
+                     "row", (json_int_t)row->row, "reason", row->reason, "detail", row->detail,
+                     "columns", columns);
     json_decref(columns);
-    json_decref(head);
     free(kind);
-    return text;
+    return head;
+}
+
+/* The file: a line of the head with the task's key, then the frame. */
+static sluice_status file_bytes(const struct quarantine_item *item, struct hash128 task_key,
+                                struct buf *out, struct sluice_error *err)
+{
+    char key[33];
+    char *text = NULL;
+    bool good;
+
+    hash_hex(task_key, key);
+    good = json_object_set_new(item->head, "task_key", json_string(key)) == 0 &&
+           (text = json_dumps(item->head, JSON_COMPACT | JSON_SORT_KEYS)) != NULL;
+    if (good) {
+        buf_puts(out, text);
+        buf_putc(out, '\n');
+        buf_append(out, item->frame.data, item->frame.size);
+    }
+    free(text);
+    return good ? buf_status(out, err) : error_nomem(err, "a quarantined row");
 }
 
 /* Appends the row's frame. */
@@ -103,11 +114,17 @@ static sluice_status encode_row(const struct quarantine_row *row, const struct b
     return status;
 }
 
+static void item_deinit(struct quarantine_item *item)
+{
+    json_decref(item->head);
+    buf_deinit(&item->frame);
+}
+
 sluice_status quarantine_add(struct kept_rows *kept, const struct quarantine_row *row,
                              const struct batch *batch, uint32_t at, struct sluice_error *err)
 {
     struct quarantine_item *item;
-    char *head;
+    json_t *head;
     sluice_status status;
 
     if (kept->n == QUARANTINE_ROWS_MAX || kept->bytes >= QUARANTINE_BYTES_MAX ||
@@ -117,32 +134,28 @@ sluice_status quarantine_add(struct kept_rows *kept, const struct quarantine_row
     if (kept->items == NULL) {
         kept->items = calloc(QUARANTINE_ROWS_MAX, sizeof *kept->items);
     }
-    head = head_text(row);
+    head = head_json(row);
     if (kept->items == NULL || head == NULL) {
-        free(head);
+        json_decref(head);
         return error_nomem(err, "a quarantined row");
     }
     item = &kept->items[kept->n];
-    memset(item, 0, sizeof *item);
-    name_row(row->task_key, row->op->name, row->row, item->name);
-    buf_puts(&item->bytes, head);
-    buf_putc(&item->bytes, '\n');
-    free(head);
-    status = encode_row(row, batch, at, &item->bytes, err);
+    *item = (struct quarantine_item){ .head = head, .stage = row->op->name, .row = row->row };
+    status = encode_row(row, batch, at, &item->frame, err);
     if (status == SLUICE_OK) {
-        status = buf_status(&item->bytes, err);
+        status = buf_status(&item->frame, err);
     }
-    if (status != SLUICE_OK || kept->bytes + item->bytes.size > QUARANTINE_BYTES_MAX) {
-        buf_deinit(&item->bytes);
+    if (status != SLUICE_OK || kept->bytes + item->frame.size > QUARANTINE_BYTES_MAX) {
+        item_deinit(item);
         return status;
     }
-    kept->bytes += item->bytes.size;
+    kept->bytes += item->frame.size;
     kept->n++;
     return SLUICE_OK;
 }
 
-sluice_status quarantine_write(const struct kept_rows *kept, const char *run_dir,
-                               struct sluice_error *err)
+sluice_status quarantine_write(const struct kept_rows *kept, struct hash128 task_key,
+                               const char *run_dir, struct sluice_error *err)
 {
     char *folder;
     sluice_status status = SLUICE_OK;
@@ -155,8 +168,14 @@ sluice_status quarantine_write(const struct kept_rows *kept, const char *run_dir
     for (size_t k = 0; status == SLUICE_OK && k < kept->n; k++) {
         struct published published;
         const struct quarantine_item *item = &kept->items[k];
-        status =
-            pending_put(folder, item->name, item->bytes.data, item->bytes.size, 0, &published, err);
+        struct buf bytes = BUF_INIT;
+        char name[33];
+        name_row(task_key, item->stage, item->row, name);
+        status = file_bytes(item, task_key, &bytes, err);
+        if (status == SLUICE_OK) {
+            status = pending_put(folder, name, bytes.data, bytes.size, 0, &published, err);
+        }
+        buf_deinit(&bytes);
     }
     free(folder);
     return status;
@@ -165,7 +184,7 @@ sluice_status quarantine_write(const struct kept_rows *kept, const char *run_dir
 void quarantine_deinit(struct kept_rows *kept)
 {
     for (size_t k = 0; k < kept->n; k++) {
-        buf_deinit(&kept->items[k].bytes);
+        item_deinit(&kept->items[k]);
     }
     free(kept->items);
     memset(kept, 0, sizeof *kept);

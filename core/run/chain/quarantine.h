@@ -8,6 +8,8 @@
 #ifndef SLUICE_RUN_QUARANTINE_H
 #define SLUICE_RUN_QUARANTINE_H
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/hash.h"
 #include "data/column.h"
@@ -20,8 +22,10 @@
 
 /* What a task keeps until its commit. Zeroed = empty. */
 struct quarantine_item {
-    char name[33];
-    struct buf bytes;
+    json_t *head;      /* without the task's key, which is known behind the last row only */
+    const char *stage; /* borrowed */
+    uint64_t row;
+    struct buf frame;
 };
 struct kept_rows {
     struct quarantine_item *items; /* owned */
@@ -31,7 +35,6 @@ struct kept_rows {
 struct quarantine_row {
     const struct phase *phase;
     const struct op *op;
-    struct hash128 task_key;
     uint32_t task;
     uint64_t row;
     const char *reason, *detail;
@@ -42,9 +45,10 @@ struct quarantine_row {
 sluice_status quarantine_add(struct kept_rows *, const struct quarantine_row *,
                              const struct batch *batch, uint32_t at,
                              struct sluice_error *) MUST_USE;
-/* Writes RUN_DIR/quarantine/K, also over what stands there. */
-sluice_status quarantine_write(const struct kept_rows *, const char *run_dir,
-                               struct sluice_error *) MUST_USE;
+/* Writes RUN_DIR/quarantine/K, also over what stands there. task_key: of the task that kept them.
+ */
+sluice_status quarantine_write(const struct kept_rows *, struct hash128 task_key,
+                               const char *run_dir, struct sluice_error *) MUST_USE;
 void quarantine_deinit(struct kept_rows *);
 
 /* One file, read again. Nothing in it is trusted. */

@@ -11,8 +11,7 @@ struct open_file {
 
 struct shards {
     const struct op *op;
-    char *folder; /* dataset/data */
-    char key[33];
+    char *folder;            /* dataset/data */
     struct open_file *files; /* one per output kind */
     struct shard *items;     /* ended files */
     struct pending **ended;  /* their pending files, until published */
@@ -41,8 +40,7 @@ void shards_destroy(struct shards *shards)
     free(shards);
 }
 
-sluice_status shards_open(const struct op *writer, struct hash128 key, struct shards **out,
-                          struct sluice_error *err)
+sluice_status shards_open(const struct op *writer, struct shards **out, struct sluice_error *err)
 {
     struct shards *shards = calloc(1, sizeof *shards);
     sluice_status status = SLUICE_OK;
@@ -52,7 +50,6 @@ sluice_status shards_open(const struct op *writer, struct hash128 key, struct sh
         return error_nomem(err, "output files");
     }
     shards->op = writer;
-    hash_hex(key, shards->key);
     shards->folder = disk_join(op_stage(writer)->dataset, "data");
     shards->files = calloc(op_stage(writer)->n_outputs + 1, sizeof *shards->files);
     if (shards->folder == NULL || shards->files == NULL) {
@@ -92,8 +89,6 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
 
     for (uint32_t k = 0; k < op_stage(shards->op)->n_outputs; k++) {
         struct open_file *file = &shards->files[k];
-        const struct stage_output *kind = &op_stage(shards->op)->outputs[k];
-        enum outcodec_kind codec;
         struct shard *shard;
         if (file->pending == NULL) {
             continue;
@@ -113,7 +108,6 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
             shards->ended = ended;
             shards->capacity = capacity;
         }
-        TRY(outcodec_parse(kind->codec, &codec, err));
         TRY(outcodec_finish(file->codec, err));
         shard = &shards->items[shards->n];
         memset(shard, 0, sizeof *shard);
@@ -121,11 +115,6 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
         shard->ordinal = shards->ordinal;
         shard->rows = rows;
         shard->raw_bytes = outcodec_bytes(file->codec);
-        shard->file = str_printf("%.24s-%04u%s%s", shards->key, shards->ordinal, kind->suffix,
-                                 outcodec_suffix(codec));
-        if (shard->file == NULL) {
-            return error_nomem(err, "output files");
-        }
         shards->ended[shards->n++] = file->pending;
         file->pending = NULL;
         any = true;
@@ -179,12 +168,24 @@ sluice_status shards_finish(struct shards *shards, struct sluice_error *err)
     return end_files(shards, shards->rows, err);
 }
 
-sluice_status shards_publish(struct shards *shards, struct sluice_error *err)
+sluice_status shards_publish(struct shards *shards, struct hash128 key, struct sluice_error *err)
 {
+    char hex[33];
+
+    hash_hex(key, hex);
     for (uint32_t i = 0; i < shards->n; i++) {
+        struct shard *shard = &shards->items[i];
+        const struct stage_output *kind = &op_stage(shards->op)->outputs[shard->output];
         struct pending *pending = shards->ended[i];
+        enum outcodec_kind codec;
+        TRY(outcodec_parse(kind->codec, &codec, err));
+        shard->file =
+            str_printf("%.24s-%04u%s%s", hex, shard->ordinal, kind->suffix, outcodec_suffix(codec));
+        if (shard->file == NULL) {
+            return error_nomem(err, "output files");
+        }
         shards->ended[i] = NULL;
-        TRY(pending_publish(pending, shards->items[i].file, 0, &shards->items[i].published, err));
+        TRY(pending_publish(pending, shard->file, 0, &shard->published, err));
     }
     return SLUICE_OK;
 }

@@ -1,5 +1,5 @@
 /* The output files of one writer in one task: host-owned, compressed, append-only, named from the
- * task key and an ordinal. Depends on store. One thread. */
+ * task key and an ordinal when they are published. Depends on store. One thread. */
 #ifndef SLUICE_RUN_SHARDS_H
 #define SLUICE_RUN_SHARDS_H
 
@@ -7,7 +7,7 @@
 #include "store/outcodec.h"
 
 struct shard {
-    char *file;       /* stored name; owned */
+    char *file;       /* stored name, once published; owned */
     uint32_t output;  /* kind of output: 0.. */
     uint32_t ordinal; /* files of one ordinal belong together (.bin and .idx) */
     uint64_t rows;
@@ -17,8 +17,8 @@ struct shard {
 
 struct shards;
 
-/* key names the files: "KEY24-ORDINAL.jsonl.zst". The dataset's folder and data/ are made. */
-sluice_status shards_open(const struct op *writer, struct hash128 key, struct shards **out,
+/* The dataset's folder and data/ are made. */
+sluice_status shards_open(const struct op *writer, struct shards **out,
                           struct sluice_error *) MUST_USE;
 void shards_destroy(struct shards *); /* abandons what is not published */
 
@@ -32,8 +32,9 @@ uint32_t shards_ordinal(const struct shards *);
 uint64_t shards_ordinal_rows(const struct shards *);
 /* Ends the open files; after the writer's flush. */
 sluice_status shards_finish(struct shards *, struct sluice_error *) MUST_USE;
-/* Syncs the files and gives them their names; the folder is synced when they become a snapshot. */
-sluice_status shards_publish(struct shards *, struct sluice_error *) MUST_USE;
+/* Syncs the files and gives them their names, "KEY24-ORDINAL.jsonl.zst"; the folder is synced when
+ * they become a snapshot. */
+sluice_status shards_publish(struct shards *, struct hash128 key, struct sluice_error *) MUST_USE;
 const struct shard *shards_items(const struct shards *, uint32_t *n);
 
 #endif

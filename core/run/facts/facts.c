@@ -108,7 +108,7 @@ static sluice_status reason_of(const struct run *run, struct task_id id, struct 
     struct changes *changes = NULL;
     sluice_status status;
 
-    if (run->tasks[id.phase][id.task].keyed) {
+    if (run->tasks[id.phase][id.task].keyed || run_unread(run, id.phase, id.task)) {
         status = changes_open(run, id.phase, &changes, err);
         if (status == SLUICE_OK) {
             status = changes_describe(changes, run, id.phase, id.task, out, err);
@@ -148,9 +148,9 @@ sluice_status facts_task(const struct run *run, uint64_t number, json_t **out,
         *out = json_pack("{s:I, s:o, s:s, s:s, s:s}", "task", (json_int_t)number, "name",
                          facts_text(name, strlen(name)), "phase", run->plan->phases[id.phase]->name,
                          "state",
-                         state->done    ? "done, unchanged"
-                         : state->keyed ? "runs"
-                                        : "not known yet",
+                         state->done                                          ? "done, unchanged"
+                         : state->keyed || run_unread(run, id.phase, id.task) ? "runs"
+                                                                              : "not known yet",
                          "reason", buf_str(&reason));
         status = *out == NULL ? error_nomem(err, "a task") : SLUICE_OK;
     }

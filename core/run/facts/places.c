@@ -262,6 +262,7 @@ sluice_status places_origin(const struct run *run, uint32_t p, uint32_t task,
 /* ---- origin tables ---- */
 
 struct filling {
+    const struct run *run;
     struct place **sorted; /* of one split, by row */
     size_t n, at;
     bool failed;
@@ -300,7 +301,8 @@ static sluice_status fill_row(void *ctx, const struct batch *batch, int64_t row,
         }
         place->found = true;
         place->file = &place->lane->files.files[split->ranges[range].file];
-        place->info = &place->lane->infos[split->ranges[range].file];
+        place->source = &source_files_all(
+            filling->run->lane_files[place->lane->index])[split->ranges[range].file];
         place->begin = runview_u64(batch, ORIGIN_BEGIN, row);
         place->end = runview_u64(batch, ORIGIN_END, row);
         if (!runview_null(batch, ORIGIN_ID, row)) {
@@ -329,7 +331,7 @@ sluice_status places_fill(const struct run *run, struct place *places, size_t n,
         qsort(sorted, n, sizeof *sorted, compare_places);
     }
     for (size_t i = 0; status == SLUICE_OK && i < n;) {
-        struct filling filling = { .sorted = sorted + i };
+        struct filling filling = { .run = run, .sorted = sorted + i };
         uint32_t p = 0;
         uint32_t task = 0;
         while (i < n && sorted[i]->lane == filling.sorted[0]->lane &&
@@ -351,27 +353,17 @@ sluice_status place_read(const struct place *place, uint64_t max, struct buf *ou
                          struct sluice_error *err)
 {
     uint64_t n = place->end - place->begin < max ? place->end - place->begin : max;
-    uint64_t raw = 0;
-    uint64_t decoded = 0;
+    struct input_frame from = { 0, 0 };
     uint64_t skipped = 0;
     size_t got = 0;
     struct input *input = NULL;
     sluice_status status;
 
-    TRY(probe_verify(place->file, place->info, err));
-    TRY(input_open(place->file->path, &input, err));
-    if (input_codec(input) == CODEC_PLAIN) {
-        raw = place->begin;
-        decoded = place->begin;
-    }
-    for (size_t i = 0; i < place->info->n_frames && place->info->frames[i].decoded <= place->begin;
-         i++) {
-        raw = place->info->frames[i].raw;
-        decoded = place->info->frames[i].decoded;
-    }
-    status = raw == 0 ? SLUICE_OK : input_seek(input, raw, decoded, err);
+    TRY(source_file_place(place->source, place->begin, &from, err));
+    TRY(source_file_open(place->source, &input, err));
+    status = from.decoded == 0 ? SLUICE_OK : input_seek(input, from.raw, from.decoded, err);
     if (status == SLUICE_OK) {
-        status = input_skip(input, place->begin - decoded, &skipped, err);
+        status = input_skip(input, place->begin - from.decoded, &skipped, err);
     }
     if (status == SLUICE_OK && !buf_reserve(out, n + 1)) {
         status = error_nomem(err, "a record");

@@ -19,9 +19,9 @@ struct place {
     /* after places_fill */
     bool found;
     const struct listing_file *file;
-    const struct input_info *info;
-    uint64_t begin, end; /* decoded bytes */
-    char *id;            /* owned; NULL = the record has none */
+    const struct source_file *source; /* the same, to be read */
+    uint64_t begin, end;              /* decoded bytes */
+    char *id;                         /* owned; NULL = the record has none */
 };
 void place_deinit(struct place *);
 

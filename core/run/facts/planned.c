@@ -52,13 +52,11 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
     json_t *patterns = json_array();
     const struct node *source = planning->run->plan->graph->nodes[op->node->inputs[0]];
     uint64_t bytes = 0;
-    uint64_t decoded = 0;
-    bool known = true;
+    bool plain = true; /* all of them, by their names */
 
     for (size_t i = 0; i < lane->files.n; i++) {
-        bytes += lane->infos[i].size;
-        known = known && lane->infos[i].decoded_size != INPUT_UNKNOWN;
-        decoded += known ? lane->infos[i].decoded_size : 0;
+        bytes += lane->files.files[i].size;
+        plain = plain && !splits_compressed(lane->files.files[i].name);
         if (planning->how.files) {
             json_array_append_new(
                 files, facts_text(lane->files.files[i].path, strlen(lane->files.files[i].path)));
@@ -72,8 +70,8 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
     json_object_set_new(json, "patterns", patterns);
     json_object_set_new(json, "files", json_integer((json_int_t)lane->files.n));
     json_object_set_new(json, "bytes", json_integer((json_int_t)bytes));
-    if (known) {
-        json_object_set_new(json, "text_bytes", json_integer((json_int_t)decoded));
+    if (plain) {
+        json_object_set_new(json, "text_bytes", json_integer((json_int_t)bytes));
     }
     json_object_set_new(json, "splits", json_integer((json_int_t)lane->n_tasks));
     if (op_isolated(op)) {
@@ -200,7 +198,7 @@ static sluice_status tasks_json(const struct planning *planning, uint32_t p, jso
         const struct task_state *state = &run->tasks[p][t];
         char buffer[64];
         const char *name = phase_task_name(phase, t, buffer);
-        int which = state->done ? 0 : state->keyed ? 1 : 2;
+        int which = state->done ? 0 : state->keyed || run_unread(run, p, t) ? 1 : 2;
         counts[which]++;
         buf_clear(&reason);
         if (which == 1 && run->options.fresh) {

@@ -100,25 +100,6 @@ sluice_status feeder_cancelled_error(struct sluice_error *err)
 
 /* ---- stations ---- */
 
-/* The last frame that begins at or before offset (0, 0 if none does). */
-static struct input_frame frame_before(const struct input_info *info, uint64_t offset)
-{
-    struct input_frame best = { 0, 0 };
-    size_t lo = 0;
-    size_t hi = info->n_frames;
-
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (info->frames[mid].decoded <= offset) {
-            best = info->frames[mid];
-            lo = mid + 1;
-        } else {
-            hi = mid;
-        }
-    }
-    return best;
-}
-
 static sluice_status station_open(const struct source_file *file, struct input_frame frame,
                                   struct station **out, struct sluice_error *err)
 {
@@ -130,7 +111,7 @@ static sluice_status station_open(const struct source_file *file, struct input_f
         free(station);
         return error_nomem(err, "a decoder");
     }
-    status = probe_open(file->file, file->info, &station->in, err);
+    status = source_file_open(file, &station->in, err);
     if (status == SLUICE_OK) {
         status = input_seek(station->in, frame.raw, frame.decoded, err);
     }
@@ -197,26 +178,32 @@ static void request_wait(struct feeder *feeder)
     pthread_cond_timedwait(&feeder->changed, &feeder->mutex, &until);
 }
 
-/* Enters the request and gives the station to decode with; request_end must follow. */
+/* Enters the request and gives the station to decode with, or NULL where the file is known to end
+ * before; request_end must follow. */
 static sluice_status request_begin(struct feeder *feeder, const struct source_file *file,
                                    struct request *request, struct station **out,
                                    struct sluice_error *err)
 {
     uint64_t at = request->begin > 0 ? request->begin - 1 : 0;
-    struct input_frame frame = frame_before(file->info, at);
-    sluice_status status = SLUICE_OK;
+    struct input_frame frame;
+    bool beyond = false;
+    sluice_status status = source_file_place(file, at, &frame, err);
 
     *out = NULL;
     pthread_mutex_lock(&feeder->mutex);
     request->next = feeder->requests;
     feeder->requests = request;
-    for (;;) {
+    while (status == SLUICE_OK) {
         struct station *best = station_best(feeder, request->path, at);
         if (best != NULL && best->clear < frame.decoded) {
             best = NULL;
         }
         if (feeder_cancelled(feeder)) {
             status = feeder_cancelled_error(err);
+            break;
+        }
+        beyond = request->begin >= source_file_end(file);
+        if (beyond) {
             break;
         }
         if (!must_wait(feeder, request, best != NULL ? best->clear : frame.decoded)) {
@@ -229,7 +216,7 @@ static sluice_status request_begin(struct feeder *feeder, const struct source_fi
         request_wait(feeder);
     }
     pthread_mutex_unlock(&feeder->mutex);
-    if (status == SLUICE_OK && *out == NULL) {
+    if (status == SLUICE_OK && *out == NULL && !beyond) {
         status = station_open(file, frame, out, err);
     }
     return status;
@@ -272,6 +259,7 @@ sluice_status feeder_take(struct feeder *feeder, const struct source_file *file,
     struct request request = { NULL, file->file->path, begin };
     struct station *station;
     bool at_end = false;
+    uint64_t raw = 0;
     sluice_status status;
 
     memset(out, 0, sizeof *out);
@@ -280,11 +268,16 @@ sluice_status feeder_take(struct feeder *feeder, const struct source_file *file,
                          begin, end, file->file->path);
     }
     status = request_begin(feeder, file, &request, &station, err);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && station != NULL) {
+        raw = input_position_raw(station->in);
         status = feed_decode(feeder, station, begin, end, max_record, grow, out, &at_end, err);
     }
-    if (status == SLUICE_OK) {
-        status = probe_verify_read(file->file, file->info, station->in, err);
+    if (status == SLUICE_OK && station != NULL) {
+        out->raw = input_position_raw(station->in) - raw;
+        status = source_file_unchanged(file, station->in, err);
+    }
+    if (status == SLUICE_OK && at_end) {
+        status = source_file_ended(file, input_position(station->in), err);
     }
     if (status != SLUICE_OK || at_end) {
         station_destroy(station);
@@ -307,13 +300,13 @@ sluice_status feeder_stream(struct feeder *feeder, const struct source_file *fil
     memset(head, 0, sizeof *head);
     *out = NULL;
     status = request_begin(feeder, file, &request, &station, err);
-    if (status == SLUICE_OK && begin > 0) {
+    if (status == SLUICE_OK && station != NULL && begin > 0) {
         status = station_advance(feeder, station, begin - 1, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && station != NULL) {
         status = feed_start(feeder, station, head, 0, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && station != NULL) {
         *out = station->in;
         station->in = NULL;
     }
@@ -348,19 +341,19 @@ sluice_status feeder_lend(struct feeder *feeder, const struct source_file *file,
     }
     lease->request = (struct request){ NULL, file->file->path, begin };
     status = request_begin(feeder, file, &lease->request, &lease->station, err);
-    if (status == SLUICE_OK && begin > 0) {
+    if (status == SLUICE_OK && lease->station != NULL && begin > 0) {
         status = station_advance(feeder, lease->station, begin - 1, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && lease->station != NULL) {
         status = feed_start(feeder, lease->station, head, 0, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && lease->station != NULL) {
         *out = lease;
         return SLUICE_OK;
     }
     feeder_return(feeder, lease, 0, NULL, 0);
     feeder_release(feeder, head);
-    return status;
+    return status; /* OK: the file ends before */
 }
 
 void feeder_return(struct feeder *feeder, struct lease *lease, uint64_t clear, const char *data,

@@ -1,26 +1,18 @@
 /* Lets a big file that can't be sought (one gzip member, one zstd frame) be decoded once,
  * however many workers read its ranges. Owns the decoders between two ranges and the memory that
- * ranges are decoded into. Depends on store/. Thread-safe.
+ * ranges are decoded into. Depends on files.h. Thread-safe.
  *
  * A worker that wants [begin, end) takes the file's decoder, waits while another one decodes an
  * earlier range, decodes its own range and the rest of the line that crosses its end, gives the
  * decoder back for the next range and works on its memory without any lock. Where no decoder
  * stands before the range, a new one starts at the nearest frame, decodes and discards. What a
  * worker gets depends on the file and the range only. Workers of earlier ranges never wait for
- * later ones. */
+ * later ones. Behind the file's end, once somebody has met it, nothing is decoded any more. */
 #ifndef SLUICE_RUN_FEEDER_H
 #define SLUICE_RUN_FEEDER_H
 
 #include "base/error.h"
-#include "store/input.h"
-#include "store/listing.h"
-#include "store/probe.h"
-
-/* A file of the plan. Borrowed for as long as a feeder or a source uses it. */
-struct source_file {
-    const struct listing_file *file;
-    const struct input_info *info;
-};
+#include "run/source/files.h"
 
 struct feeder_options {
     size_t max_idle; /* decoders kept between ranges; 0 = 8 */
@@ -41,6 +33,7 @@ struct feed {
     char *data;      /* followed by SLUICE_PADDING bytes that may be written */
     uint64_t offset; /* of data[0] in the decoded file */
     size_t n;
+    uint64_t raw; /* bytes of the file that decoding took */
     /* != 0: the last line is longer than max_record, not whole here, and ends at this offset. */
     uint64_t line_end;
     size_t capacity;
@@ -65,16 +58,16 @@ struct feed_grow {
 void feeder_release(struct feeder *, struct feed *);
 
 /* For the range that goes on to the end of the file: a stream of its own. *head are the bytes
- * before the stream's position, under the same rule (n may be 0). Close with input_close and
- * feeder_release. */
+ * before the stream's position, under the same rule (n may be 0). *out = NULL: the file ends
+ * before. Close with input_close and feeder_release. */
 sluice_status feeder_stream(struct feeder *, const struct source_file *, uint64_t begin,
                             struct feed *head, struct input **out,
                             struct sluice_error *err) MUST_USE;
 
 /* Where one thread reads (options.alone): lends the decoder for all of a range that does not end
  * the file, as a stream, so that what is decoded is worked on while it is in the cache, and no
- * range stands in memory whole. *head as for feeder_stream, and the caller asks for no other range
- * of this feeder before it gives the decoder back. */
+ * range stands in memory whole. *head and *out = NULL as for feeder_stream, and the caller asks for
+ * no other range of this feeder before it gives the decoder back. */
 struct lease;
 bool feeder_lends(const struct feeder *);
 sluice_status feeder_lend(struct feeder *, const struct source_file *, uint64_t begin,

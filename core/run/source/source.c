@@ -40,10 +40,12 @@ struct source {
     size_t uncut_window;        /* files that are not cut: grows when a record does not fit */
     char saved[SLUICE_PADDING]; /* what the zeros behind the last chunk replaced */
     bool has_saved;
-    bool fed;           /* grow was told of the feed */
-    char *head;         /* the begin of a line that is too long */
-    uint64_t raw;       /* bytes of finished ranges */
-    uint64_t raw_begin; /* where this range's stream began */
+    bool fed;              /* grow was told of the feed */
+    char *head;            /* the begin of a line that is too long */
+    uint64_t raw;          /* bytes of finished ranges */
+    uint64_t raw_begin;    /* where this range's stream began */
+    struct hasher *hasher; /* NULL: nobody wants to know */
+    uint64_t digested;     /* bytes of this range */
 };
 
 sluice_status source_open(struct feeder *feeder, const struct source_file *files,
@@ -72,6 +74,10 @@ sluice_status source_open(struct feeder *feeder, const struct source_file *files
                          "found max_record %" PRIu64 " and chunks of %" PRIu64
                          " bytes, expected at most %zu",
                          options->max_record, options->target_chunk, SIZE_MAX / 8);
+    }
+    if (options->digest && (source->hasher = hasher_create()) == NULL) {
+        free(source);
+        return error_nomem(err, "an input split");
     }
     source->window = (size_t)source->options.target_chunk;
     if (source->window > source->options.max_record + (options->cut == SPLIT_CUT_NEWLINE ? 1 : 0)) {
@@ -120,21 +126,30 @@ static void lease_close(struct source *source, bool done)
     source->in = NULL;
 }
 
+/* Bytes of the file that stand for this range. Of a plain file these are its own, whatever was read
+ * ahead. */
+static uint64_t stream_raw(const struct source *source)
+{
+    const struct split_range *range = source_range(source);
+    uint64_t size = input_size(source->in);
+
+    if (input_codec(source->in) != CODEC_PLAIN) {
+        return input_position_raw(source->in) - source->raw_begin;
+    }
+    return (range->last || range->end > size ? size : range->end) - range->begin;
+}
+
 static void range_close(struct source *source, bool done)
 {
     if (source->lease != NULL) {
         source->raw += input_position_raw(source->in) - source->raw_begin;
         lease_close(source, done);
     } else if (source->in != NULL) {
-        source->raw += input_position_raw(source->in) - source->raw_begin;
+        source->raw += stream_raw(source);
         input_close(source->in);
         source->in = NULL;
     } else if (source->opened) {
-        const struct input_info *info = source->files[source_range(source)->file].info;
-        uint64_t n = source->feed.n;
-        source->raw += info->decoded_size != INPUT_UNKNOWN && info->decoded_size > 0
-                           ? (uint64_t)((double)n / (double)info->decoded_size * (double)info->size)
-                           : n / 4;
+        source->raw += source->feed.raw;
     }
     feeder_release(source->feeder, &source->feed);
     if (source->fed && source->options.grow != NULL) {
@@ -164,6 +179,7 @@ void source_close(struct source *source)
         range_close(source, false);
         free(source->buffer);
         free(source->head);
+        hasher_destroy(source->hasher);
         free(source);
     }
 }
@@ -228,22 +244,6 @@ static sluice_status buffer_reserve(struct source *source, size_t n, struct slui
     return SLUICE_OK;
 }
 
-/* The end must be where the plan has it: the file may have grown under our hands. */
-static sluice_status end_check(const struct source *source, struct sluice_error *err)
-{
-    const struct source_file *file = &source->files[source_range(source)->file];
-    uint64_t size = file->info->decoded_size;
-
-    if (size != INPUT_UNKNOWN && input_position(source->in) != size) {
-        return error_set(err, SLUICE_E_DATA,
-                         "%s changed while it was read (%" PRIu64
-                         " bytes when the run was planned, %" PRIu64 " now); run "
-                         "again when nobody writes to it",
-                         file->file->path, size, input_position(source->in));
-    }
-    return SLUICE_OK;
-}
-
 /* Makes the window n bytes or more, if the file has as many. */
 static sluice_status window_need(struct source *source, size_t n, struct sluice_error *err)
 {
@@ -262,7 +262,9 @@ static sluice_status window_need(struct source *source, size_t n, struct sluice_
     TRY(input_read(source->in, source->data + source->n, want, &got, err));
     source->n += got;
     source->at_end = got < want;
-    return source->at_end ? end_check(source, err) : SLUICE_OK;
+    return source->at_end ? source_file_ended(&source->files[source_range(source)->file],
+                                              input_position(source->in), err)
+                          : SLUICE_OK;
 }
 
 static void window_advance(struct source *source, size_t n)
@@ -279,18 +281,34 @@ static void window_advance(struct source *source, size_t n)
 static sluice_status open_stream(struct source *source, const struct source_file *file, uint64_t at,
                                  struct sluice_error *err)
 {
-    TRY(probe_open(file->file, file->info, &source->in, err));
-    if (input_codec(source->in) != file->info->codec) {
-        return error_set(err, SLUICE_E_DATA,
-                         "%s changed since the run was planned (codec %s then, %s now); run again "
-                         "to plan with what is "
-                         "there now",
-                         file->file->path, codec_name(file->info->codec),
-                         codec_name(input_codec(source->in)));
-    }
-    TRY(input_seek(source->in, file->info->codec == CODEC_PLAIN ? at : 0, at, err));
+    TRY(source_file_open(file, &source->in, err));
+    TRY(input_seek(source->in, input_codec(source->in) == CODEC_PLAIN ? at : 0, at, err));
     source->raw_begin = input_position_raw(source->in);
     source->offset = at;
+    return SLUICE_OK;
+}
+
+/* A range of a file that can't be sought. */
+static sluice_status open_fed(struct source *source, const struct source_file *file,
+                              struct sluice_error *err)
+{
+    const struct split_range *range = source_range(source);
+
+    if (range->last) {
+        TRY(feeder_stream(source->feeder, file, range->begin, &source->feed, &source->in, err));
+    } else if (feeder_lends(source->feeder)) {
+        TRY(feeder_lend(source->feeder, file, range->begin, &source->feed, &source->lease, err));
+        source->in = source->lease == NULL ? NULL : lease_input(source->lease);
+    } else {
+        struct feed_grow beyond = { feed_announce, source };
+        TRY(feeder_take(source->feeder, file, range->begin, range->end, source->options.max_record,
+                        &beyond, &source->feed, err));
+    }
+    source->at_end = source->in == NULL;
+    source->raw_begin = source->in == NULL ? 0 : input_position_raw(source->in);
+    source->data = source->feed.data;
+    source->n = source->feed.n;
+    source->offset = source->feed.offset;
     return SLUICE_OK;
 }
 
@@ -298,34 +316,66 @@ static sluice_status range_open(struct source *source, struct sluice_error *err)
 {
     const struct split_range *range = source_range(source);
     const struct source_file *file = &source->files[range->file];
-    bool plain = file->info->codec == CODEC_PLAIN;
+    enum codec codec;
 
     source->opened = true;
     source->uncut_window = source->window;
-    if (source->options.cut == SPLIT_CUT_NONE && (range->begin > 0 || !range->last)) {
+    if (range->begin == 0 && range->last) {
+        return open_stream(source, file, 0, err);
+    }
+    if (source->options.cut == SPLIT_CUT_NONE) {
         return error_set(err, SLUICE_E_INTERNAL,
                          "source: %s is cut, but its reader takes whole files", file->file->path);
     }
-    if (plain || (range->begin == 0 && range->last)) {
-        return open_stream(source, file, plain && range->begin > 0 ? range->begin - 1 : 0, err);
+    TRY(source_file_codec(file, &codec, err));
+    if (codec != CODEC_PLAIN) {
+        return open_fed(source, file, err);
     }
-    if (range->last) {
-        TRY(feeder_stream(source->feeder, file, range->begin, &source->feed, &source->in, err));
-        source->raw_begin = input_position_raw(source->in);
-    } else if (feeder_lends(source->feeder)) {
-        TRY(feeder_lend(source->feeder, file, range->begin, &source->feed, &source->lease, err));
-        source->in = lease_input(source->lease);
-        source->raw_begin = input_position_raw(source->in);
-    } else {
-        struct feed_grow beyond = { feed_announce, source };
-        TRY(feeder_take(source->feeder, file, range->begin, range->end, source->options.max_record,
-                        &beyond, &source->feed, err));
+    if (range->begin > file->file->size) { /* its name promised more */
         source->at_end = true;
+        return SLUICE_OK;
     }
-    source->data = source->feed.data;
-    source->n = source->feed.n;
-    source->offset = source->feed.offset;
-    return SLUICE_OK;
+    return open_stream(source, file, range->begin > 0 ? range->begin - 1 : 0, err);
+}
+
+/* ---- what is in the split ---- */
+
+static void digest_bytes(struct source *source, const char *data, size_t n)
+{
+    if (source->hasher == NULL || n == 0) {
+        return;
+    }
+    if (source->digested == 0) {
+        hasher_add_u64(source->hasher, source->range);
+        hasher_add_u64(source->hasher, source->offset);
+    }
+    hasher_add(source->hasher, data, n);
+    source->digested += n;
+}
+
+static void digest_range(struct source *source)
+{
+    if (source->hasher != NULL) {
+        hasher_add_u64(source->hasher, source->digested);
+    }
+    source->digested = 0;
+}
+
+/* A line that is not shown. Of its head as much as there is however it was read. */
+static void digest_overlong(struct source *source, uint64_t begin, uint64_t end)
+{
+    uint64_t most = source->options.max_record;
+
+    if (source->hasher != NULL) {
+        hasher_add_u64(source->hasher, begin);
+        hasher_add_u64(source->hasher, end);
+        hasher_add(source->hasher, source->head, most < SOURCE_HEAD ? (size_t)most : SOURCE_HEAD);
+    }
+}
+
+struct hash128 source_digest(const struct source *source)
+{
+    return hasher_digest(source->hasher);
 }
 
 /* ---- cut by newline ---- */
@@ -406,6 +456,7 @@ static sluice_status lines_overlong(struct source *source, struct sluice_error *
         }
         TRY(window_need(source, source->window, err));
     }
+    digest_overlong(source, begin, end);
     if (source->options.too_long == NULL) {
         return SLUICE_OK;
     }
@@ -564,6 +615,9 @@ static void source_advance(struct source *source)
         memcpy(source->data + source->taken, source->saved, SLUICE_PADDING);
         source->has_saved = false;
     }
+    if (source->options.cut == SPLIT_CUT_NONE) {
+        digest_bytes(source, source->data, source->used);
+    }
     window_advance(source, source->used);
     source->taken = 0;
 }
@@ -589,14 +643,18 @@ sluice_status source_next(struct source *source, struct sluice_chunk *chunk, boo
         }
         if (n == 0 && (newline || source->last)) {
             if (source->in != NULL) {
-                TRY(probe_verify_read(file->file, file->info, source->in, err));
+                TRY(source_file_unchanged(file, source->in, err));
             }
+            digest_range(source);
             range_close(source, true);
             source->range++;
             continue;
         }
         if (source->data == NULL) {
             TRY(buffer_reserve(source, 0, err)); /* an empty file */
+        }
+        if (newline) {
+            digest_bytes(source, source->data, n); /* now, as it is in the cache */
         }
         memcpy(source->saved, source->data + n, SLUICE_PADDING);
         memset(source->data + n, 0, SLUICE_PADDING);

@@ -11,6 +11,7 @@
 #ifndef SLUICE_RUN_SOURCE_H
 #define SLUICE_RUN_SOURCE_H
 
+#include "base/hash.h"
 #include "plan/splits.h"
 #include "run/source/feeder.h"
 
@@ -22,6 +23,7 @@ struct source_options {
     enum split_cut cut;
     uint64_t max_record;   /* bytes; 0 = SOURCE_MAX_RECORD */
     uint64_t target_chunk; /* bytes; 0 = SOURCE_CHUNK */
+    bool digest;           /* source_digest is wanted */
     /* A line that is too long: file is the index within the split (as in the chunk), [begin,
      * end) its decoded bytes without '\n', head its first n <= SOURCE_HEAD bytes. Called from
      * source_next, before any chunk that follows the line. May be NULL. */
@@ -59,6 +61,11 @@ sluice_status source_consumed(struct source *, uint64_t n, struct sluice_error *
  * they needed goes back (grow is told). Nothing happens where a file is not cut, or its ranges were
  * decoded whole. */
 sluice_status source_shrink(struct source *, struct sluice_error *err) MUST_USE;
+
+/* What the split held: a hash of all bytes that chunks showed and the reader used, of refused
+ * lines, and of where in their files they began. Behind the last chunk. It depends on the bytes,
+ * the cut and max_record only: not on codecs, files' names or sizes of chunks. */
+struct hash128 source_digest(const struct source *);
 
 /* Where reading stands, for progress: bytes of files eaten in this split so far. */
 uint64_t source_position_raw(const struct source *);

@@ -243,24 +243,6 @@ static sluice_status push_chunk(struct reading *reading, const struct sluice_chu
     return SLUICE_OK;
 }
 
-/* Bytes of files that a split stands for: ranges of compressed files in proportion to what they
- * decode to. */
-static uint64_t raw_bytes(const struct source_file *files, const struct split *split)
-{
-    double sum = 0;
-
-    for (size_t i = 0; i < split->n_ranges; i++) {
-        const struct split_range *range = &split->ranges[i];
-        const struct input_info *info = files[range->file].info;
-        bool whole = range->end == SPLIT_TO_END || info->decoded_size == INPUT_UNKNOWN ||
-                     info->decoded_size == 0;
-        sum += whole ? (range->begin == 0 ? (double)info->size : 0)
-                     : (double)info->size *
-                           ((double)(range->end - range->begin) / (double)info->decoded_size);
-    }
-    return (uint64_t)sum;
-}
-
 /* One chunk through the reader and downstream. */
 static sluice_status take_chunk(struct reading *reading, struct stage_worker *worker,
                                 struct sluice_chunk *chunk, struct sluice_error *err)
@@ -357,6 +339,18 @@ static void find_columns(struct reading *reading)
     }
 }
 
+struct source_options sources_options(const struct plan *plan, const struct node *reader,
+                                      uint64_t batch_bytes)
+{
+    const char *cut = reader->entry->stage.cut;
+
+    return (struct source_options){ .cut = cut != NULL && strcmp(cut, "newline") == 0
+                                               ? SPLIT_CUT_NEWLINE
+                                               : SPLIT_CUT_NONE,
+                                    .max_record = plan->graph->nodes[reader->inputs[0]]->max_record,
+                                    .target_chunk = batch_bytes };
+}
+
 static sluice_status read_split(struct chain *chain, const struct op *op, const struct lane *lane,
                                 const struct split *split, const struct source_inputs *inputs,
                                 struct again *again, struct sluice_error *err)
@@ -369,31 +363,31 @@ static sluice_status read_split(struct chain *chain, const struct op *op, const 
                                .usual =
                                    inputs->batch_bytes > 0 ? inputs->batch_bytes : SOURCE_CHUNK };
     const struct chain_options *options = chain_options(chain);
-    const struct node *files = options->plan->graph->nodes[op->node->inputs[0]];
-    struct source_options source_options = {
-        .cut = strcmp(op_declared(op)->cut == NULL ? "none" : op_declared(op)->cut, "newline") == 0
-                   ? SPLIT_CUT_NEWLINE
-                   : SPLIT_CUT_NONE,
-        .max_record = files->max_record,
-        .target_chunk = inputs->batch_bytes,
-        .too_long = again == NULL ? too_long : NULL,
-        .grow = grow,
-        .ctx = &reading
-    };
+    struct source_options source_options =
+        sources_options(options->plan, op->node, inputs->batch_bytes);
     struct stage_worker *worker;
+    uint64_t raw;
     sluice_status status;
 
+    source_options.digest = inputs->digest != NULL;
+    source_options.too_long = again == NULL ? too_long : NULL;
+    source_options.grow = grow;
+    source_options.ctx = &reading;
     find_columns(&reading);
     TRY(chain_worker(chain, op->index, &worker, err));
     TRY(source_open(inputs->feeder, inputs->files, split, &source_options, &reading.source, err));
     stage_result_init(&reading.result);
     status = read_chunks(&reading, worker, err);
+    raw = source_position_raw(reading.source);
+    if (status == SLUICE_OK && inputs->digest != NULL) {
+        *inputs->digest = source_digest(reading.source);
+    }
     source_close(reading.source);
     reading.window = 0;
     giant_end(&reading);
     /* A second pass is in no account: its rows were counted by the first. */
     if (status == SLUICE_OK && again == NULL) {
-        METRIC_ADD(options->metrics->raw_bytes, raw_bytes(inputs->files, split));
+        METRIC_ADD(options->metrics->raw_bytes, raw);
     }
     if (status == SLUICE_OK && op_declared(op)->flush != NULL) {
         status = stage_flush(worker, &reading.result, err);

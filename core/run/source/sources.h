@@ -20,7 +20,14 @@ struct source_inputs {
     struct feeder *feeder;
     uint64_t batch_bytes;
     struct load_inputs *loads; /* per op of the phase */
+    /* Gets what the split held (source_digest), when it was read to its end; NULL: nobody wants
+     * to know. */
+    struct hash128 *digest;
 };
+
+/* How a reader's splits are read. */
+struct source_options sources_options(const struct plan *, const struct node *reader,
+                                      uint64_t batch_bytes);
 
 sluice_status sources_drive(struct chain *, const struct source_inputs *,
                             struct sluice_error *) MUST_USE;
