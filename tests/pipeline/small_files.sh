@@ -1,5 +1,5 @@
-# small_files.sh - what a small input file costs: at most ten system calls over the whole run, planning included (once twenty): it is looked at
-# once, read once to plan and once to work, and what is found out about it is not written file by file.
+# small_files.sh - what a small input file costs: at most seven system calls over the whole run, planning included (once twenty): it is looked
+# at, and read once, by its task; what is found out about it is not written file by file.
 . "$SRC/tests/lib.sh"
 
 if ldd "$SLUICE" | grep -q 'lib[at]san'; then
@@ -25,9 +25,13 @@ for kind in json text; do
     all=$(calls --run-dir "$TMP/all.$kind" "kind=$kind")
     [ "$few" -gt 100 ] || fail "only $few calls were counted"
     each=$(((all - few) / 1990))
-    [ "$each" -le 10 ] || fail "$each system calls for each small file of $kind, at most 10 are expected"
+    [ "$each" -le 7 ] || fail "$each system calls for each small file of $kind, at most 7 are expected"
     # Most of a run over ten files is looking at all of them.
     each=$((all / 2000))
-    [ "$each" -le 11 ] || fail "$each system calls for each small file of $kind, all in all"
+    [ "$each" -le 8 ] || fail "$each system calls for each small file of $kind, all in all"
     echo "$kind: $each system calls a file"
+    # Planning opens none of them.
+    expect 0 env "LD_PRELOAD=$BUILD/tests/pipeline/calls.so" "CALLS=$TMP/calls" "$SLUICE" plan p.lua --run-dir "$TMP/none.$kind" "kind=$kind"
+    each=$(($(cat "$TMP/calls") / 2000))
+    [ "$each" -le 1 ] || fail "$each system calls for each small file of $kind to plan"
 done
