@@ -1,7 +1,8 @@
 /* One task: its key, what it loads, running it and committing it.
  *
  * The order of a commit: edge files, tables and shards get their names, then the record. A kill
- * anywhere leaves nothing or a valid commit. What a power cut leaves:
+ * anywhere leaves nothing or a valid commit. Names have the task's key and the file's own hash, so
+ * that a twin whose bytes were others would not stand in the place of what a record names. What a power cut leaves:
  *   - Shards are synced before they get their names: they are what the run is for. Their folder is
  *     synced with the snapshot
  *     (snapshot_publish.c); a published snapshot is durable with all that it names.
@@ -187,10 +188,14 @@ static sluice_status publish_port(struct commit *commit, const char *key, struct
 {
     struct published published;
     struct buf blob = BUF_INIT;
+    struct hash128 hash;
     char file[128];
+    char hex[33];
     sluice_status status;
 
-    snprintf(file, sizeof file, "%s-%s.slf", key, name);
+    TRY(port_seal(port, &hash, err));
+    hash_hex(hash, hex);
+    snprintf(file, sizeof file, "%s-%s-%.12s.slf", key, name, hex);
     status = port_publish(port, file, durable ? 0 : PENDING_LOOSE, &published, err);
     if (status == SLUICE_OK) {
         status = add_output(commit, label, file, rows, &published, err);

@@ -237,6 +237,13 @@ uint64_t pending_bytes(const struct pending *p)
     return p->stored + p->used;
 }
 
+sluice_status pending_seal(struct pending *p, struct hash128 *hash, struct sluice_error *err)
+{
+    TRY(pending_flush(p, err));
+    *hash = hasher_digest(p->hasher);
+    return SLUICE_OK;
+}
+
 /* ---- publishing ---- */
 
 static bool same_file(const char *a, const char *b)

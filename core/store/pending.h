@@ -36,6 +36,10 @@ sluice_status pending_write(struct pending *, const void *data, size_t n,
 /* Bytes written so far. */
 uint64_t pending_bytes(const struct pending *);
 
+/* The end: nothing may be written any more. The hash of all bytes, for who puts it into the name: a
+ * file of other bytes is then another file. */
+sluice_status pending_seal(struct pending *, struct hash128 *, struct sluice_error *) MUST_USE;
+
 /* Flushes, syncs (but for loose ones) and gives the file its final name in dir if that is free.
  * Takes the pending file, also on errors (the temporary file is removed then). The name is durable
  * only after disk_sync_dir(dir), which several files may share. Where the name is taken, bytes are

@@ -9,7 +9,7 @@ verify t
 verify out
 verify out --quick
 # One byte of every kind of file, changed and changed back.
-for file in .sluice/t/spill/*-origin.slf .sluice/t/spill/*-e*.slf .sluice/t/spill/*-drops.slf out/data/*; do
+for file in .sluice/t/spill/*-origin-*.slf .sluice/t/spill/*-e*.slf .sluice/t/spill/*-drops-*.slf out/data/*; do
     [ -s "$file" ] || continue
     cp "$file" kept
     printf '\377' | dd of="$file" bs=1 seek=20 conv=notrunc 2>/dev/null
@@ -31,7 +31,7 @@ echo '-- a file of the run'
 damaged() {
     verify t | sed -E 's/\(table drops of [^)]*\)/(table drops of a task)/; s/: [0-9]+ tasks?, .*: DAMAGED/: DAMAGED/; s/[0-9]+ tasks? (are|is) not done/some tasks are not done/'
 }
-file=$(find .sluice/t/spill -name '*-drops.slf' | sort | head -n 1)
+file=$(find .sluice/t/spill -name '*-drops-*.slf' | sort | head -n 1)
 : >"$file"
 damaged
 rm "$file"

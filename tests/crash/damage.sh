@@ -86,7 +86,7 @@ mend 'a folder of a snapshot and a link that are gone' 0
 
 restore
 rm -rf bad.out
-mend 'no output at all' "$(grep -lE '[0-9a-f]{24}-[0-9]{4}\.' whole.run/tasks/*/*.json | wc -l)+"
+mend 'no output at all' "$(grep -lE '[0-9a-f]{24}-[0-9]{4}-' whole.run/tasks/*/*.json | wc -l)+"
 
 # An edge file whose bytes changed (its size did not) is found when it is read; the last phase has to
 # run again here, and must not pass wrong rows on.

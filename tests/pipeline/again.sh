@@ -83,6 +83,23 @@ expect 4 "$SLUICE" run f.lua --quiet --trust --run-dir fickle
 says 'one@0: found 1000 records in the second pass over the input, expected 1001'
 expect 0 "$SLUICE" run f.lua --quiet --trust --run-dir fickle spill=rows
 
+# Whatever it gives another time, that never takes the place of what is published: files are named by
+# what is in them, too.
+cat >w.lua <<'L'
+local s = require "sluice"
+local f = s.plugin "./fickle.so"
+return s.pipeline { "w", s.files "lines/*" | f.fickle_reader {} | s.write_jsonl { "w", compression = "none" } }
+L
+expect 0 "$SLUICE" run w.lua --quiet --trust --run-dir twice
+expect 1 env FICKLE=1 "$SLUICE" run w.lua --quiet --trust --run-dir twice --fresh
+says 'not deterministic'
+expect 0 "$SLUICE" verify w
+expect 0 "$SLUICE" verify w@1
+lines w | grep -q NOW-AND-THEN || fail 'another result took the place of the first'
+expect 0 env FICKLE=1 "$SLUICE" run w.lua --quiet --trust --run-dir another
+expect 0 "$SLUICE" verify w@1
+expect 0 "$SLUICE" verify w@2
+
 # ---- an input that changes behind the first pass ----
 expect 0 "$SLUICE" task steady 0
 cat >g.lua <<'L'

@@ -1,5 +1,6 @@
 /* fickle_reader - a reader that breaks its word, for again.sh: a document a line, whose id and text
- * are the line; the second time that it is opened it leaves out the lines with NOW-AND-THEN. */
+ * are the line; the second time that it is opened it leaves out the lines with NOW-AND-THEN; the
+ * first time, too, where FICKLE is set. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,7 +21,8 @@ static sluice_status fickle_open(const struct sluice_host_api *api, struct sluic
     if (number == NULL) {
         return SLUICE_E_NOMEM;
     }
-    *number = ++opened;
+    opened++;
+    *number = getenv("FICKLE") != NULL ? 2 : opened;
     return SLUICE_OK;
 }
 

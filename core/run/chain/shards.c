@@ -168,9 +168,31 @@ sluice_status shards_finish(struct shards *shards, struct sluice_error *err)
     return end_files(shards, shards->rows, err);
 }
 
+/* The hash of the files of shard i's ordinal, which share their names up to the suffix (.bin and
+ * .idx): that is how people find one from the other. They stand one behind the other. */
+static sluice_status group_hash(const struct shards *shards, uint32_t i, char hex[33],
+                                struct sluice_error *err)
+{
+    uint32_t ordinal = shards->items[i].ordinal;
+    struct hasher *hasher = hasher_create();
+    sluice_status status = hasher == NULL ? error_nomem(err, "output files") : SLUICE_OK;
+
+    for (; status == SLUICE_OK && i < shards->n && shards->items[i].ordinal == ordinal; i++) {
+        struct hash128 hash;
+        status = pending_seal(shards->ended[i], &hash, err);
+        hasher_add_hash(hasher, hash);
+    }
+    if (status == SLUICE_OK) {
+        hash_hex(hasher_digest(hasher), hex);
+    }
+    hasher_destroy(hasher);
+    return status;
+}
+
 sluice_status shards_publish(struct shards *shards, struct hash128 key, struct sluice_error *err)
 {
     char hex[33];
+    char content[33];
 
     hash_hex(key, hex);
     for (uint32_t i = 0; i < shards->n; i++) {
@@ -178,9 +200,12 @@ sluice_status shards_publish(struct shards *shards, struct hash128 key, struct s
         const struct stage_output *kind = &op_stage(shards->op)->outputs[shard->output];
         struct pending *pending = shards->ended[i];
         enum outcodec_kind codec;
+        if (i == 0 || shard->ordinal != shard[-1].ordinal) {
+            TRY(group_hash(shards, i, content, err));
+        }
         TRY(outcodec_parse(kind->codec, &codec, err));
-        shard->file =
-            str_printf("%.24s-%04u%s%s", hex, shard->ordinal, kind->suffix, outcodec_suffix(codec));
+        shard->file = str_printf("%.24s-%04u-%.12s%s%s", hex, shard->ordinal, content, kind->suffix,
+                                 outcodec_suffix(codec));
         if (shard->file == NULL) {
             return error_nomem(err, "output files");
         }

@@ -126,6 +126,11 @@ sluice_status port_finish(struct port *port, struct edge_directory *directory, u
     return status;
 }
 
+sluice_status port_seal(struct port *port, struct hash128 *hash, struct sluice_error *err)
+{
+    return pending_seal(port->pending, hash, err);
+}
+
 sluice_status port_publish(struct port *port, const char *name, unsigned flags,
                            struct published *published, struct sluice_error *err)
 {

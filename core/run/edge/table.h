@@ -18,6 +18,8 @@ sluice_status port_add(struct port *, const struct batch *, const int32_t *slots
 sluice_status port_finish(struct port *, struct edge_directory *, uint64_t *rows,
                           struct sluice_error *) MUST_USE;
 /* Publishes under name; flags: enum pending_flags. */
+/* The hash of the whole file, behind its end. */
+sluice_status port_seal(struct port *, struct hash128 *, struct sluice_error *) MUST_USE;
 sluice_status port_publish(struct port *, const char *name, unsigned flags, struct published *,
                            struct sluice_error *) MUST_USE;
 void port_destroy(struct port *); /* abandons what was not published; NULL is fine */

@@ -140,7 +140,7 @@ sluice_status origin_find(struct run *run, struct origin *origin, struct sluice_
     if (!places_parse_file(origin->file, key, &ordinal)) {
         return error_set(
             err, SLUICE_E_CONFIG,
-            "'%s' is no file that a run wrote (expected a name such as KEY-0000.jsonl.zst)",
+            "'%s' is no file that a run wrote (expected a name such as KEY-0000-HASH.jsonl.zst)",
             origin->file);
     }
     TRY(runview_all_old(run, key, &old, err));

@@ -404,6 +404,10 @@ bool places_parse_file(const char *file, char key[25], uint32_t *ordinal)
     memcpy(key, file, 24);
     key[24] = '\0';
     *ordinal = n;
+    /* Older ones have no hash. */
+    if (*at == '-' && strspn(at + 1, "0123456789abcdef") == 12) {
+        at += 13;
+    }
     return *at == '.';
 }
 

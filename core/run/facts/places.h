@@ -45,7 +45,7 @@ sluice_status places_fill(const struct run *, struct place *places, size_t n,
 sluice_status place_read(const struct place *, uint64_t max, struct buf *out,
                          struct sluice_error *) MUST_USE;
 
-/* Output files: "KEY24-ORDINAL.suffix". */
+/* Output files: "KEY24-ORDINAL-HASH12.suffix". */
 bool places_parse_file(const char *file, char key[25], uint32_t *ordinal);
 /* The stored file of a writer's shard in a done task, the first of that ordinal; NULL = none. */
 const struct commit_output *places_output(const struct commit *, const char *writer,
