@@ -10,8 +10,8 @@
 #include "run/names.h"
 #include "run/runInt.h"
 
-/* "KEY24-0001-HASH12.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx)
- * share the part's number. */
+/* "KEY24-0001-HASH12.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin
+ * and .idx) share the part's number. */
 static sluice_status public_name(const char *file, uint32_t part, char out[300],
                                  struct sluice_error *err)
 {

@@ -2,7 +2,8 @@
  *
  * The order of a commit: edge files, tables and shards get their names, then the record. A kill
  * anywhere leaves nothing or a valid commit. Names have the task's key and the file's own hash, so
- * that a twin whose bytes were others would not stand in the place of what a record names. What a power cut leaves:
+ * that a twin whose bytes were others would not stand in the place of what a record names. What a
+ * power cut leaves:
  *   - Shards are synced before they get their names: they are what the run is for. Their folder is
  *     synced with the snapshot
  *     (snapshot_publish.c); a published snapshot is durable with all that it names.

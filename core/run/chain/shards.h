@@ -32,8 +32,8 @@ uint32_t shards_ordinal(const struct shards *);
 uint64_t shards_ordinal_rows(const struct shards *);
 /* Ends the open files; after the writer's flush. */
 sluice_status shards_finish(struct shards *, struct sluice_error *) MUST_USE;
-/* Syncs the files and gives them their names, "KEY24-ORDINAL-HASH12.jsonl.zst"; the folder is synced when
- * they become a snapshot. */
+/* Syncs the files and gives them their names, "KEY24-ORDINAL-HASH12.jsonl.zst"; the folder is
+ * synced when they become a snapshot. */
 sluice_status shards_publish(struct shards *, struct hash128 key, struct sluice_error *) MUST_USE;
 const struct shard *shards_items(const struct shards *, uint32_t *n);
 
