@@ -66,7 +66,7 @@ mend 'an edge file that is gone' 1
 says 'is missing'
 
 restore
-file=$(first bad.run/spill -name '*-e[0-9]*.slf')
+file=$(first bad.run/spill -name '*-e[0-9]*.slf' -size +0)
 head -c "$(($(wc -c <"$file") / 2))" "$file" >half
 cp half "$file"
 mend 'an edge file that was cut' 1
