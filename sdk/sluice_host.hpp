@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -105,6 +106,33 @@ template <class Body> sluice_status guard(sluice_error *err, Body &&body) noexce
         return sluice_fail(err, SLUICE_E_INTERNAL, "", "an exception while handling an exception");
     }
 }
+
+} // namespace detail
+
+/* A plugin in C that calls a C++ library: runs the body, and no exception passes. What the library
+ * throws comes back as `code` about `field`, what does not fit in memory as SLUICE_E_NOMEM. */
+template <class Body>
+sluice_status guarded(sluice_error *err, sluice_status code, const char *field,
+                      Body &&body) noexcept
+{
+    return detail::guard(err, [&] {
+        try {
+            body();
+            return static_cast<sluice_status>(SLUICE_OK);
+        } catch (const error &) {
+            throw;
+        } catch (const std::bad_alloc &) {
+            throw;
+        } catch (const std::length_error &) {
+            throw std::bad_alloc();
+        } catch (const std::exception &e) {
+            throw error(code, e.what(), field);
+        }
+    });
+}
+
+namespace detail
+{
 
 inline sluice_error empty_error() noexcept
 {

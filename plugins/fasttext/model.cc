@@ -2,10 +2,8 @@
 #include "model.h"
 
 #include <cmath>
-#include <exception>
 #include <istream>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <streambuf>
 #include <string>
@@ -15,7 +13,7 @@
 #include <fasttext/fasttext.h>
 #include <fasttext/loss.h>
 
-#include <sluice_arrays.h>
+#include <sluice_host.hpp>
 
 #include "model_line.h"
 
@@ -69,24 +67,6 @@ class Classifier : public fasttext::FastText
     std::shared_ptr<fasttext::Loss> loss_;
 };
 
-/* Runs work, whatever it throws. */
-template <typename Work>
-sluice_status guard(struct sluice_error *err, sluice_status code, const char *field, Work work)
-{
-    try {
-        work();
-        return SLUICE_OK;
-    } catch (const std::bad_alloc &) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for the fastText model");
-    } catch (const std::length_error &) {
-        return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for the fastText model");
-    } catch (const std::exception &e) {
-        return sluice_fail(err, code, field, e.what());
-    } catch (...) {
-        return sluice_fail(err, SLUICE_E_INTERNAL, field, "libfasttext failed without a reason");
-    }
-}
-
 } // namespace
 
 struct ft_model {
@@ -120,7 +100,7 @@ sluice_status ft_model_load(const void *data, size_t n, struct ft_model **out,
     if (status != SLUICE_OK) {
         return status;
     }
-    status = guard(err, SLUICE_E_CONFIG, "model", [&] {
+    status = sluice::guarded(err, SLUICE_E_CONFIG, "model", [&] {
         model = new ft_model();
         Bytes bytes;
         bytes.set(static_cast<const char *>(data), n);
@@ -159,7 +139,7 @@ sluice_status ft_reader_create(const struct ft_model *model, struct ft_reader **
                                struct sluice_error *err)
 {
     *out = nullptr;
-    return guard(err, SLUICE_E_INTERNAL, "", [&] { *out = new ft_reader(model); });
+    return sluice::guarded(err, SLUICE_E_INTERNAL, "", [&] { *out = new ft_reader(model); });
 }
 
 void ft_reader_destroy(struct ft_reader *reader)
@@ -182,7 +162,7 @@ static sluice_status predict(struct ft_reader *reader, const char *text, size_t 
                              const struct ft_score **scores, size_t *n_scores,
                              struct sluice_error *err)
 {
-    sluice_status status = guard(err, SLUICE_E_DATA, "", [&] {
+    sluice_status status = sluice::guarded(err, SLUICE_E_DATA, "", [&] {
         const struct ft_model *model = reader->model;
         reader->scores.clear();
         reader->found.clear();
