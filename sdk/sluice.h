@@ -12,8 +12,11 @@
  *
  * Lifecycle, driven by the host in this order and no other:
  *
- *     open(options) -> prepare(schemas) -> worker_open x n -> process or read x n -> flush ->
+ *     open(options) -> prepare(schemas) -> worker_open x n -> process, read or scan x n -> flush ->
  *     worker_close x n -> close
+ *
+ * Behind a call in which a worker asked for something (emit->ask) comes `resume` with the answers,
+ * as often as it asks again; until then the worker gets no other call but worker_close.
  *
  * `open` and `prepare` run on one thread; `sluice check` stops after `prepare`, so neither may
  * touch data. `prepare` may run several times, each time with the final say over what the times
@@ -248,6 +251,11 @@ struct sluice_host_api {
     /* Non-zero when the run is being stopped; poll in loops over 10 ms and return
      * SLUICE_E_CANCELLED. */
     int32_t (*cancelled)(struct sluice_host *);
+    /* Since 1.1. A whole file (what a `path` option names), as it is stored, mapped read-only or as
+     * a local copy that stages of one machine share: *size bytes at *data, the host's until
+     * `close`. For models and indexes that are too large to read. Errors as read_file. */
+    sluice_status (*map)(struct sluice_host *, const char *path, const void **data, uint64_t *size,
+                         struct sluice_error *);
 };
 
 /* ---- prepare: schemas in, schemas out ---- */
@@ -356,6 +364,99 @@ struct sluice_chunk {
     uint64_t consumed;
 };
 
+/* ---- Asks (since 1.1): what a stage wants from the world ---- */
+/* A stage does no I/O. Inside process, survey, scan and resume it may ask for something
+ * (emit->ask), as often as it likes, and return SLUICE_OK: the call is not over then. The host
+ * fetches the answers, many at once and in any order, and calls `resume` of the same worker once,
+ * with all of them in the order of asking; that call may ask again. What the call was given (the
+ * batch, struct sluice_scan) stays valid until it is over, and all that its parts emitted counts as
+ * one. Meanwhile the host may work with other workers of the stage, so that more than one call
+ * waits; rows leave in the order of the input whatever is answered first. When the run is stopped,
+ * or the batch is tried again in parts, a waiting worker is closed without being resumed.
+ *
+ * Waiting, retrying, limits and caching are the host's: what could not be had by patience ends the
+ * task, and the stage never hears of it. */
+#define SLUICE_ASK_BYTES 1u /* a part of the file in hand: readers, in survey and scan */
+/* An answer of a server: stages that are marked SLUICE_STAGE_RECORDED, to hosts that the pipeline
+ * names. The same ask of the same stage is made once: answers are kept in a journal, durable before
+ * a row that depends on one leaves the stage. */
+#define SLUICE_ASK_HTTP 2u
+
+struct sluice_ask {
+    uint64_t size;
+    uint32_t kind;  /* SLUICE_ASK_* */
+    uint32_t flags; /* 0 */
+    uint64_t tag;   /* comes back with the answer; the host does not look at it */
+    /* Borrowed for the call, n bytes, by kind.
+     * BYTES: a struct sluice_extent.
+     * HTTP: a text, lines ended by \n: "METHOD URL", then headers as "Name: value", then an empty
+     * line; what is behind it is the body, any bytes. These bytes are what the journal knows the
+     * ask by: equal texts are one ask. */
+    const void *payload;
+    uint64_t n;
+};
+struct sluice_extent {  /* never grows */
+    uint64_t offset, n; /* bytes of the file as it is stored; within it */
+};
+
+struct sluice_answer {
+    uint64_t size;
+    uint64_t tag;
+    /* SLUICE_OK, or SLUICE_E_DATA: refused for good (HTTP: a status 4xx that no patience mends);
+     * what came with the refusal is in data all the same. */
+    sluice_status status;
+    uint32_t code;  /* HTTP: its status code */
+    uint32_t flags; /* 0 */
+    uint32_t reserved;
+    const char *data; /* n bytes, borrowed for the call; SLUICE_PADDING readable ones behind them */
+    uint64_t n;
+    const char *type; /* HTTP: content type of the answer, "" = none said */
+};
+struct sluice_answers {
+    uint64_t size;
+    const struct sluice_answer *items; /* in the order of asking, stride bytes apart */
+    uint64_t n, stride;
+    const struct sluice_batch *batch; /* what process was given; NULL in a survey or scan */
+    struct sluice_scan *scan;         /* what scan was given; NULL elsewhere */
+};
+
+/* ---- Readers that read at random (since 1.1) ---- */
+/* A reader with cut "own" or "sync" gets no chunks: it asks for the bytes that it wants (BYTES, of
+ * the file as it is stored: codecs are its own affair). "own": `survey` finds out of what units a
+ * file consists (row groups, frames, indexed records), and `scan` reads one of them. The input is
+ * cut into ranges by size alone, and a range owns the units whose first byte lies in it. "sync":
+ * there is no survey; `scan` is given a range, in which it finds the first record by itself, and
+ * reads all those that begin in it. */
+struct sluice_file {
+    uint64_t size;
+    const char *uri;      /* for messages */
+    uint64_t bytes;       /* as it is stored */
+    uint32_t file, flags; /* index within the split; 0 */
+};
+struct sluice_unit {
+    uint64_t size;
+    uint64_t begin, end; /* bytes of the file; the first one decides which range owns it */
+    uint64_t bytes;      /* of text when decoded, an estimate for memory; 0 = not known */
+    int64_t rows;        /* -1 = not known */
+    /* NULL: it is to be read. Else why it need not be ([a-z0-9_]+: "min_max", "bloom"): what an
+     * option of the reader asks for can't be in it. It is accounted for as skipped. */
+    const char *skip;
+};
+struct sluice_scan {
+    uint64_t size;
+    const struct sluice_file *file;
+    uint64_t begin, end; /* of the unit; "sync": of the range */
+    uint64_t unit;       /* its number in the file, from 0; "sync": 0 */
+    uint64_t call;       /* 0 in the first call for the unit, then 1, 2, ... */
+    /* What survey said with emit->describe, borrowed; NULL where it said nothing. */
+    const void *description;
+    uint64_t description_size;
+    /* Out: non-zero = there is more in the unit: call again. A call gives about one batch of a size
+     * that the reader chooses (1 MiB of text is good). */
+    int32_t more;
+    uint32_t reserved;
+};
+
 /* What becomes of a row: emit->verdicts() takes one a selected row, in their order. Set all of it
  * to zero first (zero = keep); value and limit are kept with every row for `sluice why`, so fill
  * them for kept rows too. The array's elements are verdict_stride bytes apart (struct
@@ -419,6 +520,19 @@ struct sluice_emit {
      * ends at its end and names them: call it unless an option says that it may be so. */
     sluice_status (*absent)(struct sluice_emit *, const char *name, uint64_t rows,
                             const char *const *there, uint64_t n);
+    /* Since 1.1. Asks the world (see Asks). Copies the ask. SLUICE_E_INTERNAL: a kind that this
+     * call may not ask for, an extent outside of the file. */
+    sluice_status (*ask)(struct sluice_emit *, const struct sluice_ask *);
+    /* Since 1.1. Readers with cut "own", in survey: a unit of the file, in ascending order, none in
+     * another. Copies it. */
+    sluice_status (*unit)(struct sluice_emit *, const struct sluice_unit *);
+    /* Since 1.1. The same: what scan is to know of the file, at most once. Copied, and remembered as
+     * long as the file and the stage's version and options stay as they are, so that the survey
+     * need not be made again. */
+    sluice_status (*describe)(struct sluice_emit *, const void *data, uint64_t n);
+    /* Since 1.1. Readers: rows and bytes of the input that were not looked at because an option rules
+     * them out, and by which means ([a-z0-9_]+). They are accounted for apart from dropped rows. */
+    sluice_status (*skipped)(struct sluice_emit *, uint64_t rows, uint64_t bytes, const char *how);
 };
 
 /* Bytes of a saved state, framed and checksummed by the host; valid for the call. What a stage
@@ -494,7 +608,8 @@ struct sluice_stage {
     /* Annotators that are providers: the derived column's name ("words"); its source is the option
      * `over`. NULL = none. */
     const char *provides;
-    /* readers: "newline" (files are cut at lines) or "none" (read from the start) */
+    /* readers: "newline" (files are cut at lines), "none" (read from the start); since 1.1 "own" and
+     * "sync" (the reader asks for bytes, see struct sluice_scan) */
     const char *cut;
     /* Transforms: the measure that goes in and comes out equal: emit->measure of NAME.in and
      * NAME.out ("tokens"), or NULL. */
@@ -520,7 +635,8 @@ struct sluice_stage {
      * row alone. */
     sluice_status (*process)(void *worker, const struct sluice_batch *, struct sluice_emit *,
                              struct sluice_error *);
-    /* Readers; required there. Chunks of one file come in order; a new file or split may follow. */
+    /* Readers with cut "newline" or "none"; required there. Chunks of one file come in order; a new
+     * file or split may follow. */
     sluice_status (*read)(void *worker, struct sluice_chunk *, struct sluice_emit *,
                           struct sluice_error *);
     /* The end of the worker's input: emits what was held back. Stateless stages that are no readers
@@ -549,6 +665,18 @@ struct sluice_stage {
      * host admits records above the size of a batch by it, and refuses those that --memory is too
      * small for. 0 = not known: the host reckons with SLUICE_BYTES_PER_BATCH. */
     double bytes_per_batch;
+    /* Since 1.1. The answers to what the worker asked for in the call before, which goes on with
+     * it. Stages that ask need it. */
+    sluice_status (*resume)(void *worker, const struct sluice_answers *, struct sluice_emit *,
+                            struct sluice_error *);
+    /* Since 1.1. Readers with cut "own", required there: emits the units of a file, and perhaps a
+     * description. A function of the file and the options. */
+    sluice_status (*survey)(void *worker, const struct sluice_file *, struct sluice_emit *,
+                            struct sluice_error *);
+    /* Since 1.1. Readers with cut "own" or "sync", required there: emits the rows of a unit (of those
+     * that begin in a range), and says in scan->more whether there are others. */
+    sluice_status (*scan)(void *worker, struct sluice_scan *, struct sluice_emit *,
+                          struct sluice_error *);
 };
 #define SLUICE_BYTES_PER_BATCH 8.0
 

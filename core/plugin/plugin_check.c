@@ -40,6 +40,33 @@ static bool words_valid(const char *words)
     }
 }
 
+static sluice_status check_reader(const struct sluice_stage *stage, struct sluice_error *err)
+{
+    const char *cut = stage->cut == NULL ? "" : stage->cut;
+    bool own = strcmp(cut, "own") == 0;
+    bool random = own || strcmp(cut, "sync") == 0;
+
+    if (!random && stage->read == NULL) {
+        return broken(stage, "a reader needs the function read", err);
+    }
+    if (!random && strcmp(cut, "newline") != 0 && strcmp(cut, "none") != 0) {
+        return broken(stage, "a reader's cut must be \"newline\", \"none\", \"own\" or \"sync\"",
+                      err);
+    }
+    if (random && (stage->scan == NULL || stage->resume == NULL)) {
+        return broken(stage, "a reader with this cut needs the functions scan and resume", err);
+    }
+    if (own && stage->survey == NULL) {
+        return broken(stage, "a reader with the cut \"own\" needs the function survey", err);
+    }
+    return stage->mode == SLUICE_MODE_STATELESS || (stage->mode == SLUICE_MODE_ORDERED && !random)
+               ? SLUICE_OK
+               : broken(stage,
+                        random ? "a reader that reads at random is stateless"
+                               : "a reader is stateless or ordered",
+                        err);
+}
+
 static sluice_status check_role(const struct sluice_stage *stage, struct sluice_error *err)
 {
     bool reader = stage->role == SLUICE_ROLE_READER;
@@ -50,18 +77,10 @@ static sluice_status check_role(const struct sluice_stage *stage, struct sluice_
     if (stage->mode > SLUICE_MODE_GLOBAL) {
         return broken(stage, "its mode is unknown; expected one of SLUICE_MODE_*", err);
     }
-    if (reader && stage->read == NULL) {
-        return broken(stage, "a reader needs the function read", err);
-    }
-    if (!reader && stage->process == NULL) {
+    if (reader) {
+        TRY(check_reader(stage, err));
+    } else if (stage->process == NULL) {
         return broken(stage, "it needs the function process", err);
-    }
-    if (reader && (stage->cut == NULL ||
-                   (strcmp(stage->cut, "newline") != 0 && strcmp(stage->cut, "none") != 0))) {
-        return broken(stage, "a reader's cut must be \"newline\" or \"none\"", err);
-    }
-    if (reader && stage->mode != SLUICE_MODE_STATELESS && stage->mode != SLUICE_MODE_ORDERED) {
-        return broken(stage, "a reader is stateless or ordered", err);
     }
     if (stage->role == SLUICE_ROLE_FILTER && stage->reasons == NULL) {
         return broken(stage, "a filter needs reasons (\"too_short|too_long\")", err);

@@ -141,6 +141,27 @@ static sluice_status absent_judge(void *worker, struct sluice_verdict_io *io,
     return absent(err);
 }
 
+static sluice_status absent_resume(void *worker, const struct sluice_answers *answers,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    (void)worker, (void)answers, (void)emit;
+    return absent(err);
+}
+
+static sluice_status absent_survey(void *worker, const struct sluice_file *file,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    (void)worker, (void)file, (void)emit;
+    return absent(err);
+}
+
+static sluice_status absent_scan(void *worker, struct sluice_scan *scan, struct sluice_emit *emit,
+                                 struct sluice_error *err)
+{
+    (void)worker, (void)scan, (void)emit;
+    return absent(err);
+}
+
 static void absent_close(void *state)
 {
     (void)state;
@@ -159,7 +180,10 @@ static void absent_close(void *state)
     DO(8, merge, absent_load)              \
     DO(9, judge, absent_judge)             \
     DO(10, worker_close, absent_close)     \
-    DO(11, close, absent_close)
+    DO(11, close, absent_close)            \
+    DO(12, resume, absent_resume)          \
+    DO(13, survey, absent_survey)          \
+    DO(14, scan, absent_scan)
 
 static uint32_t functions_of(const struct sluice_stage *stage)
 {

@@ -327,6 +327,11 @@ static sluice_status call_end(struct stage_worker *worker, struct stage_emitter 
     if (status == SLUICE_OK || emitter->failed != SLUICE_OK) {
         status = stage_emitter_finish(emitter, err);
     }
+    worker->at = WORKER_OPEN;
+    if (status == SLUICE_OK && emitter->out->n_asks > 0) {
+        worker->at = WORKER_WAITING;
+        worker->call = emitter->call;
+    }
     if (status != SLUICE_OK) {
         status = error_end(worker->stage, status, err);
         stage_result_clear(emitter->out);
@@ -358,6 +363,8 @@ static sluice_status check_columns(const struct stage *stage, const struct sluic
 sluice_status stage_process(struct stage_worker *worker, const struct sluice_batch *batch,
                             struct stage_result *out, struct sluice_error *err)
 {
+    struct stage_call call = { .kind = batch->port == 0 ? EMIT_PROCESS : EMIT_SIDE,
+                               .batch = batch };
     struct stage_emitter emitter;
     sluice_status status;
 
@@ -370,8 +377,7 @@ sluice_status stage_process(struct stage_worker *worker, const struct sluice_bat
         worker->at = WORKER_FAILED;
         return error_end(worker->stage, status, err);
     }
-    stage_emitter_init(&emitter, worker->stage, out, batch->port == 0 ? EMIT_PROCESS : EMIT_SIDE,
-                       batch->n);
+    stage_emitter_init(&emitter, worker->stage, out, &call);
     status = worker->stage->kind->process(worker->state, batch, &emitter.emit, err);
     return call_end(worker, &emitter, status, err);
 }
@@ -379,6 +385,7 @@ sluice_status stage_process(struct stage_worker *worker, const struct sluice_bat
 sluice_status stage_read(struct stage_worker *worker, struct sluice_chunk *chunk,
                          struct stage_result *out, struct sluice_error *err)
 {
+    struct stage_call call = { .kind = EMIT_READ };
     struct stage_emitter emitter;
     uint64_t n = chunk->n;
     sluice_status status;
@@ -386,7 +393,7 @@ sluice_status stage_read(struct stage_worker *worker, struct sluice_chunk *chunk
     WITH_ERROR(err);
     assert(worker->at == WORKER_OPEN && worker->stage->kind->read != NULL);
     stage_result_clear(out);
-    stage_emitter_init(&emitter, worker->stage, out, EMIT_READ, 0);
+    stage_emitter_init(&emitter, worker->stage, out, &call);
     chunk->consumed = n;
     status = worker->stage->kind->read(worker->state, chunk, &emitter.emit, err);
     if (status == SLUICE_OK && chunk->consumed > n) {
@@ -396,16 +403,71 @@ sluice_status stage_read(struct stage_worker *worker, struct sluice_chunk *chunk
     return call_end(worker, &emitter, status, err);
 }
 
+sluice_status stage_survey(struct stage_worker *worker, const struct sluice_file *file,
+                           struct stage_result *out, struct sluice_error *err)
+{
+    struct stage_call call = { .kind = EMIT_SURVEY, .file = file };
+    struct stage_emitter emitter;
+
+    WITH_ERROR(err);
+    assert(worker->at == WORKER_OPEN && worker->stage->kind->survey != NULL);
+    stage_result_clear(out);
+    stage_emitter_init(&emitter, worker->stage, out, &call);
+    return call_end(worker, &emitter,
+                    worker->stage->kind->survey(worker->state, file, &emitter.emit, err), err);
+}
+
+sluice_status stage_scan(struct stage_worker *worker, struct sluice_scan *scan,
+                         struct stage_result *out, struct sluice_error *err)
+{
+    struct stage_call call = { .kind = EMIT_SCAN, .file = scan->file, .scan = scan };
+    struct stage_emitter emitter;
+
+    WITH_ERROR(err);
+    assert(worker->at == WORKER_OPEN && worker->stage->kind->scan != NULL);
+    stage_result_clear(out);
+    scan->more = 0;
+    stage_emitter_init(&emitter, worker->stage, out, &call);
+    return call_end(worker, &emitter,
+                    worker->stage->kind->scan(worker->state, scan, &emitter.emit, err), err);
+}
+
+bool stage_may_ask(const struct stage *stage)
+{
+    return stage->kind->resume != NULL;
+}
+
+sluice_status stage_resume(struct stage_worker *worker, const struct sluice_answer *items,
+                           uint32_t n, struct stage_result *out, struct sluice_error *err)
+{
+    struct sluice_answers answers = { .size = sizeof answers,
+                                      .items = items,
+                                      .n = n,
+                                      .stride = sizeof *items,
+                                      .batch = worker->call.batch,
+                                      .scan = worker->call.scan };
+    struct stage_emitter emitter;
+
+    WITH_ERROR(err);
+    assert(worker->at == WORKER_WAITING && n == out->n_asks);
+    out->n_asks = 0;
+    buf_clear(&out->asked);
+    stage_emitter_init(&emitter, worker->stage, out, &worker->call);
+    return call_end(worker, &emitter,
+                    worker->stage->kind->resume(worker->state, &answers, &emitter.emit, err), err);
+}
+
 sluice_status stage_flush(struct stage_worker *worker, struct stage_result *out,
                           struct sluice_error *err)
 {
+    struct stage_call call = { .kind = EMIT_FLUSH };
     struct stage_emitter emitter;
     sluice_status status = SLUICE_OK;
 
     WITH_ERROR(err);
     assert(worker->at == WORKER_OPEN);
     stage_result_clear(out);
-    stage_emitter_init(&emitter, worker->stage, out, EMIT_FLUSH, 0);
+    stage_emitter_init(&emitter, worker->stage, out, &call);
     if (worker->stage->kind->flush != NULL) {
         status = worker->stage->kind->flush(worker->state, &emitter.emit, err);
     }
@@ -426,7 +488,7 @@ sluice_status stage_save(struct stage_worker *worker, struct buf *out, struct sl
     sluice_status status = SLUICE_OK;
 
     WITH_ERROR(err);
-    assert(worker->at != WORKER_FAILED);
+    assert(worker->at == WORKER_OPEN || worker->at == WORKER_FLUSHED);
     stage_frame_begin(&frame, out, kind->state_version);
     stage_state_io_init(&state, out, NULL, 0);
     if (kind->save != NULL) {
@@ -483,7 +545,7 @@ static sluice_status load_state(struct stage_worker *worker, load_function load,
     sluice_status status;
 
     WITH_ERROR(err);
-    assert(worker->at != WORKER_FAILED);
+    assert(worker->at == WORKER_OPEN || worker->at == WORKER_FLUSHED);
     status = load_with(worker, load, data, n, err);
     if (status != SLUICE_OK) {
         status = error_end(worker->stage, status, err);
@@ -530,7 +592,7 @@ sluice_status stage_judge(struct stage_worker *worker,
     sluice_status status = SLUICE_OK;
 
     WITH_ERROR(err);
-    assert(worker->at != WORKER_FAILED);
+    assert(worker->at == WORKER_OPEN || worker->at == WORKER_FLUSHED);
     memset(out, 0, sizeof *out);
     if (kind->judge != NULL) {
         status = kind->judge(worker->state, &io, err);

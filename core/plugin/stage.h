@@ -49,6 +49,10 @@ struct stage_services {
     sluice_status (*read_file)(void *ctx, const char *path, const void **data, uint64_t *size,
                                struct sluice_error *err);
     void (*release_file)(void *ctx, const void *data);
+    /* The same for host->map: a whole file as it is stored, and its end. */
+    sluice_status (*map_file)(void *ctx, const char *path, const void **data, uint64_t *size,
+                              struct sluice_error *err);
+    void (*unmap_file)(void *ctx, const void *data, uint64_t size);
     /* Lives until stage_close; NULL on failure. */
     const char *(*scratch_dir)(void *ctx, const char *stage);
     uint64_t seed;                /* the pipeline's */
@@ -186,6 +190,23 @@ struct stage_measure {
     int64_t delta; /* 0 = nothing was added in this call */
 };
 
+struct stage_skip {
+    char *how;            /* owned by the result, kept between calls */
+    uint64_t rows, bytes; /* both 0 = nothing was added in this call */
+};
+
+struct stage_ask { /* see stage_resume */
+    uint32_t kind;
+    uint64_t tag;
+    uint64_t offset, size; /* of the payload, within asked.data */
+};
+
+struct stage_unit {
+    uint64_t begin, end, bytes;
+    int64_t rows;
+    uint64_t skip; /* 0 = it is to be read; else the offset of the reason in `text`, plus one */
+};
+
 /* Caller's memory, reused from call to call (each call clears it first). Everything in it belongs
  * to it, but batches may be moved out: copy the ArrowArray and set release to NULL. */
 struct stage_result {
@@ -201,10 +222,20 @@ struct stage_result {
     uint32_t n_marks;
     struct stage_measure *measures; /* sorted by first use */
     uint32_t n_measures;
-    struct buf absences; /* for stage_absence_next */
+    struct buf absences;      /* for stage_absence_next */
+    struct stage_skip *skips; /* sorted by first use */
+    uint32_t n_skips;
+    struct stage_ask *asks; /* the call is not over: stage_resume goes on with it */
+    uint32_t n_asks;
+    struct buf asked;         /* payloads */
+    struct stage_unit *units; /* surveys: in ascending order, apart from each other */
+    uint32_t n_units;
+    struct buf description; /* of a survey */
+    bool described;
     /* private: capacities, text of dup_of, reasons and details */
     int64_t verdicts_capacity;
     uint32_t batches_capacity, bad_capacity, marks_capacity, measures_capacity;
+    uint32_t skips_capacity, asks_capacity, units_capacity;
     struct buf text;
 };
 
@@ -231,7 +262,23 @@ sluice_status stage_process(struct stage_worker *, const struct sluice_batch *,
 /* Readers. chunk->consumed is set by the call and is at most chunk->n. */
 sluice_status stage_read(struct stage_worker *, struct sluice_chunk *chunk,
                          struct stage_result *out, struct sluice_error *err) MUST_USE;
-/* Once, after the last process or read. */
+/* Readers that read at random (struct sluice_scan). */
+sluice_status stage_survey(struct stage_worker *, const struct sluice_file *,
+                           struct stage_result *out, struct sluice_error *err) MUST_USE;
+sluice_status stage_scan(struct stage_worker *, struct sluice_scan *, struct stage_result *out,
+                         struct sluice_error *err) MUST_USE;
+/* Why a unit need not be read; NULL = it is to be. Borrowed from the result. */
+const char *stage_unit_skip(const struct stage_result *, uint32_t unit);
+
+/* After a process, survey, scan or resume that ended well with out->n_asks > 0: goes on with that
+ * call, whose arguments are still there, into the same result, where nothing was changed. items: n
+ * answers in the order of asking. SLUICE_E_RETRY: the whole call is to be made again. Or closes the
+ * worker, for nothing else is allowed before. */
+sluice_status stage_resume(struct stage_worker *, const struct sluice_answer *items, uint32_t n,
+                           struct stage_result *out, struct sluice_error *err) MUST_USE;
+bool stage_may_ask(const struct stage *); /* has resume */
+
+/* Once, after the last process, read or scan. */
 sluice_status stage_flush(struct stage_worker *, struct stage_result *out,
                           struct sluice_error *err) MUST_USE;
 

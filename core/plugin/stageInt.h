@@ -1,6 +1,6 @@
 /* What the parts of the stage driver share: stage.c calls the plugin, stage_host.c serves it,
- * stage_plan*.c record what it asks for in prepare, stage_emit.c collects and checks what it gives
- * back. See stage.h. */
+ * stage_plan*.c record what it asks for in prepare, stage_emit.c and stage_asks.c collect and check
+ * what it gives back. See stage.h. */
 #ifndef SLUICE_PLUGIN_STAGEINT_H
 #define SLUICE_PLUGIN_STAGEINT_H
 
@@ -11,6 +11,11 @@
 
 /* ---- host services ---- */
 
+struct host_map {
+    const void *data;
+    uint64_t size;
+};
+
 struct sluice_host { /* opaque to plugins */
     struct stage *stage;
     struct stage_services services;
@@ -19,6 +24,8 @@ struct sluice_host { /* opaque to plugins */
     pthread_mutex_t lock; /* over what follows */
     const void **files;   /* given by read_file */
     size_t n_files;
+    struct host_map *maps; /* given by map */
+    size_t n_maps;
     const char *scratch;
 };
 
@@ -50,12 +57,23 @@ struct stage {
     _Atomic int32_t n_workers;
 };
 
-enum worker_state { WORKER_OPEN, WORKER_FLUSHED, WORKER_FAILED };
+enum worker_state { WORKER_OPEN, WORKER_WAITING, WORKER_FLUSHED, WORKER_FAILED };
+
+enum emit_call { EMIT_PROCESS, EMIT_SIDE, EMIT_READ, EMIT_SURVEY, EMIT_SCAN, EMIT_FLUSH };
+
+/* What a call was given, for its parts: the first one and those that go on with it. */
+struct stage_call {
+    enum emit_call kind;
+    const struct sluice_batch *batch; /* process */
+    const struct sluice_file *file;   /* survey, scan */
+    struct sluice_scan *scan;
+};
 
 struct stage_worker {
     struct stage *stage;
     void *state;
     enum worker_state at;
+    struct stage_call call; /* WORKER_WAITING */
 };
 
 /* ---- prepare ---- */
@@ -80,22 +98,50 @@ void stage_output_deinit(struct stage *);
 
 /* ---- emit ---- */
 
-enum emit_call { EMIT_PROCESS, EMIT_SIDE, EMIT_READ, EMIT_FLUSH };
-
 struct stage_emitter {
     struct sluice_emit emit; /* given to the plugin; ctx leads back here */
     const struct stage *stage;
     struct stage_result *out;
-    enum emit_call call;
+    struct stage_call call;
     int64_t n;            /* rows of the batch */
     sluice_status failed; /* the first refusal, as above */
     struct sluice_error error;
 };
 
 void stage_emitter_init(struct stage_emitter *, const struct stage *, struct stage_result *,
-                        enum emit_call, int64_t n);
-/* Is what was given back complete? Turns text offsets into pointers. */
+                        const struct stage_call *);
+/* Is what was given back complete? Turns text offsets into pointers. Where the call asked for
+ * something neither is done: it goes on. */
 sluice_status stage_emitter_finish(struct stage_emitter *, struct sluice_error *err) MUST_USE;
+
+static inline struct stage_emitter *emitter_of(struct sluice_emit *emit)
+{
+    return emit->ctx;
+}
+
+/* Room for one more item of size bytes; false = out of memory. */
+bool emit_room(void **items, uint32_t n, uint32_t *capacity, size_t size);
+/* Copies n bytes and a NUL into the result's text; the place plus one, 0 = out of memory. */
+uintptr_t emit_keep_text(struct stage_result *, const char *text, size_t n);
+/* [a-z0-9_]+, under 64 bytes */
+bool emit_word_valid(const char *word);
+
+/* stage_asks.c: for stage_emitter_init, and the result's part of it. */
+void emit_asks_init(struct sluice_emit *);
+void emit_asks_clear(struct stage_result *);
+void emit_asks_deinit(struct stage_result *);
+
+/* The first refusal decides the call's fate, whatever the plugin makes of the status. */
+#define REFUSE(emitter, status, ...) \
+    ((emitter)->failed != SLUICE_OK  \
+         ? (emitter)->failed         \
+         : ((emitter)->failed = error_set(&(emitter)->error, status, __VA_ARGS__)))
+#define REFUSE_DEFECT(emitter, ...) \
+    REFUSE(emitter, SLUICE_E_INTERNAL, "(a defect of the plugin) " __VA_ARGS__)
+#define REFUSE_NOMEM(emitter)       \
+    ((emitter)->failed != SLUICE_OK \
+         ? (emitter)->failed        \
+         : ((emitter)->failed = error_nomem(&(emitter)->error, "what a stage gives back")))
 
 /* Copies an error to the caller's, which may be a plugin's: that of an older header is shorter, and
  * says so. NULL is fine. */

@@ -36,6 +36,7 @@ void stage_result_clear(struct stage_result *result)
     buf_clear(&result->bytes);
     buf_clear(&result->text);
     buf_clear(&result->absences);
+    emit_asks_clear(result);
 }
 
 void stage_result_deinit(struct stage_result *result)
@@ -52,11 +53,11 @@ void stage_result_deinit(struct stage_result *result)
     buf_deinit(&result->bytes);
     buf_deinit(&result->text);
     buf_deinit(&result->absences);
+    emit_asks_deinit(result);
     memset(result, 0, sizeof *result);
 }
 
-/* Room for one more item of size bytes; false = out of memory. */
-static bool room(void **items, uint32_t n, uint32_t *capacity, size_t size)
+bool emit_room(void **items, uint32_t n, uint32_t *capacity, size_t size)
 {
     uint32_t more = *capacity < 8 ? 8 : *capacity * 2;
     void *moved;
@@ -73,25 +74,7 @@ static bool room(void **items, uint32_t n, uint32_t *capacity, size_t size)
     return true;
 }
 
-static struct stage_emitter *emitter_of(struct sluice_emit *emit)
-{
-    return emit->ctx;
-}
-
-/* The first refusal decides the call's fate, whatever the plugin makes of the status. */
-#define REFUSE(emitter, status, ...) \
-    ((emitter)->failed != SLUICE_OK  \
-         ? (emitter)->failed         \
-         : ((emitter)->failed = error_set(&(emitter)->error, status, __VA_ARGS__)))
-#define REFUSE_DEFECT(emitter, ...) \
-    REFUSE(emitter, SLUICE_E_INTERNAL, "(a defect of the plugin) " __VA_ARGS__)
-#define REFUSE_NOMEM(emitter)       \
-    ((emitter)->failed != SLUICE_OK \
-         ? (emitter)->failed        \
-         : ((emitter)->failed = error_nomem(&(emitter)->error, "what a stage gives back")))
-
-/* Copies n bytes and a NUL into the result's text; the place plus one, 0 = out of memory. */
-static uintptr_t keep_text(struct stage_result *out, const char *text, size_t n)
+uintptr_t emit_keep_text(struct stage_result *out, const char *text, size_t n)
 {
     size_t place = out->text.size;
 
@@ -153,7 +136,7 @@ static sluice_status emit_verdicts(struct sluice_emit *emit, const struct sluice
         return emitter->failed;
     }
     /* A stage without reasons may still say which rows it can't process. */
-    if (emitter->call != EMIT_PROCESS) {
+    if (emitter->call.kind != EMIT_PROCESS) {
         return REFUSE_DEFECT(emitter, "it gives verdicts where none are expected");
     }
     if (out->has_verdicts) {
@@ -177,7 +160,7 @@ static sluice_status emit_verdicts(struct sluice_emit *emit, const struct sluice
         struct sluice_verdict *verdict = &out->verdicts[row];
         TRY(check_verdict(emitter, verdict, row));
         if (verdict->dup_of != NULL) {
-            uintptr_t place = keep_text(out, verdict->dup_of, (size_t)verdict->dup_of_length);
+            uintptr_t place = emit_keep_text(out, verdict->dup_of, (size_t)verdict->dup_of_length);
             if (place == 0) {
                 return REFUSE_NOMEM(emitter);
             }
@@ -251,11 +234,12 @@ static bool batches_expected(const struct stage_emitter *emitter)
 {
     switch (emitter->stage->kind->role) {
     case SLUICE_ROLE_READER:
-        return emitter->call == EMIT_READ || emitter->call == EMIT_FLUSH;
+        return emitter->call.kind == EMIT_READ || emitter->call.kind == EMIT_SCAN ||
+               emitter->call.kind == EMIT_FLUSH;
     case SLUICE_ROLE_TRANSFORM:
-        return emitter->call == EMIT_PROCESS || emitter->call == EMIT_FLUSH;
+        return emitter->call.kind == EMIT_PROCESS || emitter->call.kind == EMIT_FLUSH;
     case SLUICE_ROLE_ANNOTATOR:
-        return emitter->call == EMIT_PROCESS && emitter->stage->output.n_children > 0;
+        return emitter->call.kind == EMIT_PROCESS && emitter->stage->output.n_children > 0;
     default:
         return false;
     }
@@ -280,7 +264,7 @@ static sluice_status take_batch(struct stage_emitter *emitter, struct ArrowArray
         }
     }
     TRY(check_array(emitter, array));
-    if (!room(&batches, out->n_batches, &out->batches_capacity, sizeof *array)) {
+    if (!emit_room(&batches, out->n_batches, &out->batches_capacity, sizeof *array)) {
         return REFUSE_NOMEM(emitter);
     }
     out->batches = batches;
@@ -307,7 +291,7 @@ static sluice_status emit_batch(struct sluice_emit *emit, struct ArrowArray *arr
     return status;
 }
 
-static bool word_valid(const char *word)
+bool emit_word_valid(const char *word)
 {
     size_t n = 0;
 
@@ -333,11 +317,11 @@ static sluice_status emit_bad(struct sluice_emit *emit, uint64_t begin, uint64_t
     if (emitter->failed != SLUICE_OK) {
         return emitter->failed;
     }
-    if (emitter->call != EMIT_READ &&
-        !(emitter->call == EMIT_FLUSH && emitter->stage->kind->role == SLUICE_ROLE_READER)) {
+    if (emitter->call.kind != EMIT_READ && emitter->call.kind != EMIT_SCAN &&
+        !(emitter->call.kind == EMIT_FLUSH && emitter->stage->kind->role == SLUICE_ROLE_READER)) {
         return REFUSE_DEFECT(emitter, "only readers report bad records");
     }
-    if (begin > end || !word_valid(reason)) {
+    if (begin > end || !emit_word_valid(reason)) {
         return REFUSE_DEFECT(
             emitter,
             "a bad record has the range %llu..%llu and the reason \"%.63s\", expected [a-z0-9_]+",
@@ -349,10 +333,10 @@ static sluice_status emit_bad(struct sluice_emit *emit, uint64_t begin, uint64_t
     clean[n] = '\0';
     utf8_clean(clean);
     /* Offsets plus one until the call ends: the text's memory may still move. */
-    item.reason = (const char *)keep_text(out, reason, strlen(reason));
-    item.detail = (const char *)keep_text(out, clean, strlen(clean));
+    item.reason = (const char *)emit_keep_text(out, reason, strlen(reason));
+    item.detail = (const char *)emit_keep_text(out, clean, strlen(clean));
     if (item.reason == NULL || item.detail == NULL ||
-        !room(&bad, out->n_bad, &out->bad_capacity, sizeof item)) {
+        !emit_room(&bad, out->n_bad, &out->bad_capacity, sizeof item)) {
         return REFUSE_NOMEM(emitter);
     }
     out->bad = bad;
@@ -365,7 +349,7 @@ static sluice_status add_mark(struct stage_emitter *emitter, struct stage_mark m
     struct stage_result *out = emitter->out;
     void *marks = out->marks;
 
-    if (!room(&marks, out->n_marks, &out->marks_capacity, sizeof mark)) {
+    if (!emit_room(&marks, out->n_marks, &out->marks_capacity, sizeof mark)) {
         return REFUSE_NOMEM(emitter);
     }
     out->marks = marks;
@@ -375,7 +359,7 @@ static sluice_status add_mark(struct stage_emitter *emitter, struct stage_mark m
 
 static bool writing(const struct stage_emitter *emitter)
 {
-    return emitter->stage->kind->role == SLUICE_ROLE_WRITER && emitter->call != EMIT_SIDE;
+    return emitter->stage->kind->role == SLUICE_ROLE_WRITER && emitter->call.kind != EMIT_SIDE;
 }
 
 static sluice_status emit_write(struct sluice_emit *emit, uint32_t output, const void *data,
@@ -439,7 +423,7 @@ static bool measure_valid(const char *name)
     }
     memcpy(word, name != NULL ? name : "", length - end);
     word[length - end] = '\0';
-    return word_valid(word);
+    return emit_word_valid(word);
 }
 
 static sluice_status emit_measure(struct sluice_emit *emit, const char *name, int64_t delta)
@@ -462,7 +446,8 @@ static sluice_status emit_measure(struct sluice_emit *emit, const char *name, in
                                  name != NULL ? name : "");
         }
         copy = str_copy(name, strlen(name));
-        if (copy == NULL || !room(&measures, k, &out->measures_capacity, sizeof *out->measures)) {
+        if (copy == NULL ||
+            !emit_room(&measures, k, &out->measures_capacity, sizeof *out->measures)) {
             free(copy);
             return REFUSE_NOMEM(emitter);
         }
@@ -538,7 +523,7 @@ bool stage_absence_next(const struct stage_result *result, size_t *at, struct st
 }
 
 void stage_emitter_init(struct stage_emitter *emitter, const struct stage *stage,
-                        struct stage_result *out, enum emit_call call, int64_t n)
+                        struct stage_result *out, const struct stage_call *call)
 {
     emitter->emit.size = sizeof emitter->emit;
     emitter->emit.ctx = emitter;
@@ -549,10 +534,11 @@ void stage_emitter_init(struct stage_emitter *emitter, const struct stage *stage
     emitter->emit.roll = emit_roll;
     emitter->emit.measure = emit_measure;
     emitter->emit.absent = emit_absent;
+    emit_asks_init(&emitter->emit);
     emitter->stage = stage;
     emitter->out = out;
-    emitter->call = call;
-    emitter->n = n;
+    emitter->call = *call;
+    emitter->n = call->batch == NULL ? 0 : call->batch->n;
     emitter->failed = SLUICE_OK;
     emitter->error.size = sizeof emitter->error;
     emitter->error.message[0] = '\0';
@@ -568,7 +554,10 @@ sluice_status stage_emitter_finish(struct stage_emitter *emitter, struct sluice_
         *err = emitter->error;
         return emitter->failed;
     }
-    if (emitter->call == EMIT_PROCESS && emitter->n > 0) {
+    if (out->n_asks > 0) {
+        return SLUICE_OK;
+    }
+    if (emitter->call.kind == EMIT_PROCESS && emitter->n > 0) {
         if (stage->kind->role == SLUICE_ROLE_FILTER && !out->has_verdicts) {
             return DEFECT(err, "it returned without verdicts for %lld rows", (long long)emitter->n);
         }

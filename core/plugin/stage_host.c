@@ -107,6 +107,46 @@ static sluice_status host_read_file(struct sluice_host *host, const char *path, 
     return status;
 }
 
+static sluice_status map_file(struct sluice_host *host, const char *path, const void **data,
+                              uint64_t *size, struct sluice_error *err)
+{
+    struct host_map *maps;
+
+    *data = NULL;
+    *size = 0;
+    if (path == NULL || host->services.map_file == NULL) {
+        return error_set(err, SLUICE_E_INTERNAL,
+                         path == NULL ? "map was called without a path"
+                                      : "no files can be mapped here");
+    }
+    TRY(host->services.map_file(host->services.ctx, path, data, size, err));
+    pthread_mutex_lock(&host->lock);
+    maps = realloc(host->maps, (host->n_maps + 1) * sizeof *maps);
+    if (maps != NULL) {
+        host->maps = maps;
+        maps[host->n_maps++] = (struct host_map){ *data, *size };
+    }
+    pthread_mutex_unlock(&host->lock);
+    if (maps == NULL) {
+        host->services.unmap_file(host->services.ctx, *data, *size);
+        *data = NULL;
+        return error_nomem(err, "a file");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status host_map(struct sluice_host *host, const char *path, const void **data,
+                              uint64_t *size, struct sluice_error *err)
+{
+    struct sluice_error error = ERROR_INIT;
+    sluice_status status = map_file(host, path, data, size, &error);
+
+    if (status != SLUICE_OK) {
+        error_give(err, &error);
+    }
+    return status;
+}
+
 /* The low half of XXH3-128 over (pipeline seed, hash of the stage's name, salt), each
  * little-endian. */
 static uint64_t host_seed(struct sluice_host *host, uint64_t salt)
@@ -158,6 +198,7 @@ const struct sluice_host_api stage_host_api = {
     .scratch_dir = host_scratch_dir,
     .memory_share = host_memory_share,
     .cancelled = host_cancelled,
+    .map = host_map,
 };
 
 sluice_status stage_host_init(struct sluice_host *host, struct stage *stage,
@@ -204,7 +245,11 @@ void stage_host_deinit(struct sluice_host *host)
     for (size_t k = 0; k < host->n_files && host->services.release_file != NULL; k++) {
         host->services.release_file(host->services.ctx, host->files[k]);
     }
+    for (size_t k = 0; k < host->n_maps; k++) {
+        host->services.unmap_file(host->services.ctx, host->maps[k].data, host->maps[k].size);
+    }
     free(host->files);
+    free(host->maps);
     pthread_mutex_destroy(&host->lock);
     host->stage = NULL;
 }
