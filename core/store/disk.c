@@ -95,7 +95,7 @@ int disk_perform(struct disk_call *call)
         rc = rename(call->path, call->path2);
         break;
     case DISK_RENAME_NEW:
-        /* Create-if-absent for file systems without hard links (see claim_name in pending.c). */
+        /* Create-if-absent for file systems without hard links (see pending_claim in pending.c). */
         rc = renameat2(AT_FDCWD, call->path, AT_FDCWD, call->path2, RENAME_NOREPLACE);
         break;
     case DISK_SYMLINK:

@@ -254,9 +254,7 @@ static bool same_file(const char *a, const char *b)
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Gives the temporary file its final name if that is free: 0, EEXIST or another errno. *moved: the
- * temporary name is gone. */
-static int claim_name(const char *temp, const char *final, bool *moved)
+int pending_claim(const char *temp, const char *final, bool *moved)
 {
     int errnum = disk_link(temp, final);
 
@@ -321,7 +319,7 @@ static sluice_status publish_as(struct pending *p, const char *final, bool vouch
 
     for (int tries = 0; tries < 16; tries++) {
         bool vanished;
-        errnum = claim_name(p->path, final, moved);
+        errnum = pending_claim(p->path, final, moved);
         if (errnum == 0) {
             return SLUICE_OK;
         }

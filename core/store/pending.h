@@ -62,6 +62,10 @@ sluice_status pending_put(const char *dir, const char *name, const void *data, s
  * out of memory. Gives. */
 char *pending_temp_path(const char *dir, uint32_t n);
 
+/* Gives a complete file under a temporary name its final one if that is free: 0, EEXIST or another
+ * errno. *moved: the temporary name is gone. */
+int pending_claim(const char *temp, const char *final, bool *moved);
+
 /* Removes a file, a link, or a folder with all that is in it. An absent one is fine. Another
  * process may be doing the same. */
 sluice_status pending_remove(const char *path, struct sluice_error *) MUST_USE;
