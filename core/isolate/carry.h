@@ -77,6 +77,35 @@ void carry_write_result(const struct stage_result *, const struct type *output, 
 sluice_status carry_emit(struct wire *, const struct type *output, const char *body, size_t n,
                          struct sluice_emit *, struct sluice_error *err) MUST_USE;
 
+/* ---- asks ---- */
+
+/* The first part of a result. Where the call goes on, it is all of it: what else was emitted stays
+ * in the child until the call is over. */
+void carry_put_asks(struct buf *, const struct stage_result *);
+/* Asks emit for the same. *waits: there were any, and nothing stands behind them. */
+sluice_status carry_emit_asks(struct wire *, struct sluice_emit *, bool *waits,
+                              struct sluice_error *err) MUST_USE;
+/* What a survey found, and what was not read: the second part of a whole result. */
+void carry_put_units(struct buf *, const struct stage_result *);
+sluice_status carry_emit_units(struct wire *, struct sluice_emit *,
+                               struct sluice_error *err) MUST_USE;
+
+/* The file of a survey. Its texts are borrowed where it was got. */
+void carry_put_file(struct buf *, const struct sluice_file *);
+bool carry_get_file(struct wire *, struct sluice_file *);
+/* What scan is given but for the file; fresh: the description goes along, in the body. */
+void carry_put_scan(struct buf *, const struct sluice_scan *, bool fresh);
+bool carry_get_scan(struct wire *, struct sluice_scan *, bool *fresh);
+
+/* *body = bytes of the body. */
+void carry_put_answers(struct buf *, const struct sluice_answers *, size_t *body);
+void carry_write_answers(const struct sluice_answers *, char *body);
+/* items: *n answers, whose bytes lie in the body and whose texts lie in the head. Gives: free
+ * them. */
+sluice_status carry_get_answers(struct wire *, const char *body, size_t size,
+                                struct sluice_answer **items, uint32_t *n,
+                                struct sluice_error *err) MUST_USE;
+
 /* "(a defect of the plugin's process) it answers nonsense": SLUICE_E_INTERNAL. */
 sluice_status carry_nonsense(struct sluice_error *err, const char *what);
 

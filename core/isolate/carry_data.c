@@ -217,6 +217,12 @@ void carry_put_result(struct buf *out, const struct stage_result *result, const 
 {
     uint64_t measures = 0;
 
+    *body = 0;
+    carry_put_asks(out, result);
+    if (result->n_asks > 0) {
+        return;
+    }
+    carry_put_units(out, result);
     wire_put(out, result->has_verdicts);
     put_verdicts(out, result);
     wire_put_bytes(out, result->text.data, result->text.size);
@@ -261,6 +267,9 @@ void carry_write_result(const struct stage_result *result, const struct type *ou
 {
     char *to = body + carry_body(result->bytes.size);
 
+    if (result->n_asks > 0) {
+        return;
+    }
     if (result->bytes.size > 0) {
         memcpy(body, result->bytes.data, result->bytes.size);
     }
@@ -396,7 +405,13 @@ sluice_status carry_emit(struct wire *wire, const struct type *output, const cha
                          struct sluice_emit *emit, struct sluice_error *err)
 {
     uint64_t items;
+    bool waits;
 
+    TRY(carry_emit_asks(wire, emit, &waits, err));
+    if (waits) {
+        return wire_end(wire) ? SLUICE_OK : carry_nonsense(err, "asks");
+    }
+    TRY(carry_emit_units(wire, emit, err));
     TRY(emit_verdicts(wire, emit, err));
     items = wire_get_below(wire, ITEMS_MAX);
     for (uint64_t k = 0; k < items && !wire->failed; k++) {

@@ -20,6 +20,9 @@ enum channel_op { /* of a packet */
                   OP_WORKER_OPEN,
                   OP_PROCESS,
                   OP_READ,
+                  OP_SURVEY,
+                  OP_SCAN,
+                  OP_RESUME, /* goes on with the call whose answer was asks */
                   OP_FLUSH,
                   OP_SAVE,
                   OP_LOAD,

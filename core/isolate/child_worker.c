@@ -16,7 +16,24 @@ struct worker {
     struct stage_worker *worker;
     struct stage_result result;
     void *stack; /* of the handler of crashes */
+    /* What a call that asks was given, until it is over: the request's memory is the next
+     * request's. */
+    struct carry_batch batch;
+    char *rows; /* the body of a request with a batch */
+    char *uri;
+    struct sluice_file file;
+    struct sluice_scan scan;
+    struct buf description; /* of the file that was scanned last */
 };
+
+static void release(struct worker *worker)
+{
+    carry_batch_deinit(&worker->batch);
+    free(worker->rows);
+    free(worker->uri);
+    worker->rows = NULL;
+    worker->uri = NULL;
+}
 
 /* ---- calls that give a result ---- */
 
@@ -42,6 +59,9 @@ static bool answer_result(struct worker *worker, sluice_status status, struct bu
     if (status == SLUICE_OK) {
         carry_put_result(head, given.result, given.output, &body);
     }
+    if (status != SLUICE_OK || worker->result.n_asks == 0) {
+        release(worker);
+    }
     return child_answer(worker->child, &worker->channel, status, head, body, write_result, &given,
                         err);
 }
@@ -60,21 +80,125 @@ static struct wire request_of(const struct worker *worker, const struct packet *
                                       : (struct wire){ .failed = true };
 }
 
+/* The bytes of a batch, where the stage may ask: it may be looked at again behind an answer. */
+static sluice_status keep_rows(struct worker *worker, const char **body, size_t n,
+                               struct sluice_error *err)
+{
+    if (!stage_may_ask(worker->child->stage)) {
+        return SLUICE_OK;
+    }
+    worker->rows = flat_alloc(n);
+    if (worker->rows == NULL) {
+        return error_nomem(err, "a batch");
+    }
+    memcpy(worker->rows, *body, n);
+    *body = worker->rows;
+    return SLUICE_OK;
+}
+
 static bool process(struct worker *worker, const struct packet *packet, struct buf *head,
                     struct sluice_error *err)
 {
-    struct carry_batch batch;
     const char *body;
     size_t n;
     struct wire wire = request_of(worker, packet, &body, &n);
-    sluice_status status = carry_get_batch(&wire, &worker->child->ports, body, n, &batch, err);
+    sluice_status status = keep_rows(worker, &body, n, err);
 
     if (status == SLUICE_OK) {
-        status = stage_process(worker->worker, &batch.view.batch, &worker->result, err);
+        status = carry_get_batch(&wire, &worker->child->ports, body, n, &worker->batch, err);
     }
-    carry_batch_deinit(&batch);
+    if (status == SLUICE_OK) {
+        status = stage_process(worker->worker, &worker->batch.view.batch, &worker->result, err);
+    }
     return answer_result(worker, status, head, err);
 }
+
+/* ---- readers that read at random ---- */
+
+static sluice_status keep_uri(struct worker *worker, struct sluice_error *err)
+{
+    worker->uri = strdup(worker->file.uri);
+    worker->file.uri = worker->uri;
+    return worker->uri == NULL ? error_nomem(err, "a file's name") : SLUICE_OK;
+}
+
+static bool survey(struct worker *worker, const struct packet *packet, struct buf *head,
+                   struct sluice_error *err)
+{
+    const char *body;
+    size_t n;
+    struct wire wire = request_of(worker, packet, &body, &n);
+    sluice_status status = carry_get_file(&wire, &worker->file) && wire_end(&wire)
+                               ? keep_uri(worker, err)
+                               : carry_nonsense(err, "a file");
+
+    if (status == SLUICE_OK) {
+        status = stage_survey(worker->worker, &worker->file, &worker->result, err);
+    }
+    return answer_result(worker, status, head, err);
+}
+
+/* The description comes along once for a file; until another one comes it stays. */
+static sluice_status take_scan(struct worker *worker, struct wire *wire, const char *body, size_t n,
+                               struct sluice_error *err)
+{
+    struct sluice_scan *scan = &worker->scan;
+    bool fresh;
+
+    *scan = (struct sluice_scan){ .size = sizeof *scan, .file = &worker->file };
+    if (!carry_get_file(wire, &worker->file) || !carry_get_scan(wire, scan, &fresh) ||
+        (fresh && scan->description_size > n)) {
+        return carry_nonsense(err, "a unit");
+    }
+    if (fresh) {
+        buf_clear(&worker->description);
+        buf_append(&worker->description, body, (size_t)scan->description_size);
+        TRY(buf_status(&worker->description, err));
+    }
+    if (scan->description_size > 0) {
+        scan->description = worker->description.data;
+    }
+    return scan->description_size > worker->description.size ? carry_nonsense(err, "a description")
+                                                             : keep_uri(worker, err);
+}
+
+static bool scan(struct worker *worker, const struct packet *packet, struct buf *head,
+                 struct sluice_error *err)
+{
+    const char *body;
+    size_t n;
+    struct wire wire = request_of(worker, packet, &body, &n);
+    sluice_status status = take_scan(worker, &wire, body, n, err);
+
+    if (status == SLUICE_OK) {
+        status = stage_scan(worker->worker, &worker->scan, &worker->result, err);
+    }
+    wire_put(head, worker->scan.more != 0);
+    return answer_result(worker, status, head, err);
+}
+
+static bool resume(struct worker *worker, const struct packet *packet, struct buf *head,
+                   struct sluice_error *err)
+{
+    const char *body;
+    size_t n;
+    struct wire wire = request_of(worker, packet, &body, &n);
+    struct sluice_answer *items = NULL;
+    uint32_t n_items;
+    sluice_status status = carry_get_answers(&wire, body, n, &items, &n_items, err);
+
+    if (status == SLUICE_OK && n_items != worker->result.n_asks) {
+        status = carry_nonsense(err, "answers");
+    }
+    if (status == SLUICE_OK) {
+        status = stage_resume(worker->worker, items, n_items, &worker->result, err);
+    }
+    free(items);
+    wire_put(head, worker->scan.more != 0);
+    return answer_result(worker, status, head, err);
+}
+
+/* ---- readers that are given chunks ---- */
 
 static bool read_chunk(struct worker *worker, const struct packet *packet, struct buf *head,
                        struct sluice_error *err)
@@ -214,6 +338,18 @@ static bool serve(struct worker *worker, const struct packet *packet, int fd)
         good = read_chunk(worker, packet, &head, &err);
         answered = true;
         break;
+    case OP_SURVEY:
+        good = survey(worker, packet, &head, &err);
+        answered = true;
+        break;
+    case OP_SCAN:
+        good = scan(worker, packet, &head, &err);
+        answered = true;
+        break;
+    case OP_RESUME:
+        good = resume(worker, packet, &head, &err);
+        answered = true;
+        break;
     case OP_FLUSH:
         good = flush(worker, &head, &err);
         answered = true;
@@ -259,6 +395,8 @@ static void *worker_main(void *ctx)
     }
     /* The parent hung up without closing: it is gone, or gave the worker up after an error. */
     stage_worker_close(worker->worker);
+    release(worker);
+    buf_deinit(&worker->description);
     stage_result_deinit(&worker->result);
     channel_close(&worker->channel);
     blame_end();

@@ -83,6 +83,10 @@ struct remote { /* what a stage's `worker` is */
     struct channel channel;
     bool alone;     /* in a child of its own */
     uint64_t calls; /* that changed what the child holds, since the worker was opened there */
+    bool apart;     /* the next place it gets is a child of its own */
+    bool waits;     /* a call goes on: what the child holds of it is in no other */
+    bool afresh;    /* that call can be made again from its beginning */
+    struct hash128 description; /* of a file: the last that the child was told; zero = none */
 };
 
 struct request { /* fills the request area; *size = bytes of the head */
@@ -90,6 +94,7 @@ struct request { /* fills the request area; *size = bytes of the head */
     const char *what;
     sluice_status (*fill)(struct remote *, const void *ctx, size_t *size, struct sluice_error *err);
     const void *ctx; /* of fill; the same each time */
+    bool fresh;      /* the call depends on nothing that the worker was told before */
 };
 
 sluice_status remote_open(struct instance *, struct remote **out,

@@ -13,6 +13,8 @@ static void detach(struct remote *remote)
     channel_close(&remote->channel);
     remote->process = NULL;
     remote->calls = 0;
+    remote->waits = false;
+    remote->description = (struct hash128){ 0, 0 };
     if (remote->alone) {
         remote->alone = false;
         instance_retire(remote->instance, process);
@@ -175,16 +177,29 @@ static sluice_status blame(struct remote *remote, sluice_status status, struct s
 }
 
 /* Finds a worker whose child died between two calls another one, if it held nothing. */
-static sluice_status find_place(struct remote *remote, struct sluice_error *err)
+static sluice_status find_place(struct remote *remote, bool repeatable, struct sluice_error *err)
 {
+    bool apart;
+
     if (remote->process != NULL && !process_dead(remote->process)) {
         return SLUICE_OK;
     }
-    if (remote->process != NULL && !remote->instance->repeatable && remote->calls > 0) {
+    if (remote->process != NULL && !repeatable && remote->calls > 0) {
         return lost(remote, err);
     }
     detach(remote);
-    return attach(remote, false, err);
+    apart = remote->apart;
+    remote->apart = false;
+    return attach(remote, apart, err);
+}
+
+/* A child died while a call waited for answers, or with them. Where the call can be made again, it
+ * is, by who made it, and in a child of its own: then it is clear whose fault it was. */
+static sluice_status again(struct remote *remote, struct sluice_error *err)
+{
+    remote->apart = true;
+    err->code = SLUICE_E_RETRY;
+    return SLUICE_E_RETRY;
 }
 
 sluice_status remote_call(struct remote *remote, const struct request *request, struct buf *head,
@@ -192,11 +207,14 @@ sluice_status remote_call(struct remote *remote, const struct request *request, 
 {
     struct instance *instance = remote->instance;
     bool first = remote->alone && remote->calls == 0 && remote->process != NULL;
-    bool repeatable = instance->repeatable || remote->calls == 0;
+    bool waits = remote->waits;
+    bool repeatable = !waits && (instance->repeatable || request->fresh || remote->calls == 0);
+    bool alone;
     sluice_status status;
 
     enter(instance);
-    status = find_place(remote, err);
+    status = find_place(remote, repeatable, err);
+    alone = remote->alone;
     if (status == SLUICE_OK) {
         status = attempt(remote, request, head, err);
     }
@@ -212,7 +230,9 @@ sluice_status remote_call(struct remote *remote, const struct request *request, 
     }
     if (stage_died(status)) {
         detach(remote);
-        if (instance->repeatable) {
+        if (waits && remote->afresh && !alone) {
+            status = again(remote, err);
+        } else if (instance->repeatable) {
             add_suspect(instance);
         }
     } else if (status == SLUICE_OK) {

@@ -65,7 +65,9 @@ static sluice_status take_result(struct remote *remote, struct wire *wire, size_
     const struct area *area = &remote->channel.reply;
     size_t begin = carry_body(head);
     const char *body = begin <= area->size ? area->data + begin : area->data;
+    struct wire peek = *wire;
 
+    remote->waits = wire_get(&peek) > 0; /* it begins with the number of asks */
     return carry_emit(wire, stage_output(remote->instance->stage), body,
                       begin <= area->size ? area->size - begin : 0, emit, err);
 }
@@ -88,6 +90,13 @@ static sluice_status fill_batch(struct remote *remote, const void *ctx, size_t *
     return status;
 }
 
+/* A call from its beginning. */
+static void begin_call(struct remote *remote, bool fresh)
+{
+    remote->waits = false;
+    remote->afresh = fresh || remote->instance->repeatable;
+}
+
 static sluice_status twin_process(void *worker, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -100,6 +109,7 @@ static sluice_status twin_process(void *worker, const struct sluice_batch *batch
 
     snprintf(what, sizeof what, "process() on %lld row%s", (long long)batch->n,
              batch->n == 1 ? "" : "s");
+    begin_call(worker, false);
     status = remote_call(worker, &request, &head, err);
     if (status == SLUICE_OK) {
         struct wire wire = wire_begin(head.data, head.size);
@@ -150,6 +160,129 @@ static sluice_status twin_read(void *worker, struct sluice_chunk *chunk, struct 
     if (status == SLUICE_OK) {
         struct wire wire = wire_begin(head.data, head.size);
         chunk->consumed = wire_get(&wire);
+        status = take_result(worker, &wire, head.size, emit, err);
+    }
+    buf_deinit(&head);
+    return status;
+}
+
+static sluice_status fill_survey(struct remote *remote, const void *ctx, size_t *size,
+                                 struct sluice_error *err)
+{
+    struct buf head = BUF_INIT;
+    sluice_status status;
+
+    carry_put_file(&head, ctx);
+    status = fill_head(remote, &head, 0, size, err);
+    buf_deinit(&head);
+    return status;
+}
+
+static sluice_status twin_survey(void *worker, const struct sluice_file *file,
+                                 struct sluice_emit *emit, struct sluice_error *err)
+{
+    char what[WHAT];
+    const struct request request = {
+        .op = OP_SURVEY, .what = what, .fill = fill_survey, .ctx = file, .fresh = true
+    };
+    struct buf head = BUF_INIT;
+    sluice_status status;
+
+    snprintf(what, sizeof what, "survey() of %.200s", file->uri);
+    begin_call(worker, true);
+    status = remote_call(worker, &request, &head, err);
+    if (status == SLUICE_OK) {
+        struct wire wire = wire_begin(head.data, head.size);
+        status = take_result(worker, &wire, head.size, emit, err);
+    }
+    buf_deinit(&head);
+    return status;
+}
+
+/* A description goes over once for all the units of a file that follow each other. */
+static sluice_status fill_scan(struct remote *remote, const void *ctx, size_t *size,
+                               struct sluice_error *err)
+{
+    const struct sluice_scan *scan = ctx;
+    struct hash128 hash = { 0, 0 };
+    struct buf head = BUF_INIT;
+    size_t n = scan->description == NULL ? 0 : (size_t)scan->description_size;
+    bool fresh;
+    sluice_status status;
+
+    if (n > 0) {
+        hash = hash_bytes(scan->description, n);
+    }
+    fresh = n > 0 && !hash_equal(hash, remote->description);
+    carry_put_scan(&head, scan, fresh);
+    status = fill_head(remote, &head, fresh ? n : 0, size, err);
+    if (status == SLUICE_OK && fresh) {
+        memcpy(remote->channel.request.data + carry_body(head.size), scan->description, n);
+        remote->description = hash;
+    }
+    buf_deinit(&head);
+    return status;
+}
+
+static sluice_status twin_scan(void *worker, struct sluice_scan *scan, struct sluice_emit *emit,
+                               struct sluice_error *err)
+{
+    char what[WHAT];
+    const struct request request = {
+        .op = OP_SCAN, .what = what, .fill = fill_scan, .ctx = scan, .fresh = scan->call == 0
+    };
+    struct buf head = BUF_INIT;
+    sluice_status status;
+
+    snprintf(what, sizeof what, "scan() of bytes %llu to %llu of %.200s",
+             (unsigned long long)scan->begin, (unsigned long long)scan->end, scan->file->uri);
+    begin_call(worker, scan->call == 0);
+    status = remote_call(worker, &request, &head, err);
+    if (status == SLUICE_OK) {
+        struct wire wire = wire_begin(head.data, head.size);
+        scan->more = wire_get(&wire) != 0;
+        status = take_result(worker, &wire, head.size, emit, err);
+    }
+    buf_deinit(&head);
+    return status;
+}
+
+static sluice_status fill_answers(struct remote *remote, const void *ctx, size_t *size,
+                                  struct sluice_error *err)
+{
+    const struct sluice_answers *answers = ctx;
+    struct buf head = BUF_INIT;
+    size_t body;
+    sluice_status status;
+
+    carry_put_answers(&head, answers, &body);
+    status = fill_head(remote, &head, body, size, err);
+    if (status == SLUICE_OK) {
+        carry_write_answers(answers, remote->channel.request.data + carry_body(head.size));
+    }
+    buf_deinit(&head);
+    return status;
+}
+
+static sluice_status twin_resume(void *worker, const struct sluice_answers *answers,
+                                 struct sluice_emit *emit, struct sluice_error *err)
+{
+    char what[WHAT];
+    const struct request request = {
+        .op = OP_RESUME, .what = what, .fill = fill_answers, .ctx = answers
+    };
+    struct buf head = BUF_INIT;
+    sluice_status status;
+
+    snprintf(what, sizeof what, "resume() with %llu answer%s", (unsigned long long)answers->n,
+             answers->n == 1 ? "" : "s");
+    status = remote_call(worker, &request, &head, err);
+    if (status == SLUICE_OK) {
+        struct wire wire = wire_begin(head.data, head.size);
+        int32_t more = wire_get(&wire) != 0;
+        if (answers->scan != NULL) {
+            answers->scan->more = more;
+        }
         status = take_result(worker, &wire, head.size, emit, err);
     }
     buf_deinit(&head);
@@ -319,6 +452,9 @@ void twin_functions(struct sluice_stage *out, const struct sluice_stage *has)
     out->close = twin_close;
     out->process = has->process != NULL ? twin_process : NULL;
     out->read = has->read != NULL ? twin_read : NULL;
+    out->survey = has->survey != NULL ? twin_survey : NULL;
+    out->scan = has->scan != NULL ? twin_scan : NULL;
+    out->resume = has->resume != NULL ? twin_resume : NULL;
     out->flush = has->flush != NULL ? twin_flush : NULL;
     out->save = has->save != NULL ? twin_save : NULL;
     out->load = has->load != NULL ? twin_load : NULL;
