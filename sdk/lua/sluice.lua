@@ -159,6 +159,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@field summary? string
 ---@field doc? string
 ---@field examples? table[] Run by `sluice test FILE.lua`.
+---@field steps? integer Steps that a row may take, beside 512 for each byte of it that is read (10000000): 1000 to 10^12.
 
 ---@class sluice.RowDefinition: sluice.Definition
 ---@field over? string Column that doc.text is ("text").

@@ -29,6 +29,8 @@ rep             lua_memory   local t = {} while true do t[#t + 1] = ("x"):rep(20
 rep_pcall       lua_memory   while true do pcall(string.rep, "x", 200000000) end
 gsub_grows      lua_endless  local x = doc.text while true do x = x:gsub(".", "%0%0%0%0") end
 format          lua_memory   local x = ("x"):rep(1000000) while true do x = string.format("%s%s", x, x) end
+format_digits   lua_endless  while true do string.format("%99.99f", 1e308) end
+format_many     lua_endless  while true do string.format(("%s"):rep(50), table.unpack({}, 1, 50)) end
 big_error       lua_error    error(("x"):rep(5000000))
 utf8_error      lua_error    error(("\u{20ac}"):rep(100000))
 nul_error       lua_error    error "before\0behind"

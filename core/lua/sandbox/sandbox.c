@@ -143,9 +143,9 @@ static int on_error(lua_State *L)
     return 1;
 }
 
-bool sandbox_wrote(lua_State *L)
+bool sandbox_blames_script(lua_State *L)
 {
-    return sandbox_of(L)->fatal == FATAL_STATE;
+    return sandbox_of(L)->fatal == FATAL_STATE || sandbox_of(L)->fatal == FATAL_SLOW;
 }
 
 static void forget_next(lua_State *L, struct sandbox *box)

@@ -20,10 +20,11 @@ void sandbox_destroy(lua_State *);
 void sandbox_seal(lua_State *);
 /* Of 2n values at the top, each value followed by its name (like "its upvalue 'words"), pops all
  * and freezes what is reachable from them and from the globals: a call that would write to it fails
- * for good (sandbox_wrote). SLUICE_E_CONFIG: something can't be frozen. */
+ * for good (sandbox_blames_script). SLUICE_E_CONFIG: something can't be frozen. */
 sluice_status sandbox_freeze(lua_State *, int n, struct sluice_error *) MUST_USE;
-/* After a call: did it fail because it would have changed what is frozen? */
-bool sandbox_wrote(lua_State *);
+/* After a call that failed: is the script at fault and not the row? It would have changed what is
+ * frozen, or its steps take so long that they are no bound. */
+bool sandbox_blames_script(lua_State *);
 /* After a call: the name of an upvalue that it has changed ("its upvalue 'n"), or NULL. Costs
  * nothing where none is ever assigned. The state lends the text. */
 const char *sandbox_changed(lua_State *);
@@ -44,12 +45,15 @@ void sandbox_heed(lua_State *, const _Atomic int *stop);
 
 /* Steps and bytes of memory that a row may take, and more for each byte of its document that it
  * reads. */
+#define SANDBOX_PRICES 2 /* raised when a step is counted otherwise; in the keys of stages */
 #define SANDBOX_ROW_STEPS UINT64_C(10000000)
 #define SANDBOX_BYTE_STEPS UINT64_C(512)
 #define SANDBOX_MOST_STEPS UINT64_C(500000000)
 #define SANDBOX_ROW_MEMORY (UINT64_C(16) << 20)
 #define SANDBOX_BYTE_MEMORY UINT64_C(16)
 
+/* Rows of this state may take so many steps instead of SANDBOX_ROW_STEPS. */
+void sandbox_row_steps(lua_State *, uint64_t steps);
 /* TRUSTED: at full speed; the clock proves that it stayed within its steps, or leaves a doubt.
  * COUNTED: each instruction is, at half the speed. ALONE: counted, in a state that was made for
  * this row. */

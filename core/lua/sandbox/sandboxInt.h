@@ -9,7 +9,14 @@
 #include "lua/sandbox/sandbox.h"
 
 /* Why a call must end whatever the script catches. */
-enum sandbox_fatal { FATAL_NONE, FATAL_MEMORY, FATAL_INTERRUPT, FATAL_ENDLESS, FATAL_STATE };
+enum sandbox_fatal {
+    FATAL_NONE,
+    FATAL_MEMORY,
+    FATAL_INTERRUPT,
+    FATAL_ENDLESS,
+    FATAL_STATE, /* it would change what outlives it */
+    FATAL_SLOW   /* its steps take a time that no steps should */
+};
 
 #define SANDBOX_MOST_RESULTS 65536u /* that one call in C may give */
 #define SLOTS_MOST 255              /* upvalues of a function: a limit of Lua's */
@@ -37,14 +44,16 @@ struct sandbox { /* one a state; freed with it */
     volatile int interrupted;
     const _Atomic int *stop;
     bool hooked;         /* instructions are counted */
+    uint64_t row_steps;  /* of a row that reads nothing */
     uint64_t next_limit; /* steps of the next call; 0 = no limit */
     uint64_t limit;      /* of this one */
     uint64_t steps;      /* counted so far, work done in C included */
     bool row, quick;     /* the call is one of a row; its time would have proved it */
     enum sandbox_rigour rigour;
     enum sandbox_doubt doubt;
-    uint64_t read;           /* bytes of the document */
-    volatile uint64_t since; /* when the row began, in ns; 0 = not known */
+    uint64_t began, own_began; /* a counted row, in ns; the thread's own time then */
+    uint64_t read;             /* bytes of the document */
+    volatile uint64_t since;   /* when the row began, in ns; 0 = not known */
     volatile uint64_t own_since,
         before; /* the thread's own time since its text was read, 0 = not known; what went before */
     /* ---- the libraries ---- */

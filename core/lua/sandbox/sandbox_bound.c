@@ -12,12 +12,17 @@
  * table of strings) is in it as well, so a row that finds no room is judged again alone in a fresh
  * state, and that one decides.
  *
+ * A few instructions cost what they work on, and no hook of the interpreter sees it: long strings
+ * compared, long chains of __index, removed keys of a table. A row that lives on them could stay
+ * within its steps for minutes. It can't be judged by a clock, so it ends the run (FATAL_SLOW).
+ *
  * What ends a call can't be caught: from then on each instruction of the script raises it again, in
  * handlers too. See sandbox.h. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/hooks.h"
 #include "lua/sandbox/sandboxInt.h"
 
 #define HOOK_STEP 1000   /* instructions between two looks of a counted call */
@@ -29,6 +34,8 @@
 #define MANY_ARGUMENTS 256 /* an instruction may copy all extra arguments of its function */
 #define FRAMES 4           /* that are looked at for them */
 #define INSTRUCTIONS_A_NS 4
+
+#define STEP_NS_MOST 2000 /* of a step, on the slowest machine: a hundred times what it takes */
 
 #define LONG_TEXT 16384 /* bytes from which on asking for the thread's own time is cheap */
 
@@ -110,6 +117,40 @@ void sandbox_exceed(lua_State *L)
     }
 }
 
+/* Test hook: SLUICE_TEST_PATIENCE=NS for a step. */
+static uint64_t step_ns(void)
+{
+    const char *text = hook_text("SLUICE_TEST_PATIENCE");
+
+    return text != NULL ? strtoull(text, NULL, 10) : STEP_NS_MOST;
+}
+
+/* Has the row had more time than so many steps can take? The thread's own: others may have the
+ * processor. It has ended before the words get their place: where there is no memory for that, it
+ * must not be the row's fault. */
+static void check_patience(lua_State *L, struct sandbox *box)
+{
+    const uint64_t most = box->limit * step_ns();
+    char words[sizeof box->words];
+
+    if (now_ns(CLOCK_MONOTONIC) - box->began <= most ||
+        now_ns(CLOCK_THREAD_CPUTIME_ID) - box->own_began <= most) {
+        return;
+    }
+    snprintf(words, sizeof words,
+             "the row takes more than %.1f s and has not come to the end of its %llu steps: it "
+             "does what costs more than is counted, such as to compare long strings, to go along "
+             "many tables by __index, or to look for keys among removed ones; let it do less of "
+             "that, or set slow rows aside: isolate = { timeout = \"5s\", on_timeout = "
+             "\"quarantine\" }",
+             (double)most / 1e9, (unsigned long long)box->limit);
+    memcpy(box->words, words, sizeof words);
+    end_all(box, FATAL_SLOW);
+    sandbox_place(L);
+    snprintf(box->words, sizeof box->words, "%s%s", lua_tostring(L, -1), words);
+    sandbox_end_again(L);
+}
+
 void sandbox_look(lua_State *L)
 {
     struct sandbox *box = sandbox_of(L);
@@ -117,6 +158,9 @@ void sandbox_look(lua_State *L)
     if (box->interrupted || asked_to_stop(box)) {
         lua_pushliteral(L, "interrupted");
         sandbox_end(L, FATAL_INTERRUPT);
+    }
+    if (box->row && box->hooked) {
+        check_patience(L, box);
     }
 }
 
@@ -235,10 +279,11 @@ void sandbox_clock(lua_State *L)
 static void set_room(struct sandbox *box)
 {
     const uint64_t room = SANDBOX_ROW_MEMORY + SANDBOX_BYTE_MEMORY * box->read;
-    const uint64_t steps = SANDBOX_ROW_STEPS + SANDBOX_BYTE_STEPS * box->read;
+    const uint64_t steps = box->row_steps + SANDBOX_BYTE_STEPS * box->read;
+    const uint64_t most = box->row_steps > SANDBOX_MOST_STEPS ? box->row_steps : SANDBOX_MOST_STEPS;
     const bool all = box->base == 0 || room >= box->cap - box->base;
 
-    box->limit = steps < SANDBOX_MOST_STEPS ? steps : SANDBOX_MOST_STEPS;
+    box->limit = steps < most ? steps : most;
     box->bound = all ? box->cap : box->base + room;
     box->row_room = all ? 0 : room;
 }
@@ -263,6 +308,11 @@ void sandbox_reads(lua_State *L, uint64_t bytes)
             box->own_since = now_ns(CLOCK_THREAD_CPUTIME_ID);
         }
     }
+}
+
+void sandbox_row_steps(lua_State *L, uint64_t steps)
+{
+    sandbox_of(L)->row_steps = steps;
 }
 
 void sandbox_limit(lua_State *L, uint64_t steps)
@@ -326,6 +376,10 @@ void sandbox_bounds_begin(lua_State *L, struct sandbox *box)
         box->since = box->since == 0 ? now_ns(CLOCK_MONOTONIC) : box->since;
         box->own_since = 0;
     }
+    if (box->row && box->hooked) {
+        box->began = now_ns(CLOCK_MONOTONIC);
+        box->own_began = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    }
     if (box->hooked) {
         lua_sethook(L, hook, LUA_MASKCOUNT, HOOK_STEP);
     }
@@ -342,7 +396,7 @@ static enum sandbox_doubt doubt(struct sandbox *box)
 
     box->since = now;
     box->quick = !may_have_passed(box, ns / 2); /* counting takes as long again */
-    if (box->fatal == FATAL_STATE || stopped) {
+    if (box->fatal == FATAL_STATE || box->fatal == FATAL_SLOW || stopped) {
         return DOUBT_NONE;
     }
     if (box->rigour == ROW_TRUSTED && (ended || !proved)) {

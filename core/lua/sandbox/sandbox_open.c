@@ -67,6 +67,7 @@ sluice_status sandbox_create(uint64_t memory, lua_State **out, struct sluice_err
     box->L = L;
     box->cap = memory;
     box->limit = UINT64_MAX;
+    box->row_steps = SANDBOX_ROW_STEPS;
     lua_pushcfunction(L, open_libraries);
     if (sandbox_call(L, 0, 0, err) != SLUICE_OK) {
         sandbox_destroy(L);

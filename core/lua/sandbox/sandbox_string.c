@@ -80,6 +80,26 @@ static void wrap(lua_State *L, const char *name, lua_CFunction function)
     lua_setfield(L, -2, name);
 }
 
+/* What it takes to print a number so: %f has all digits of 1e308, and %.99f as many behind the
+ * point. */
+#define FORMAT_STEPS 4
+#define FLOAT_STEPS 16
+#define PLAIN_STEPS 256
+
+static uint64_t format_steps(char how, const char *flags, const char *end)
+{
+    const char *point = memchr(flags, '.', (size_t)(end - flags));
+    uint64_t digits = 0;
+
+    if (memchr("aAeEfFgG", how, 8) == NULL) {
+        return FORMAT_STEPS;
+    }
+    for (point = point == NULL ? end : point + 1; point < end && digits < 100; point++) {
+        digits = digits * 10 + (uint64_t)(*point >= '0' && *point <= '9' ? *point - '0' : 0);
+    }
+    return FLOAT_STEPS + digits + (how == 'f' || how == 'F' ? PLAIN_STEPS : 0);
+}
+
 /* string.format(format, ...): upvalue 1 is the stock function. Checks the directives and turns the
  * arguments of %s into text without addresses first. */
 static int string_format(lua_State *L)
@@ -88,6 +108,7 @@ static int string_format(lua_State *L)
     size_t n;
     const char *format = luaL_checklstring(L, 1, &n);
     const char *end = format + n;
+    const char *flags;
     int arg = 1;
 
     while (format < end) {
@@ -99,8 +120,12 @@ static int string_format(lua_State *L)
             continue;
         }
         arg++;
+        flags = format;
         while (format < end && *format != '\0' && strchr("-+ #0123456789.", *format) != NULL) {
             format++;
+        }
+        if (format < end) {
+            sandbox_charge(L, format_steps(*format, flags, format));
         }
         if (format < end && *format == 'p') {
             return luaL_error(

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/order.h"
+#include "lua/sandbox/sandbox.h"
 #include "lua/stage/luascan.h"
 #include "lua/stage/luastageInt.h"
 #include "lua/script/scriptInt.h"
@@ -323,6 +324,8 @@ static sluice_status hash_stage(struct luastage *stage, lua_State *L, int defini
     hasher_add_hash(hasher, code);
     hasher_add_u64(hasher, (uint64_t)stage->role);
     hasher_add_u64(hasher, stage->ordered);
+    hasher_add_u64(hasher, SANDBOX_PRICES);
+    hasher_add_u64(hasher, stage->steps);
     hasher_add_string(hasher, stage->reason_words == NULL ? "" : stage->reason_words);
     for (uint32_t i = 0; i < stage->n_fields; i++) {
         hasher_add_string(hasher, stage->fields[i].name);

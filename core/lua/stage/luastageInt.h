@@ -92,6 +92,7 @@ struct luastage {
     uint32_t n_adds;
     uint32_t n_places;         /* columns of numbers behind them: _origin, or _begin and _end */
     bool ordered;              /* rows may leave something behind for the next */
+    uint64_t steps;            /* that a row may take, beside those for what it reads */
     bool has_above, has_below; /* heuristics */
     struct sluice_option above, below;
     bool whole;  /* readers: a call a file */

@@ -93,12 +93,12 @@ static bool stopped(const struct luaworker *worker)
     return instance->api != NULL && instance->api->cancelled(instance->host) != 0;
 }
 
-/* A call that left something behind for the next, or tried to: the script is at fault, not the
- * row. */
+/* A call that left something behind for the next, or tried to, or whose steps are no bound: the
+ * script is at fault, not the row. */
 static sluice_status leaves_nothing(struct luaworker *worker, sluice_status status,
                                     const struct sluice_error *why, struct sluice_error *err)
 {
-    if (status != SLUICE_OK && sandbox_wrote(worker->L)) {
+    if (status != SLUICE_OK && sandbox_blames_script(worker->L)) {
         *err = *why;
         err->code = SLUICE_E_CONFIG;
         return SLUICE_E_CONFIG;

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/order.h"
+#include "lua/sandbox/sandbox.h"
 #include "lua/stage/luastageInt.h"
 #include "plugin/option_table.h"
 
@@ -31,19 +32,19 @@ static sluice_status check_members(lua_State *L, int definition, const struct lu
                                    struct sluice_error *err)
 {
     static const char *const known[LUAROLES][18] = {
-        [LUAROLE_FILTER] = { "row", "over", "run", "options", "needs", "reasons", "with", "summary",
-                             "doc", "examples", NULL },
-        [LUAROLE_ANNOTATE] = { "row", "over", "run", "options", "needs", "reasons", "with", "adds",
-                               "summary", "doc", "examples", NULL },
-        [LUAROLE_HEURISTIC] = { "measure", "over", "run", "options", "needs", "drop", "reason",
+        [LUAROLE_FILTER] = { "row", "over", "run", "steps", "options", "needs", "reasons", "with",
+                             "summary", "doc", "examples", NULL },
+        [LUAROLE_ANNOTATE] = { "row", "over", "run", "steps", "options", "needs", "reasons", "with",
+                               "adds", "summary", "doc", "examples", NULL },
+        [LUAROLE_HEURISTIC] = { "measure", "over", "run", "steps", "options", "needs", "drop",
+                                "reason", "examples", "summary", "doc", NULL },
+        [LUAROLE_TRANSFORM] = { "row", "over", "run", "steps", "options", "needs", "gives",
                                 "examples", "summary", "doc", NULL },
-        [LUAROLE_TRANSFORM] = { "row", "over", "run", "options", "needs", "gives", "examples",
-                                "summary", "doc", NULL },
-        [LUAROLE_READER] = { "record", "cut", "options", "gives", "examples", "summary", "doc",
-                             NULL },
-        [LUAROLE_GATE] = { "measure", "judge", "sums", "over", "options", "needs", "examples",
-                           "summary", "doc", NULL },
-        [LUAROLE_WRITER] = { "row", "over", "run", "options", "needs", "suffix", "header",
+        [LUAROLE_READER] = { "record", "cut", "steps", "options", "gives", "examples", "summary",
+                             "doc", NULL },
+        [LUAROLE_GATE] = { "measure", "judge", "sums", "over", "steps", "options", "needs",
+                           "examples", "summary", "doc", NULL },
+        [LUAROLE_WRITER] = { "row", "over", "run", "steps", "options", "needs", "suffix", "header",
                              "examples", "summary", "doc", NULL },
     };
     size_t n = 0;
@@ -270,6 +271,32 @@ static sluice_status read_run(lua_State *L, int definition, struct luastage *sta
     return status;
 }
 
+#define STEPS_LEAST 1000
+#define STEPS_MOST INT64_C(1000000000000)
+
+static sluice_status read_steps(lua_State *L, int definition, struct luastage *stage,
+                                struct sluice_error *err)
+{
+    sluice_status status = SLUICE_OK;
+    lua_Integer steps = (lua_Integer)SANDBOX_ROW_STEPS;
+
+    if (lua_getfield(L, definition, "steps") != LUA_TNIL) {
+        int exact = 0;
+        steps = lua_type(L, -1) == LUA_TNUMBER ? lua_tointegerx(L, -1, &exact) : 0;
+        if (exact == 0 || steps < STEPS_LEAST || steps > STEPS_MOST) {
+            status = luadefine_fault(stage, err,
+                                     "steps: found %s, expected how many a row may take beside "
+                                     "512 for each byte that it reads: 1000 to 10^12, 10^7 where "
+                                     "it is not given",
+                                     lua_type(L, -1) == LUA_TNUMBER ? lua_tostring(L, -1)
+                                                                    : luaL_typename(L, -1));
+        }
+    }
+    lua_pop(L, 1);
+    stage->steps = (uint64_t)steps;
+    return status;
+}
+
 /* ---- readers, gates, writers ---- */
 
 static sluice_status read_cut(lua_State *L, int definition, struct luastage *stage,
@@ -396,7 +423,7 @@ static void add_common(struct luastage *stage)
           .choices = "none|gzip|zstd",
           .type = SLUICE_OPT_ENUM },
         { .name = "level",
-          .doc = "Level of the codec (gzip to 12, zstd to 22); 0 is its default.",
+          .doc = "Level of the codec (gzip to 9, zstd to 22); 0 is its default.",
           .def = "0",
           .type = SLUICE_OPT_INT,
           .max = 22 },
@@ -435,6 +462,7 @@ sluice_status luadefine_read(lua_State *L, int definition, struct luastage *stag
     TRY(luadefine_text(L, definition, stage, "doc", NULL, &stage->doc, err));
     TRY(luadefine_text(L, definition, stage, "summary", NULL, &stage->summary, err));
     TRY(read_run(L, definition, stage, err));
+    TRY(read_steps(L, definition, stage, err));
     TRY(read_needs(L, definition, stage, err));
     add_common(stage);
     lua_getfield(L, definition, "options");

@@ -102,6 +102,7 @@ sluice_status luaworker_begin(struct luaworker *worker, struct sluice_error *err
     for (uint32_t k = 0; k < instance->n_fields; k++) {
         worker->names[k] = lua_pushstring(L, instance->fields[k].name);
     }
+    sandbox_row_steps(L, stage->steps);
     if (!stage->ordered) { /* there rows leave behind what they like, up to the cap */
         sandbox_ready(L);
     }
