@@ -1,5 +1,5 @@
 /* The folders of datasets that a plan writes: each has one writer, none lies in another's own
- * folders, none is caught by a pattern of the plan's inputs. Folders are compared by their
+ * folders, none is taken in by the plan's inputs, be it by a pattern, a list or as a dataset. Folders are compared by their
  * canonical names. */
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +9,7 @@
 #include "store/glob.h"
 #include "store/outcodec.h"
 #include "store/paths.h"
+#include "store/snapshot.h"
 
 /* Does inner lie in one of the folders that the dataset outer makes? */
 static bool inside(const char *outer, const char *inner)
@@ -113,7 +114,7 @@ static sluice_status check_pattern(const char *base_dir, const char *text, const
     char *fixed;
 
     *caught = false;
-    if (text[0] == '@') { /* a list of files, each named on purpose */
+    if (text[0] == '@') { /* a list: its files are looked at when it is read */
         return SLUICE_OK;
     }
     status = glob_parse(text, &glob, err);
@@ -134,26 +135,110 @@ static sluice_status check_pattern(const char *base_dir, const char *text, const
     return status;
 }
 
+/* The newest snapshot of what the writer writes? One with a number stays what it is. */
+static sluice_status check_reference(const char *base_dir, const char *text, const char *folder,
+                                     bool *caught, struct sluice_error *err)
+{
+    char *path = NULL;
+    uint32_t number;
+    char *full;
+    char *canonical;
+
+    TRY(snapshot_reference(text, &path, &number, err));
+    full = path[0] == '/' ? str_copy(path, strlen(path)) : str_printf("%s/%s", base_dir, path);
+    canonical = full == NULL ? NULL : path_canonical(full);
+    *caught = number == 0 && canonical != NULL && strcmp(canonical, folder) == 0;
+    free(full);
+    free(path);
+    if (canonical == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    free(canonical);
+    return SLUICE_OK;
+}
+
+static sluice_status takes_in(const char *where, const char *input, const struct op *writer,
+                              struct sluice_error *err)
+{
+    return error_set(err, SLUICE_E_CONFIG,
+                     "%s: the input '%s' takes in what '%s' writes to %s: each run would read what "
+                     "the last one wrote; write somewhere else, or give an input that leaves that "
+                     "folder out",
+                     where, input, writer->name, op_stage(writer)->dataset);
+}
+
 /* Against all patterns of one source. */
 static sluice_status check_source(const struct planner *planner, const struct node *files,
                                   const struct op *writer, const char *folder,
                                   struct sluice_error *err)
 {
+    const char *base_dir = planner->plan->options.base_dir;
+
     for (uint32_t i = 0; i < files->n_patterns; i++) {
-        bool caught;
-        sluice_status status = check_pattern(planner->plan->options.base_dir, files->patterns[i],
-                                             writer, folder, &caught, err);
+        const char *text = files->patterns[i];
+        bool caught = false;
+        sluice_status status = files->kind == NODE_DATASET
+                                   ? check_reference(base_dir, text, folder, &caught, err)
+                                   : check_pattern(base_dir, text, writer, folder, &caught, err);
         if (status != SLUICE_OK) {
             return error_prefix(err, "%s", files->where);
         }
         if (caught) {
-            return error_set(
-                err, SLUICE_E_CONFIG,
-                "%s: the input '%s' takes in what '%s' writes to %s: each run would "
-                "read what the last one wrote; write somewhere else, or give a pattern "
-                "that leaves that folder out",
-                files->where, files->patterns[i], writer->name, op_stage(writer)->dataset);
+            return takes_in(files->where, text, writer, err);
         }
+    }
+    return SLUICE_OK;
+}
+
+/* Does a folder (canonical) hold files that one of the plan's writers put there? */
+static sluice_status written_in(const struct planner *planner, const char *where,
+                                const char *folder, const struct listing_file *file,
+                                struct sluice_error *err)
+{
+    const struct plan *plan = planner->plan;
+
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
+            const struct op *op = plan->phases[p]->ops[i];
+            char *dataset = op_writes(op) ? path_canonical(op_stage(op)->dataset) : NULL;
+            bool caught = dataset != NULL && inside(dataset, folder);
+            if (op_writes(op) && dataset == NULL) {
+                return error_nomem(err, "the plan");
+            }
+            free(dataset);
+            if (caught) {
+                return takes_in(where, file->path, op, err);
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status planner_check_files(const struct planner *planner, const struct node *files,
+                                  const struct listing *found, struct sluice_error *err)
+{
+    const char *last = "";
+    size_t n_last = 0;
+
+    for (size_t i = 0; i < found->n; i++) {
+        const char *path = found->files[i].path;
+        size_t n = (size_t)(strrchr(path, '/') - path);
+        char *folder;
+        char *canonical;
+        sluice_status status;
+        if (n == n_last && memcmp(path, last, n) == 0) {
+            continue; /* beside the one before it */
+        }
+        last = path;
+        n_last = n;
+        folder = str_copy(path, n > 0 ? n : 1);
+        canonical = folder == NULL ? NULL : path_canonical(folder);
+        status = canonical == NULL
+                     ? error_nomem(err, "the plan")
+                     : written_in(planner, files->where, canonical, &found->files[i], err);
+        free(canonical);
+        free(folder);
+        TRY(status);
     }
     return SLUICE_OK;
 }
@@ -171,7 +256,7 @@ sluice_status planner_check_inputs(const struct planner *planner, struct sluice_
             for (uint32_t k = 0;
                  op_writes(op) && status == SLUICE_OK && k < planner->graph->n_nodes; k++) {
                 const struct node *node = planner->graph->nodes[k];
-                if (node->kind == NODE_FILES) {
+                if (node->kind == NODE_FILES || node->kind == NODE_DATASET) {
                     status = check_source(planner, node, op, folder, err);
                 }
             }

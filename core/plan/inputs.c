@@ -123,6 +123,9 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     if (status != SLUICE_OK) {
         return error_prefix(err, "%s", files->where);
     }
+    if (files->kind == NODE_FILES) {
+        TRY(planner_check_files(planner, files, &lane->files, err));
+    }
     note_skipped(planner, lane, files);
     inputs = ARENA_ARRAY(&planner->arena, struct split_input, lane->files.n);
     TRY(arena_status(&planner->arena, err, "the list of input files"));

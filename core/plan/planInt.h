@@ -139,6 +139,9 @@ sluice_status planner_project(struct planner *, struct sluice_error *) MUST_USE;
 sluice_status planner_check_dataset(const struct planner *, const struct op *writer,
                                     const char *where, struct sluice_error *) MUST_USE;
 sluice_status planner_check_inputs(const struct planner *, struct sluice_error *) MUST_USE;
+/* The same of the files that a source has found: a list may name them, a link lead to them. */
+sluice_status planner_check_files(const struct planner *, const struct node *files,
+                                  const struct listing *found, struct sluice_error *) MUST_USE;
 
 /* inputs.c: listing, splits. */
 sluice_status planner_inputs(struct planner *, struct sluice_error *) MUST_USE;

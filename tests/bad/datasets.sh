@@ -35,6 +35,30 @@ for input in 'in/*.jsonl' in/a.jsonl 'in/**/a.jsonl' '@list'; do
     is "$(lines in/out | wc -l)" 2 "rows after three runs over $input"
 done
 
+# A list that names what was written, or a link to it, and the newest snapshot of the dataset itself; one with a number stays what it is.
+ls in/out/data/* >written
+{ echo in/a.jsonl && cat written; } >list
+ln -s ../in/out/v000001 in/linked
+for input in @list @written 'in/linked/*'; do
+    script "$input" in/out
+    expect 2 "$SLUICE" run p.lua --quiet
+    says 'p.lua:2' 'takes in what' 'in/out'
+done
+rm in/linked
+for input in in/out ./in/../in/out/ "$PWD/in/out" in/out@1; do
+    sed "s|s.files \[\[.*\]\] .|s.dataset [[$input]] \||" p.lua >own.lua
+    case $input in
+    *@1) expect 0 "$SLUICE" run own.lua --quiet ;;
+    *)
+        expect 2 "$SLUICE" check own.lua
+        says 'own.lua:2' 'takes in what' "the input '$input'"
+        ;;
+    esac
+done
+rm -rf in/out
+script in/a.jsonl in/out
+expect 0 "$SLUICE" run p.lua --quiet
+
 # ---- other datasets and runs -----------------------------------------------------------------------
 
 # in/out is a dataset now, and in/state gets a run: another pipeline over the folder takes neither.
