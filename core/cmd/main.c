@@ -45,14 +45,16 @@ static const struct {
 
 #define N_COMMANDS (sizeof commands / sizeof commands[0])
 
-static void usage(void)
+static void usage(FILE *to)
 {
-    say("usage: sluice COMMAND ...\n\nTurns raw text into training data: reads, filters, "
-        "deduplicates, tokenizes and packs, as a Lua script says.\n\n");
+    say_to(to, "usage: sluice COMMAND ...\n\nTurns raw text into training data: reads, filters, "
+               "deduplicates, tokenizes and packs, as a Lua script says.\n\n");
     for (size_t i = 0; i < N_COMMANDS; i++) {
-        say("  %-8s %s\n", commands[i].name, commands[i].doc);
+        say_to(to, "  %-8s %s\n", commands[i].name, commands[i].doc);
     }
-    say("\n`sluice COMMAND --help` tells more. Exit status: 0 done, 1 internal error, 2 usage or "
+    say_to(
+        to,
+        "\n`sluice COMMAND --help` tells more. Exit status: 0 done, 1 internal error, 2 usage or "
         "script, 3 halted by a gate or policy,\n"
         "4 input data, 5 resources (memory, disk, lock), 130 interrupted (run again to resume).\n");
 }
@@ -66,10 +68,22 @@ __attribute__((visibility("default"))) int sluice_main(int argc, char **argv)
     mallopt(M_MMAP_THRESHOLD, 2 << 20);
     mallopt(M_TRIM_THRESHOLD, 4 << 20);
     mallopt(M_ARENA_MAX, 8);
-    if (argc < 2 || strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
+    if (argc < 2) {
+        say_to(stderr, "sluice: no command is given\n");
+        usage(stderr);
+        return 2;
+    }
+    if (strcmp(argv[1], "help") == 0 || strcmp(argv[1], "--help") == 0 ||
         strcmp(argv[1], "-h") == 0) {
-        usage();
-        return argc < 2 ? 2 : 0;
+        if (argc > 2) {
+            say_to(stderr,
+                   "sluice: found the argument '%s' too many: sluice --help, or sluice COMMAND "
+                   "--help\n",
+                   argv[2]);
+            return 2;
+        }
+        usage(stdout);
+        return 0;
     }
     if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "version") == 0) {
         return cmd_version(argc - 1, argv + 1);

@@ -178,11 +178,17 @@ local function print_counts(measures)
 end
 
 -- What writers count is what the stages before them counted; that is for --all.
+local counted_before = { documents = true, sequences = true, tokens = true, padding = true }
+
 local function print_measures(report, begin, all)
   for stage in each(report.funnel) do
-    if not v.empty(stage.measures) and (stage.role ~= "writer" or all) then
+    local measures = {}
+    for name, n in pairs(list(stage.measures)) do
+      if all or stage.role ~= "writer" or not counted_before[name] then measures[name] = n end
+    end
+    if next(measures) ~= nil then
       say("%s%s:", begin, text(stage.name))
-      print_counts(stage.measures)
+      print_counts(measures)
       say "\n"
     end
   end

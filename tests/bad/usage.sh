@@ -32,6 +32,10 @@ said 2 "'extra' too many" "$SLUICE" inspect words extra
 said 2 "'extra' too many" "$SLUICE" plugins extra
 said 2 "'extra' too many" "$SLUICE" trace a b c d extra
 
+said 2 'no command is given' "$SLUICE"
+said 2 "'extra' too many" "$SLUICE" help extra
+said 2 "'extra' too many" "$SLUICE" --help extra
+
 # Every command that a message or a page names is there.
 "$SLUICE" --help | sed -n 's/^  \([a-z-]*\)  *.*/\1/p' >commands
 grep -rhoE '`sluice [a-z][a-z-]*' "$SRC/core" "$SRC/plugins" "$SRC/scripts" "$SRC/sdk" "$SRC/README.md" "$SRC/pkg" --include='*.c' --include='*.cc' \
@@ -66,7 +70,14 @@ done
 
 # ---- levels ----------------------------------------------------------------------------------------
 
+cat >w.lua <<'L'
+local s = require "sluice"
+local a = s.args { level = { "int", 0 } }
+local w = s.writer { "w", suffix = ".txt", row = function(doc) return doc.text .. "\n" end }
+return s.pipeline { "w", s.files "docs.jsonl" | s.read_jsonl {} | w { "lua", compression = "gzip", level = a.level } }
+L
 for level in 10 11 12 23 -1; do
+    said 2 'level' "$SLUICE" check w.lua "level=$level"
     said 2 'level' "$SLUICE" check t.lua "level=$level"
 done
 expect 0 "$SLUICE" run t.lua --quiet level=9

@@ -26,3 +26,5 @@ expect 0 "$SLUICE" run floats.lua --quiet
 lines scores | grep -q '"score":null' || fail "nan is: $(lines scores | grep -o '"score".*')"
 grep -q '"not_finite_as_null": *1\b' scores/latest/../snapshots/*.json 2>/dev/null || grep -rq '"not_finite_as_null": *1\b' scores/snapshots ||
     fail "what became null is not counted: $("$SLUICE" report floats --json)"
+"$SLUICE" report floats >report || fail 'report'
+grep -q 'write_jsonl: 1 not finite as null' report || { cat report >&2; fail 'the report says nothing of what became null'; }
