@@ -140,7 +140,8 @@ static void add_stage(const struct phase *phase, const struct op *op, struct flo
     }
 }
 
-static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
+/* Bytes for a byte of what it sees. */
+static double dearest_call(const struct phase *phase)
 {
     double most = 0;
 
@@ -148,7 +149,13 @@ static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
         double call = op_declared(phase->ops[i]) == NULL ? 0 : floor_call(phase->ops[i]);
         most = call > most ? call : most;
     }
-    most *= (double)batch_bytes;
+    return most;
+}
+
+static uint64_t largest_call(const struct phase *phase, uint64_t batch_bytes)
+{
+    double most = dearest_call(phase) * (double)batch_bytes;
+
     return most < 1e18 ? (uint64_t)most : UINT64_C(1000000000000000000);
 }
 
@@ -300,6 +307,33 @@ static uint64_t spare_of(const struct plan *plan, const struct floor_phase *of, 
     return of->n_sorters > 0 ? spare / 2 : spare; /* the other half: floor_sorter */
 }
 
+/* Bytes of --memory that one byte more for a giant costs. */
+static double price(const struct floor_phase *of)
+{
+    double divided = of->workers <= 1 ? 1 : 2.0 * of->workers / (of->workers + 1.0);
+
+    return of->n_sorters > 0 ? 2 * divided : divided;
+}
+
+/* What a giant has before it in the whole plan. */
+static void look_ahead(const struct plan *plan, uint32_t workers, uint64_t batch_bytes,
+                       struct rooms *out)
+{
+    const struct floor_found nothing = { .decodes = false };
+
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        struct floor_phase of;
+        uint64_t need;
+        double call = dearest_call(plan->phases[p]);
+        floor_of_phase(plan->phases[p], &nothing, workers, batch_bytes, &of);
+        need = saturated(base_bytes(plan), of.workers * of.per_worker);
+        out->dearest_floor = need > out->dearest_floor ? need : out->dearest_floor;
+        out->dearest_call = call > out->dearest_call ? call : out->dearest_call;
+        out->dearest_per_byte =
+            price(&of) > out->dearest_per_byte ? price(&of) : out->dearest_per_byte;
+    }
+}
+
 sluice_status floor_rooms(const struct plan *plan, const struct phase *phase, uint32_t workers,
                           uint64_t batch_bytes, uint64_t memory, struct rooms *out,
                           struct sluice_error *err)
@@ -313,16 +347,12 @@ sluice_status floor_rooms(const struct plan *plan, const struct phase *phase, ui
     if (floor_off() || of.workers == 0) {
         return rooms_init(out, UINT64_MAX, 0, err);
     }
-    if (of.workers == 1) {
-        TRY(rooms_init(out, spare, 0, err));
-        out->per_byte = 1;
-    } else {
-        TRY(rooms_init(out, spare / 2 / of.workers, spare / 2, err));
-        out->per_byte = 2.0 * of.workers / (of.workers + 1.0);
-    }
-    out->per_byte *= of.n_sorters > 0 ? 2 : 1;
+    TRY(of.workers == 1 ? rooms_init(out, spare, 0, err)
+                        : rooms_init(out, spare / 2 / of.workers, spare / 2, err));
+    out->per_byte = price(&of);
     out->memory = memory;
     out->workers = of.workers;
+    look_ahead(plan, workers, batch_bytes, out);
     return SLUICE_OK;
 }
 

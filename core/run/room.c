@@ -162,12 +162,25 @@ static unsigned long long mib(uint64_t bytes)
     return (unsigned long long)(bytes / MIB + (bytes % MIB > 0));
 }
 
+/* The --memory that is enough for what is asked for and, as far as it can be told from the record
+ * alone, for the calls behind it: people should not have to try one number after the other. */
+static uint64_t enough(const struct room *room, uint64_t need)
+{
+    const struct rooms *rooms = room->rooms;
+    double lacking = (double)(room->held + need) - (double)(rooms->share + rooms->reserve);
+    uint64_t now = rooms->memory + (uint64_t)(lacking * rooms->per_byte) + MIB;
+    /* A quarter more is held behind: columns that come to it. */
+    double behind = (double)room->held + (double)room->record * (rooms->dearest_call + 0.25);
+    uint64_t then = rooms->dearest_floor + (uint64_t)(behind * rooms->dearest_per_byte) + MIB;
+
+    return now > then ? now : then;
+}
+
 static sluice_status refuse(const struct room *room, const char *who, const char *name,
                             uint64_t need, struct sluice_error *err)
 {
     const struct rooms *rooms = room->rooms;
     uint64_t most = rooms->share + rooms->reserve;
-    uint64_t lacking = room->held + need - most;
     char fewer[40] = "";
 
     if (rooms->workers > 1) {
@@ -179,8 +192,8 @@ static sluice_status refuse(const struct room *room, const char *who, const char
         "--memory %lluMiB leaves %llu MiB to one record: give --memory %lluMiB%s, or "
         "s.files a max_record below it, which quarantines such records",
         who, name == NULL ? "" : " '", name == NULL ? "" : name, name == NULL ? "" : "'", mib(need),
-        mib(room->record), mib(room->held), mib(rooms->memory), mib(most),
-        mib(rooms->memory + (uint64_t)((double)lacking * rooms->per_byte) + MIB), fewer);
+        mib(room->record), mib(room->held), mib(rooms->memory), mib(most), mib(enough(room, need)),
+        fewer);
 }
 
 sluice_status room_ask(struct room *room, const char *who, const char *name, uint64_t bytes,

@@ -21,6 +21,11 @@ struct rooms {
     uint64_t memory; /* of the run: for messages, as the next two */
     double per_byte; /* bytes of --memory that one byte more of share and reserve costs */
     uint32_t workers;
+    /* Of the whole plan, so that a refusal names what is enough for the calls behind, too: the
+     * dearest call's bytes for a byte of its input, and the --memory at which nothing is left for
+     * giants, with per_byte, where these are highest. */
+    double dearest_call, dearest_per_byte;
+    uint64_t dearest_floor;
     pthread_mutex_t mutex;
     pthread_cond_t freed;
     bool lent; /* the reserve */

@@ -95,7 +95,7 @@ settled() {
         [ "$_status" = 5 ] && [ -n "$_next" ] || { tail -n 3 "$TMP/log" >&2; fail "$1: status $_status"; }
         MEMORY=$_next
         _tries=$((_tries + 1))
-        [ $_tries -le 12 ] || fail "$1: it never has enough"
+        [ $_tries -le 4 ] || fail "$1: it never has enough"
     done
     row "$1, $3 workers, $_tries refusals before" "$((PEAK / 1024)) MiB" "$MEMORY" "$(quotient "$PEAK" "$_limit")" '<= 1'
 }
