@@ -151,6 +151,24 @@ static sluice_status check_newest(const struct op *op, uint32_t number,
     return status;
 }
 
+/* Nothing that this run made: it ends well, and says so. */
+static void say_damage(const struct run *run, const struct op *op,
+                       const struct snapshot_outcome *outcome)
+{
+    const struct stage_services *services = run->plan->options.services;
+    char text[900];
+
+    if (services == NULL || services->log == NULL) {
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%llu file%s of snapshots of %s %s damaged, and there is no good copy: %s; put a copy "
+             "back, or run what made it again (`sluice verify --all` names all)",
+             (unsigned long long)outcome->damaged, outcome->damaged == 1 ? "" : "s",
+             op_stage(op)->dataset, outcome->damaged == 1 ? "is" : "are", outcome->damage);
+    services->log(services->ctx, SLUICE_LOG_WARN, op->name, text);
+}
+
 static sluice_status publish_writer(struct run *run, uint32_t p, const struct op *op,
                                     struct run_published *published, struct sluice_error *err)
 {
@@ -218,6 +236,9 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         published->number = snapshot->number;
         published->fresh = outcome.is_new;
         published->mended = outcome.mended;
+        if (status == SLUICE_OK && outcome.damaged > 0) {
+            say_damage(run, op, &outcome);
+        }
     }
     snapshot_destroy(snapshot);
     if (status == SLUICE_OK) {

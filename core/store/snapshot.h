@@ -65,12 +65,16 @@ sluice_status snapshot_add_shard(struct snapshot *, const char *name, const char
 struct snapshot_outcome {
     bool is_new;     /* false: the newest snapshot has the same content */
     uint64_t mended; /* files and links that were missing or damaged, and were put right */
+    /* Files of older snapshots, and manifests, that were damaged and nobody has a good copy of, and
+     * what is wrong with the first. */
+    uint64_t damaged;
+    char damage[600];
 };
 
 /* Publishes: the shards must stand in dataset_dir/data as they were made (folder synced here).
- * Fills number, parent, added, removed, totals, content. What the snapshots there say of these
- * shards is put right: a link that leads to other bytes than the shard's, in any snapshot that
- * names it; and folder and `latest` of the newest one. vouch knows which files are as they were
+ * Fills number, parent, added, removed, totals, content. The snapshots there are put right: files
+ * and links that lead to other bytes than their manifests say, where there is a good copy; and
+ * folder and `latest` of the newest one. vouch knows which files are as they were
  * made (NULL: only sizes are compared). outcome may be NULL. */
 sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, struct vouch *vouch,
                                struct snapshot_outcome *outcome, struct sluice_error *) MUST_USE;

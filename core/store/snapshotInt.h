@@ -36,12 +36,24 @@ sluice_status snapshot_folder_stage(const char *dataset_dir, const struct snapsh
 /* Gives up such a folder. Takes path; NULL is fine. */
 void snapshot_folder_drop(char *path);
 
-/* Puts right what is missing or damaged in the snapshot's folder, from data/, which must be good;
- * of the shards that `only` (NULL: it itself) names too. An absent folder stays absent. *mended is
- * added to. look_only: nothing is changed. */
+/* Puts right what is missing or damaged in the snapshot's folder, from data/, which must be good. An
+ * absent folder stays absent. *mended is added to. */
 sluice_status snapshot_folder_mend(const char *dataset_dir, const struct snapshot *,
-                                   const struct snapshot *only, bool look_only, struct vouch *vouch,
-                                   uint64_t *mended, struct sluice_error *) MUST_USE;
+                                   struct vouch *vouch, uint64_t *mended,
+                                   struct sluice_error *) MUST_USE;
+
+/* Files of snapshots that nothing could put right. */
+struct snapshot_damage {
+    uint64_t n;
+    char first[600]; /* what is wrong with the first of them */
+};
+
+/* Looks at all shards of a snapshot, and puts right what data/ or the snapshot's own folder have a
+ * good copy of; the rest is damage. An absent folder stays absent. What was not touched since
+ * since_ns is believed (vouch_check_since). */
+sluice_status snapshot_folder_restore(const char *dataset_dir, const struct snapshot *,
+                                      struct vouch *vouch, int64_t since_ns, uint64_t *mended,
+                                      struct snapshot_damage *, struct sluice_error *) MUST_USE;
 
 /* Puts a file of data/ right from the holder's folder, if that has it as it should be. */
 sluice_status snapshot_data_mend(const char *dataset_dir, const struct snapshot_shard *,

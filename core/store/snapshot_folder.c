@@ -250,40 +250,30 @@ static sluice_status mend_link(const char *from, const char *folder, const char 
 
 static sluice_status mend_shard(const char *dir, const char *folder,
                                 const struct snapshot_shard *shard, struct vouch *vouch,
-                                bool look_only, bool *mended, struct sluice_error *err)
+                                bool *mended, struct sluice_error *err)
 {
     char *from = snapshot_shard_path(dir, shard);
     char *to = disk_join(folder, shard->name);
-    bool good = false;
     sluice_status status = SLUICE_OK;
 
     *mended = false;
     if (from == NULL || to == NULL) {
         status = error_nomem(err, "a path");
-    } else if (is_same_file(from, to)) {
-        good = true;
-    } else if (look_only) {
-        status = copy_good(to, shard, vouch, &good, err);
-    } else {
+    } else if (!is_same_file(from, to)) {
         status = make_inner(folder, shard->name, err);
         if (status == SLUICE_OK) {
             status = mend_link(from, folder, to, shard, vouch, mended, err);
         }
-    }
-    if (look_only) {
-        *mended = status == SLUICE_OK && !good;
     }
     free(from);
     free(to);
     return status;
 }
 
-sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s,
-                                   const struct snapshot *only, bool look_only, struct vouch *vouch,
+sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s, struct vouch *vouch,
                                    uint64_t *mended, struct sluice_error *err)
 {
     struct arena arena = ARENA_INIT;
-    const char **names = only == NULL ? NULL : snapshot_sorted_names(&arena, only, true);
     char name[24];
     char *folder;
     struct stat st;
@@ -298,15 +288,11 @@ sluice_status snapshot_folder_mend(const char *dir, const struct snapshot *s,
         return SLUICE_OK;
     }
     for (uint32_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
-        const char *file = s->shards[i].file;
         bool was = false;
-        if (only == NULL || (only->n_shards > 0 && bsearch(&file, names, only->n_shards,
-                                                           sizeof *names, order_texts) != NULL)) {
-            status = mend_shard(dir, folder, &s->shards[i], vouch, look_only, &was, err);
-        }
+        status = mend_shard(dir, folder, &s->shards[i], vouch, &was, err);
         n += was;
     }
-    if (status == SLUICE_OK && n > 0 && !look_only) {
+    if (status == SLUICE_OK && n > 0) {
         status = sync_folders(folder, s, err);
     }
     *mended += n;
@@ -349,6 +335,94 @@ sluice_status snapshot_data_mend(const char *dir, const struct snapshot_shard *s
             }
             *mended = status == SLUICE_OK;
             free(temp);
+        }
+    }
+    arena_deinit(&arena);
+    return status;
+}
+
+static void damage_add(struct snapshot_damage *damage, const struct sluice_error *why)
+{
+    if (damage->n++ == 0) {
+        snprintf(damage->first, sizeof damage->first, "%.599s", why->message);
+    }
+}
+
+/* The stored file is bad: its name in the snapshot may still have a good one. */
+static sluice_status restore_data(const char *dir, const struct snapshot *s,
+                                  const struct snapshot_shard *shard, bool same,
+                                  const struct sluice_error *why, struct vouch *vouch,
+                                  uint64_t *mended, struct snapshot_damage *damage,
+                                  struct sluice_error *err)
+{
+    bool was = false;
+
+    if (!same) {
+        TRY(snapshot_data_mend(dir, shard, s, vouch, &was, err));
+    }
+    *mended += was;
+    if (!was) {
+        damage_add(damage, why);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status restore_shard(const char *dir, const char *folder, const struct snapshot *s,
+                                   const struct snapshot_shard *shard, struct vouch *vouch,
+                                   int64_t since_ns, uint64_t *mended,
+                                   struct snapshot_damage *damage, struct sluice_error *err)
+{
+    char *from = snapshot_shard_path(dir, shard);
+    char *to = disk_join(folder, shard->name);
+    struct sluice_error why = ERROR_INIT;
+    const bool same = from != NULL && to != NULL && is_same_file(from, to);
+    bool good = false;
+    bool was = false;
+    sluice_status status;
+
+    if (from == NULL || to == NULL) {
+        status = error_nomem(err, "a path");
+    } else {
+        /* Where the two are apart, the stored one takes the other's place: only if it is good. */
+        status =
+            same ? vouch_check_since(vouch, from, shard->bytes, shard->hash, "its manifest",
+                                     since_ns, &good, &why)
+                 : vouch_check(vouch, from, shard->bytes, shard->hash, "its manifest", &good, &why);
+        if (status != SLUICE_OK) {
+            error_set(err, status, "%s", why.message);
+        } else if (!good) {
+            status = restore_data(dir, s, shard, same, &why, vouch, mended, damage, err);
+        } else if (!same) {
+            status = mend_shard(dir, folder, shard, vouch, &was, err);
+            *mended += was;
+        }
+    }
+    free(from);
+    free(to);
+    return status;
+}
+
+sluice_status snapshot_folder_restore(const char *dir, const struct snapshot *s,
+                                      struct vouch *vouch, int64_t since_ns, uint64_t *mended,
+                                      struct snapshot_damage *damage, struct sluice_error *err)
+{
+    struct arena arena = ARENA_INIT;
+    const uint64_t before = *mended;
+    char name[24];
+    char *folder;
+    struct stat st;
+    sluice_status status;
+
+    snapshot_folder_name(s->number, name);
+    folder = snapshot_path(&arena, dir, NULL, name);
+    status = arena_status(&arena, err, "a manifest");
+    if (status == SLUICE_OK && stat(folder, &st) == 0 && S_ISDIR(st.st_mode)) {
+        for (uint32_t i = 0; i < s->n_shards && status == SLUICE_OK; i++) {
+            status =
+                restore_shard(dir, folder, s, &s->shards[i], vouch, since_ns, mended, damage, err);
+        }
+        if (status == SLUICE_OK && *mended > before) {
+            status = sync_folders(folder, s, err);
         }
     }
     arena_deinit(&arena);

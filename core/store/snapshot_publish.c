@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/order.h"
+#include "store/listing.h"
 #include "store/pending.h"
 #include "store/snapshotInt.h"
 
@@ -26,6 +27,7 @@ struct publication {
     struct vouch *vouch;
     struct stat *seen; /* per shard: its stored file when it was checked */
     uint64_t mended;
+    struct snapshot_damage damage;
 };
 
 /* ---- checks before anything is made ---- */
@@ -138,34 +140,44 @@ static void remember_files(const char *dir, const struct snapshot *s, const stru
     }
 }
 
-/* A file of data/ that was made again is linked in none of the snapshots that name it. The newest
- * one tells whether there are such, and is mended last, so that a crash in between is no end of
- * it. */
-static sluice_status mend_snapshots(const char *dir, const struct snapshot *s,
-                                    const struct snapshot *newest, struct publication *p,
+/* When the last snapshot was published, in ns; `latest` is the last of its names. What was not
+ * changed since, by a link either, is as it was. */
+static int64_t last_published(const char *dir)
+{
+    char *latest = disk_join(dir, "latest");
+    struct stat st;
+    int64_t ns = latest != NULL && lstat(latest, &st) == 0 ? stat_ns(st.st_mtim) : 0;
+
+    free(latest);
+    return ns;
+}
+
+/* What was damaged since in the snapshots that are there, the shards of this one among them: a file
+ * of data/ that was made again is linked in none of them. The newest one is mended last, so that a
+ * crash in between is no end of it. */
+static sluice_status mend_snapshots(const char *dir, struct publication *p,
                                     struct sluice_error *err)
 {
-    uint64_t stale = 0;
+    const int64_t since = last_published(dir);
     uint32_t *numbers;
     size_t n;
-    sluice_status status;
+    sluice_status status = snapshot_list(dir, &numbers, &n, err);
 
-    if (newest == NULL) {
-        return SLUICE_OK;
-    }
-    TRY(snapshot_folder_mend(dir, newest, s, true, p->vouch, &stale, err));
-    if (stale == 0) {
-        return SLUICE_OK;
-    }
-    status = snapshot_list(dir, &numbers, &n, err);
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         struct snapshot *named = NULL;
-        if (snapshot_open(dir, numbers[i], &named, NULL) == SLUICE_OK) { /* else verify says why */
-            status = snapshot_folder_mend(dir, named, s, false, p->vouch, &p->mended, err);
+        struct sluice_error why = ERROR_INIT;
+        if (snapshot_open(dir, numbers[i], &named, &why) == SLUICE_OK) {
+            status =
+                snapshot_folder_restore(dir, named, p->vouch, since, &p->mended, &p->damage, err);
+        } else {
+            p->damage.n++;
+            snprintf(p->damage.first, sizeof p->damage.first, "%.599s", why.message);
         }
         snapshot_destroy(named);
     }
-    free(numbers);
+    if (status == SLUICE_OK) {
+        free(numbers);
+    }
     return status;
 }
 
@@ -216,7 +228,7 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
     if (status == SLUICE_OK && errnum != 0 && errnum != ENOTEMPTY && errnum != EEXIST) {
         status = error_errno(err, errnum, "can't make the snapshot's folder %s", path);
     } else if (status == SLUICE_OK && errnum != 0) {
-        status = snapshot_folder_mend(dir, s, NULL, false, p->vouch, &p->mended, err);
+        status = snapshot_folder_mend(dir, s, p->vouch, &p->mended, err);
     }
     free(path);
     return status;
@@ -437,7 +449,7 @@ static sluice_status mend(const char *dir, const struct snapshot *s, struct publ
         status = check_files(dir, s, newest, p, err);
     }
     if (status == SLUICE_OK) {
-        status = mend_snapshots(dir, s, newest, p, err);
+        status = mend_snapshots(dir, p, err);
     }
     snapshot_destroy(newest);
     return status;
@@ -488,7 +500,10 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
     }
     snapshot_folder_drop(staged);
     if (outcome != NULL) {
-        *outcome = (struct snapshot_outcome){ status == SLUICE_OK && is_new, p.mended };
+        *outcome = (struct snapshot_outcome){ .is_new = status == SLUICE_OK && is_new,
+                                              .mended = p.mended,
+                                              .damaged = p.damage.n };
+        memcpy(outcome->damage, p.damage.first, sizeof outcome->damage);
     }
     free(p.seen);
     free(manifests);

@@ -250,3 +250,14 @@ sluice_status vouch_check(struct vouch *vouch, const char *path, uint64_t bytes,
     *good = vouch == NULL || is_remembered(vouch, path, &version, hash);
     return *good ? SLUICE_OK : check_bytes(vouch, path, &version, hash, said, good, err);
 }
+
+sluice_status vouch_check_since(struct vouch *vouch, const char *path, uint64_t bytes,
+                                struct hash128 hash, const char *said, int64_t since_ns, bool *good,
+                                struct sluice_error *err)
+{
+    struct stat st;
+
+    *good = path != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+            (uint64_t)st.st_size == bytes && stat_ns(st.st_ctim) <= since_ns;
+    return *good ? SLUICE_OK : vouch_check(vouch, path, bytes, hash, said, good, err);
+}

@@ -25,6 +25,12 @@ void vouch_close(struct vouch *);
 sluice_status vouch_check(struct vouch *, const char *path, uint64_t bytes, struct hash128 hash,
                           const char *said, bool *good, struct sluice_error *) MUST_USE;
 
+/* As above, but a file of this size that was not changed in any way since a time (ns since the
+ * epoch) is believed unread. */
+sluice_status vouch_check_since(struct vouch *, const char *path, uint64_t bytes,
+                                struct hash128 hash, const char *said, int64_t since_ns, bool *good,
+                                struct sluice_error *) MUST_USE;
+
 /* The caller knows that the file has this hash: it made it, or linked one that it made. durable: it
  * was synced. NULL is fine. What can't be remembered is hashed another time. */
 void vouch_note(struct vouch *, const char *path, struct hash128 hash, bool durable);

@@ -135,6 +135,75 @@ spilled=$(find run/spill -type f -size +100c | LC_ALL=C sort | head -n 1)
 flip "$spilled"
 mended 'a flip in a spill file' "$(basename "$spilled") has hash"
 
+# Files that no snapshot but an older one names, from whichever of their two names is good; what nobody has a good copy of is told at each
+# run, and the run ends well. Nothing takes the place of a good copy.
+rm -rf out run
+mkdir alone
+cat >older.lua <<'END'
+local s = require "sluice"
+return s.pipeline { "older", s.files "alone/*" | s.read_jsonl {} | s.write_jsonl { "older", compression = "none" } }
+END
+older() {
+    "$SLUICE" run older.lua --run-dir "$TMP/older.run" "$@"
+}
+for n in 1 2 3; do
+    echo "{\"id\":\"$n\",\"text\":\"text $n, and so much behind it that something is left of it where it was damaged, cut behind a hundred bytes, or both of these one after the other\"}" >alone/a.jsonl
+    expect 0 older --quiet
+done
+public=$(echo older/v000001/*)
+stored=$(find older/data -samefile "$public")
+mv older whole.older
+fresh() {
+    rm -rf older
+    cp -a whole.older older
+}
+# restored WHAT OUTCOME DAMAGED
+restored() {
+    expect 0 older
+    says "$2"
+    if [ "$3" = 0 ]; then
+        same whole.older older "after $1"
+        expect 0 "$SLUICE" verify --all older
+    else
+        says "there is no good copy" "$(basename "$stored")"
+        expect 4 "$SLUICE" verify --all older
+        expect 0 older
+        says 'there is no good copy'
+    fi
+}
+fresh
+restored 'nothing' '(unchanged)' 0
+fresh
+rm "$public"
+restored 'a name that is gone' '(unchanged, 1 file mended)' 0
+fresh
+rm "$stored"
+restored 'a stored file that is gone' '(unchanged, 1 file mended)' 0
+for damage in flip cut; do
+    fresh
+    apart "$public"
+    "$damage" "$public"
+    restored "$damage of a name of its own" '(unchanged, 1 file mended)' 0
+    fresh
+    apart "$public"
+    "$damage" "$stored"
+    restored "$damage of a stored file of its own" '(unchanged, 1 file mended)' 0
+    fresh
+    "$damage" "$stored"
+    restored "$damage of both" '1 file of snapshots' 1
+done
+fresh
+rm "$public" "$stored"
+restored 'both are gone' '1 file of snapshots' 1
+fresh
+echo '{' >older/snapshots/000001.json
+expect 0 older
+says 'older/snapshots/000001.json'
+fresh
+rm -rf older/v000001
+expect 0 older
+[ ! -e older/v000001 ] || fail 'a snapshot that was removed on purpose came back'
+
 # Where the file system refuses links, names are copies: a good one stays, a damaged one is copied again.
 rm -rf out run
 SLUICE_TEST_FAIL=link:EPERM
