@@ -86,6 +86,18 @@ const char *args_get(const struct args *args, const char *name)
     return NULL;
 }
 
+size_t args_all(const struct args *args, const char *name, const char *out[ARGS_MAX])
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < args->n_repeated; i++) {
+        if (strcmp(args->specs[args->repeated_spec[i]].name, name) == 0) {
+            out[n++] = args->repeated[i];
+        }
+    }
+    return n;
+}
+
 /* Usage of several lines on one: "sluice show RUN, or sluice show ..." */
 static void one_line(const char *usage, char *out, size_t size)
 {
@@ -123,6 +135,9 @@ int command_args(const struct command *command, int argc, char **argv, struct ar
     } else if (status == SLUICE_OK && out->n_words > command->most) {
         status = error_set(&err, SLUICE_E_CONFIG, "found the argument '%s' too many: %s",
                            out->words[command->most], usage);
+    }
+    if (status == SLUICE_OK && args_get(out, "--json") != NULL && args_get(out, "--view") != NULL) {
+        status = error_set(&err, SLUICE_E_CONFIG, ARGS_TWO_SHOWS);
     }
     return status == SLUICE_OK ? -1 : session_fail(&err, args_get(out, "--json") != NULL);
 }

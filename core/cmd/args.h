@@ -39,8 +39,11 @@ struct command {
  * arguments are wrong, and standard error says why and how the command is used (as JSON where
  * --json is given). */
 int command_args(const struct command *, int argc, char **argv, struct args *out);
+/* All values of an option, in their order: how many. */
+size_t args_all(const struct args *, const char *name, const char *out[ARGS_MAX]);
 /* The value of an option, or NULL. */
 const char *args_get(const struct args *, const char *name);
+#define ARGS_TWO_SHOWS "found both --json and --view, expected one of them"
 /* Prints usage ("sluice run PIPELINE.lua [name=value ...] [options]"), text and the options. */
 void args_help(const char *usage, const char *text, const struct arg_spec *specs, size_t n);
 /* "64MiB", "2G", "1000" to bytes, by the grammar of the options of stages; false = not a size. */

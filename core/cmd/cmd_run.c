@@ -119,7 +119,7 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
         }
         free(text);
         json_decref(event);
-    } else if (!quiet && view_once("report", report, NULL, &err) != SLUICE_OK) {
+    } else if (!quiet && view_once("report", NULL, report, NULL, &err) != SLUICE_OK) {
         on_warn(barrier, err.message);
     }
     json_decref(report);

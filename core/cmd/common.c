@@ -113,11 +113,7 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     memset(common, 0, sizeof *common);
     *exit_status = -1;
     TRY(args_parse(argc, argv, script_specs, N_SCRIPT_SPECS, &common->args, err));
-    for (size_t i = 0; i < common->args.n_repeated; i++) {
-        if (strcmp(script_specs[common->args.repeated_spec[i]].name, "--plugin") == 0) {
-            common->plugins[common->options.n_plugins++] = common->args.repeated[i];
-        }
-    }
+    common->options.n_plugins = args_all(&common->args, "--plugin", common->plugins);
     common->options.plugins = common->plugins;
     common->options.trust = args_get(&common->args, "--trust") != NULL;
     if (common->args.help) {
@@ -175,9 +171,7 @@ int common_registry(const struct args *args, struct session *session)
     struct sluice_error err = ERROR_INIT;
 
     memset(session, 0, sizeof *session);
-    for (size_t i = 0; i < args->n_repeated; i++) { /* --plugin alone has values */
-        plugins[options.n_plugins++] = args->repeated[i];
-    }
+    options.n_plugins = args_all(args, "--plugin", plugins);
     if (session_registry(&options, session, &err) != SLUICE_OK) {
         return session_fail(&err, args_get(args, "--json") != NULL);
     }

@@ -1,8 +1,9 @@
 -- What views are made of: reading facts that may be missing, saying numbers, names and sizes, and tables.
 --
--- A view is a file here that returns function(facts, style) and prints with say and write. Facts are what the command prints with --json; they
--- come from records that may be old or damaged, so a view reads them through number, text, list and map and stops at nothing that is not there.
--- Names in facts come from outside: say writes each on one line, with control characters as escapes.
+-- A view is a file here, or one of the user's (--view FILE.lua), that returns function(facts, style) and prints with say and write. Facts
+-- are what the command prints with --json; they come from records that may be old or damaged, so a view reads them through number, text,
+-- list and map and stops at nothing that is not there. Names in facts come from outside: say writes each on one line, with control
+-- characters as escapes.
 
 local host = require "host"
 

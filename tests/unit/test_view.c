@@ -27,7 +27,7 @@ static struct view *open_view(const char *folder, const char *name, struct print
 
     printed->file = open_memstream(&printed->text, &printed->size);
     assert_non_null(printed->file);
-    if (view_open(folder, name, printed->file, &view, &err) != SLUICE_OK) {
+    if (view_open(folder, name, NULL, printed->file, &view, &err) != SLUICE_OK) {
         fail_msg("%s", err.message);
     }
     return view;
@@ -155,7 +155,7 @@ static void refused(const char *name, const char *text, const char *expected)
         put_view(folder(), name, text);
     }
     printed.file = open_memstream(&printed.text, &printed.size);
-    status = view_open(folder(), name, printed.file, &view, &err);
+    status = view_open(folder(), name, NULL, printed.file, &view, &err);
     if (status == SLUICE_OK) {
         status = view_show(view, facts, NULL, &err);
     } else {

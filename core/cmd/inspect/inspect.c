@@ -51,12 +51,14 @@ int inspect_print(struct buf *out, bool json)
     return 0;
 }
 
-int inspect_show(const char *name, json_t *facts, bool markdown, bool all)
+int inspect_show(const char *name, const struct args *args, json_t *facts)
 {
     struct sluice_error err = ERROR_INIT;
-    json_t *style =
-        json_pack("{s:b, s:b, s:i}", "markdown", markdown, "all", all, "width", inspect_width());
-    int status = view_once(name, facts, style, &err) == SLUICE_OK ? 0 : session_fail(&err, false);
+    json_t *style = json_pack("{s:b, s:b, s:i}", "markdown", args_get(args, "--md") != NULL, "all",
+                              args_get(args, "--all") != NULL, "width", inspect_width());
+    int status = view_once(name, args_get(args, "--view"), facts, style, &err) == SLUICE_OK
+                     ? 0
+                     : session_fail(&err, false);
 
     json_decref(facts);
     return status;
@@ -77,6 +79,7 @@ static const struct arg_spec inspect_specs[] = {
     { "--all", NULL, "internal parts of composites as well" },
     { "--md", NULL, "as Markdown" },
     { "--json", NULL, "for programs" },
+    VIEW_SPEC,
     { "--luals", NULL, "annotations for lua-language-server, of all stages" },
     { "--plugin", "FILE", "load a plugin (may be repeated)" },
     { "--trust", NULL, "load plugins from outside the install tree into this process" },
@@ -101,8 +104,7 @@ static int inspect(struct registry *registry, const struct args *args, const cha
             return complain(err.message);
         }
         if (!json) {
-            return inspect_show("inspect", json_pack("{s:o}", "stage", inspect_stage(entry)),
-                                markdown, all);
+            return inspect_show("inspect", args, json_pack("{s:o}", "stage", inspect_stage(entry)));
         }
         inspect_json(entry, &out);
         buf_putc(&out, '\n');
@@ -117,7 +119,7 @@ static int inspect(struct registry *registry, const struct args *args, const cha
     } else if (json) {
         inspect_list_json(registry, all, &out);
     } else {
-        return inspect_show("inspect", stages_of(registry), markdown, all);
+        return inspect_show("inspect", args, stages_of(registry));
     }
     return inspect_print(&out, json);
 }

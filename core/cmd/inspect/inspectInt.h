@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "cmd/args.h"
 #include "plugin/registry.h"
 
 /* inspect_json.c */
@@ -22,7 +23,7 @@ void inspect_luals(const struct registry *, struct buf *out);
 
 /* inspect.c */
 /* Shows facts, which it *takes*, by the view of that name; the process's exit status. */
-int inspect_show(const char *view, json_t *facts, bool markdown, bool all);
+int inspect_show(const char *view, const struct args *args, json_t *facts);
 /* Writes out to stdout and frees it; the process's exit status. */
 int inspect_print(struct buf *out, bool json);
 

@@ -6,6 +6,7 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/inspect/inspectInt.h"
+#include "cmd/view/view.h"
 
 /* Names of a plugin's stages. */
 static void stages_of(const struct registry *registry, const struct registry_plugin *plugin,
@@ -81,6 +82,7 @@ static void list_json(const struct registry *registry, struct buf *out)
 static const struct arg_spec plugins_specs[] = {
     { "--md", NULL, "as Markdown" },
     { "--json", NULL, "for programs" },
+    VIEW_SPEC,
     { "--index", NULL, "stages by plugin, as the index of an installation" },
     { "--plugin", "FILE", "load a plugin (may be repeated)" },
     { "--trust", NULL, "load plugins from outside the install tree into this process" },
@@ -109,7 +111,7 @@ static int plugins(struct registry *registry, const struct args *args)
     }
     facts = json_loadb(out.data, out.size, JSON_ALLOW_NUL, NULL);
     buf_deinit(&out);
-    return inspect_show("plugins", facts, args_get(args, "--md") != NULL, false);
+    return inspect_show("plugins", args, facts);
 }
 
 int cmd_plugins(int argc, char **argv)

@@ -12,6 +12,7 @@
 static const struct arg_spec gc_specs[] = {
     { "--dry-run", NULL, "only say what would be removed" },
     { "--json", NULL, "one JSON object" },
+    VIEW_SPEC,
 };
 #define N_GC_SPECS (sizeof gc_specs / sizeof gc_specs[0])
 
@@ -99,7 +100,7 @@ int cmd_gc(int argc, char **argv)
         look_print("gc", facts_of(&swept, dry));
     } else {
         json_t *facts = facts_of(&swept, dry);
-        if (view_once("gc", facts, NULL, &err) != SLUICE_OK) {
+        if (view_once("gc", args_get(&args, "--view"), facts, NULL, &err) != SLUICE_OK) {
             status = session_fail(&err, false);
         }
         json_decref(facts);

@@ -413,17 +413,16 @@ static sluice_status head_lines(const struct head *head, const struct condition 
 static sluice_status parse_conditions(const struct args *args, struct condition *conditions,
                                       size_t *n, struct sluice_error *err)
 {
-    for (size_t i = 0; i < args->n_repeated; i++) {
-        const char *equals = strchr(args->repeated[i], '=');
-        if (strcmp(head_specs[args->repeated_spec[i]].name, "--where") != 0) {
-            continue;
-        }
-        if (equals == NULL || equals == args->repeated[i]) {
+    const char *given[ARGS_MAX];
+    const size_t n_given = args_all(args, "--where", given);
+
+    for (size_t i = 0; i < n_given; i++) {
+        const char *equals = strchr(given[i], '=');
+        if (equals == NULL || equals == given[i]) {
             return error_set(err, SLUICE_E_CONFIG,
-                             "--where: found '%s', expected FIELD=VALUE such as lang=en",
-                             args->repeated[i]);
+                             "--where: found '%s', expected FIELD=VALUE such as lang=en", given[i]);
         }
-        conditions[*n].path = str_copy(args->repeated[i], (size_t)(equals - args->repeated[i]));
+        conditions[*n].path = str_copy(given[i], (size_t)(equals - given[i]));
         conditions[*n].value = equals + 1;
         if (conditions[(*n)++].path == NULL) {
             return error_nomem(err, "conditions");

@@ -33,12 +33,13 @@ int cmd_report(int argc, char **argv)
     static const struct arg_spec specs[] = {
         { "--md", NULL, "Markdown" },
         { "--json", NULL, "JSON" },
+        VIEW_SPEC,
         { "--all", NULL, "every reason and measure, and the phases" },
         { "--price", "DOLLARS",
           "price of a core-hour: adds what the run and a million tokens cost" },
     };
     static const struct command command = {
-        .usage = "sluice report RUN [--all] [--price DOLLARS] [--md|--json]",
+        .usage = "sluice report RUN [--all] [--price DOLLARS] [--md|--json|--view FILE.lua]",
         .text = "What a run did: rows and reasons by stage, speed, what bounds it, duplicates, "
                 "datasets. RUN is a run\ndirectory or the name of a pipeline that ran here.",
         .specs = specs,
@@ -82,7 +83,8 @@ int cmd_report(int argc, char **argv)
                       "the report of %s is damaged; the next run writes it anew", args.words[0]);
             json_decref(style);
             status = session_fail(&err, false);
-        } else if (view_once("report", report, style, &err) != SLUICE_OK) {
+        } else if (view_once("report", args_get(&args, "--view"), report, style, &err) !=
+                   SLUICE_OK) {
             status = session_fail(&err, false);
         }
         json_decref(report);

@@ -14,6 +14,7 @@
 
 static const struct arg_spec show_specs[] = {
     { "--json", NULL, "one JSON object" },
+    VIEW_SPEC,
     { "--plan", NULL, "build the plan again for exact counts, also when the run has ended" },
 };
 
@@ -256,7 +257,7 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
 int cmd_show(int argc, char **argv)
 {
     static const struct command command = {
-        .usage = "sluice show RUN [--json] [--plan]",
+        .usage = "sluice show RUN [--plan] [--json|--view FILE.lua]",
         .text = "Shows a run: who works on it, how far each phase is, the datasets it published, "
                 "its history. RUN is a run directory\n"
                 "or the name of a pipeline that ran here.",
@@ -286,7 +287,7 @@ int cmd_show(int argc, char **argv)
         status = session_fail(&err, as_json);
     } else if (as_json) {
         look_print("show", json_incref(json));
-    } else if (view_once("show", json, NULL, &err) != SLUICE_OK) {
+    } else if (view_once("show", args_get(&args, "--view"), json, NULL, &err) != SLUICE_OK) {
         status = session_fail(&err, false);
     }
     json_decref(json);

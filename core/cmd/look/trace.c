@@ -16,6 +16,7 @@ static const struct arg_spec trace_specs[] = {
       "the run that wrote the dataset (default: that of its pipeline's name here)" },
     { "--text", NULL, "the bytes of the records themselves, one record after the other" },
     { "--json", NULL, "one JSON object" },
+    VIEW_SPEC,
 };
 #define N_TRACE_SPECS (sizeof trace_specs / sizeof trace_specs[0])
 
@@ -120,7 +121,7 @@ static sluice_status print_records(const struct origin *origin, struct sluice_er
     return status;
 }
 
-static sluice_status show(const struct tracing *tracing, bool text, bool as_json,
+static sluice_status show(const struct tracing *tracing, bool text, bool as_json, const char *view,
                           struct sluice_error *err)
 {
     json_t *list = NULL;
@@ -137,7 +138,7 @@ static sluice_status show(const struct tracing *tracing, bool text, bool as_json
         look_print("trace", facts);
         return SLUICE_OK;
     }
-    status = view_once("trace", facts, NULL, err);
+    status = view_once("trace", view, facts, NULL, err);
     json_decref(facts);
     return status;
 }
@@ -216,7 +217,8 @@ int cmd_trace(int argc, char **argv)
     if (code == SLUICE_OK) {
         code = args_get(&args, "--text") != NULL && !as_json
                    ? print_records(&tracing.origin, &err)
-                   : show(&tracing, args_get(&args, "--text") != NULL, as_json, &err);
+                   : show(&tracing, args_get(&args, "--text") != NULL, as_json,
+                          args_get(&args, "--view"), &err);
     }
     if (code != SLUICE_OK) {
         status = session_fail(&err, as_json);

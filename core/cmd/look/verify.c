@@ -15,6 +15,7 @@ static const struct arg_spec verify_specs[] = {
     { "--all", NULL, "all snapshots of a dataset instead of one" },
     { "--quick", NULL, "sizes only, no hashes" },
     { "--json", NULL, "one JSON object" },
+    VIEW_SPEC,
 };
 #define N_VERIFY_SPECS (sizeof verify_specs / sizeof verify_specs[0])
 
@@ -144,7 +145,7 @@ int cmd_verify(int argc, char **argv)
         (struct audit){ .deep = args_get(&args, "--quick") == NULL, .fault = on_fault, .ctx = &v };
     v.faults = json_array();
     if (!json) {
-        code = view_find("verify", &v.view, &err);
+        code = view_find("verify", args_get(&args, "--view"), &v.view, &err);
     }
     if (code == SLUICE_OK) {
         code = look_is_run(args.words[0])

@@ -26,6 +26,7 @@ static const struct arg_spec why_specs[] = {
     { "--row", "N", "with --task: the way of row N of that task's input" },
     { "-n", "N", "how many to list (default 10)" },
     { "--json", NULL, "one JSON object" },
+    VIEW_SPEC,
 };
 #define N_WHY_SPECS (sizeof why_specs / sizeof why_specs[0])
 
@@ -128,7 +129,7 @@ static sluice_status answer(struct why *why, const struct args *args, struct slu
         json_t *style = json_pack("{s:s, s:s*, s:b, s:i}", "question", question + 2, "stage",
                                   why->query.stage, "near", why->query.near, "columns",
                                   (int)(columns > 4 ? columns - 4 : EXCERPT));
-        status = view_once("why", facts, style, err);
+        status = view_once("why", args_get(args, "--view"), facts, style, err);
     }
     if (status == SLUICE_OK && strcmp(question, "--task") != 0) {
         say_incomplete(why);

@@ -28,6 +28,29 @@ static bool take_switch(int *argc, char **argv, const char *name)
     return found;
 }
 
+/* Takes "NAME VALUE" or "NAME=VALUE" out of the command line: *value, or NULL. */
+static sluice_status take_value(int *argc, char **argv, const char *name, const char **value,
+                                struct sluice_error *err)
+{
+    size_t n = strlen(name);
+    int kept = 0;
+
+    *value = NULL;
+    for (int i = 0; i < *argc; i++) {
+        if (strncmp(argv[i], name, n) != 0 || (argv[i][n] != '\0' && argv[i][n] != '=')) {
+            argv[kept++] = argv[i];
+        } else if (argv[i][n] == '=') {
+            *value = argv[i] + n + 1;
+        } else if (++i < *argc) {
+            *value = argv[i];
+        } else {
+            return error_set(err, SLUICE_E_CONFIG, "%s needs a value: %s FILE.lua", name, name);
+        }
+    }
+    *argc = kept;
+    return SLUICE_OK;
+}
+
 /* As run_all begins: what `sluice run` with these options would refuse. */
 static sluice_status check_memory(const struct session *session, struct sluice_error *err)
 {
@@ -68,6 +91,8 @@ int cmd_plan(int argc, char **argv)
         "what is reused and why the\n"
         "rest runs. Reads inputs' names and sizes (and contents where they changed), runs nothing "
         "and writes nothing.\n\n"
+        "  --view FILE.lua        show the facts, which are those of --json, by this view of "
+        "yours\n"
         "  --tasks                every task with its number (for `sluice task`), name and state\n"
         "  --files                every input file";
     struct common common;
@@ -76,16 +101,22 @@ int cmd_plan(int argc, char **argv)
     struct run *run = NULL;
     struct sluice_error err = ERROR_INIT;
     json_t *json = NULL;
+    const char *view;
     int status;
 
     memset(&session, 0, sizeof session);
     how.tasks = take_switch(&argc, argv, "--tasks");
     how.files = take_switch(&argc, argv, "--files");
-    if (common_script(argc, argv, usage, text, &common, &status, &err) != SLUICE_OK) {
+    if (take_value(&argc, argv, "--view", &view, &err) != SLUICE_OK ||
+        common_script(argc, argv, usage, text, &common, &status, &err) != SLUICE_OK) {
         return session_fail(&err, false);
     }
     if (status >= 0) {
         return status;
+    }
+    if (common.json && view != NULL) {
+        error_set(&err, SLUICE_E_CONFIG, ARGS_TWO_SHOWS);
+        return session_fail(&err, true);
     }
     session_signals();
     if (common.options.n_words == 0 && common.options.run_dir == NULL &&
@@ -104,7 +135,7 @@ int cmd_plan(int argc, char **argv)
             status = session_fail(&err, common.json);
         } else if (common.json) {
             look_print("plan", json_incref(json));
-        } else if (view_once("plan", json, NULL, &err) != SLUICE_OK) {
+        } else if (view_once("plan", view, json, NULL, &err) != SLUICE_OK) {
             status = session_fail(&err, false);
         }
     }

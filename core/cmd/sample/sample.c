@@ -336,11 +336,7 @@ static sluice_status read_args(const struct args *args, struct sampling *samplin
         return error_set(err, SLUICE_E_CONFIG,
                          "--memory: found '%s', expected a size such as 64MiB or 2G", memory);
     }
-    for (size_t i = 0; i < args->n_repeated; i++) {
-        if (strcmp(specs[args->repeated_spec[i]].name, "--plugin") == 0) {
-            plugins[options->n_plugins++] = args->repeated[i];
-        }
-    }
+    options->n_plugins = args_all(args, "--plugin", plugins);
     TRY(check_output(args_get(args, "-o"), err));
     sampler_init(&sampling->sampler, seed, k);
     sampling->run_dir = args_get(args, "--run-dir");

@@ -272,9 +272,7 @@ int cmd_test(int argc, char **argv)
             paths[n_paths++] = args.words[i];
         }
     }
-    for (size_t i = 0; i < args.n_repeated; i++) {
-        testing.plugins[testing.options.n_plugins++] = args.repeated[i];
-    }
+    testing.options.n_plugins = args_all(&args, "--plugin", testing.plugins);
     testing.options.words = testing.words;
     testing.options.plugins = testing.plugins;
     testing.options.trust = args_get(&args, "--trust") != NULL;

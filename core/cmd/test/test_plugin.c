@@ -148,13 +148,11 @@ static sluice_status run(const struct args *args, struct kit_options *options,
     uint64_t fuzz = 0;
     uint64_t seconds = 0;
 
-    for (size_t i = 0; i < args->n_repeated; i++) {
-        if (strcmp(args->specs[args->repeated_spec[i]].name, "--option") == 0) {
-            if (strchr(args->repeated[i], '=') == NULL) {
-                return error_set(err, SLUICE_E_CONFIG, "--option: found '%s', expected name=value",
-                                 args->repeated[i]);
-            }
-            words[options->n_options++] = args->repeated[i];
+    options->n_options = args_all(args, "--option", words);
+    for (size_t i = 0; i < options->n_options; i++) {
+        if (strchr(words[i], '=') == NULL) {
+            return error_set(err, SLUICE_E_CONFIG, "--option: found '%s', expected name=value",
+                             words[i]);
         }
     }
     options->options = words;

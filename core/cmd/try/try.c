@@ -61,14 +61,8 @@ static sluice_status read_args(struct trying *trying, struct sluice_error *err)
     }
     TRY(look_number(args, "--examples", 0, 1000000, 5, &trying->examples, err));
     TRY(look_number(args, "--workers", 1, 1024, 0, &workers, err));
-    for (size_t i = 0; i < args->n_repeated; i++) {
-        const char *name = specs[args->repeated_spec[i]].name;
-        if (strcmp(name, "--option") == 0) {
-            trying->options[trying->source.n_options++] = args->repeated[i];
-        } else if (strcmp(name, "--plugin") == 0) {
-            trying->plugins[trying->source.n_plugins++] = args->repeated[i];
-        }
-    }
+    trying->source.n_options = args_all(args, "--option", trying->options);
+    trying->source.n_plugins = args_all(args, "--plugin", trying->plugins);
     trying->source.script = args->words[0];
     trying->source.stage = args_get(args, "--stage");
     trying->source.words = args->words + 2;

@@ -1,11 +1,14 @@
 /* Showing facts to people: see view.h. */
 #include "cmd/view/view.h"
 
+#include <errno.h>
 #include <lauxlib.h>
 #include <lua.h>
 #include <lualib.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "cmd/program.h"
@@ -14,6 +17,7 @@
 struct view {
     lua_State *L; /* on its stack: the view's function */
     char *folder, *path;
+    char *shared; /* where else its modules are, or NULL */
     FILE *out;
 };
 
@@ -27,9 +31,20 @@ static bool load_file(lua_State *L, const char *folder, const char *name)
     return loaded;
 }
 
-/* require: a file of the folder, once. Upvalues: what is loaded, the folder. */
+/* Is NAME.lua beside the view? Also where there is no other place for it. */
+static bool is_beside(const struct view *view, const char *name)
+{
+    char *path = view->shared == NULL ? NULL : str_printf("%s/%s.lua", view->folder, name);
+    bool yes = path == NULL || access(path, F_OK) == 0;
+
+    free(path);
+    return yes;
+}
+
+/* require: a file of the folder, or of the shared one, once. Upvalues: what is loaded, the view. */
 static int host_require(lua_State *L)
 {
+    const struct view *view = lua_touserdata(L, lua_upvalueindex(2));
     const char *name = luaL_checkstring(L, 1);
 
     lua_settop(L, 1);
@@ -38,7 +53,7 @@ static int host_require(lua_State *L)
     }
     luaL_argcheck(L, strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == strlen(name), 1,
                   "expected the name of a file beside the view, without .lua");
-    if (!load_file(L, lua_tostring(L, lua_upvalueindex(2)), name)) {
+    if (!load_file(L, is_beside(view, name) ? view->folder : view->shared, name)) {
         return lua_error(L);
     }
     lua_call(L, 0, 1);
@@ -67,7 +82,7 @@ static void open_libraries(lua_State *L, const struct view *view)
     lua_createtable(L, 0, 2);
     viewhost_push(L, view->out);
     lua_setfield(L, -2, "host");
-    lua_pushstring(L, view->folder);
+    lua_pushlightuserdata(L, (void *)(uintptr_t)view);
     lua_pushcclosure(L, host_require, 2);
     lua_setglobal(L, "require");
 }
@@ -123,8 +138,8 @@ static sluice_status failed(struct view *view, int result, struct sluice_error *
     return status;
 }
 
-sluice_status view_open(const char *folder, const char *name, FILE *out, struct view **opened,
-                        struct sluice_error *err)
+sluice_status view_open(const char *folder, const char *name, const char *shared, FILE *out,
+                        struct view **opened, struct sluice_error *err)
 {
     struct view *view = calloc(1, sizeof *view);
     int result;
@@ -134,9 +149,11 @@ sluice_status view_open(const char *folder, const char *name, FILE *out, struct 
         view->out = out;
         view->folder = str_copy(folder, strlen(folder));
         view->path = str_printf("%s/%s.lua", folder, name);
+        view->shared = shared == NULL ? NULL : str_copy(shared, strlen(shared));
         view->L = luaL_newstate();
     }
-    if (view == NULL || view->folder == NULL || view->path == NULL || view->L == NULL) {
+    if (view == NULL || view->folder == NULL || view->path == NULL || view->L == NULL ||
+        (shared != NULL && view->shared == NULL)) {
         view_close(view);
         *opened = NULL;
         return error_nomem(err, "showing facts");
@@ -179,33 +196,66 @@ void view_close(struct view *view)
     }
     free(view->folder);
     free(view->path);
+    free(view->shared);
     free(view);
 }
 
-sluice_status view_find(const char *name, struct view **view, struct sluice_error *err)
+/* The folder and the name of a user's file: dir/mine.lua is mine of dir. */
+static sluice_status split_file(struct arena *arena, const char *file, const char **folder,
+                                const char **name, struct sluice_error *err)
+{
+    const char *slash = strrchr(file, '/');
+    const char *base = slash == NULL ? file : slash + 1;
+    size_t n = strlen(base);
+    struct stat st;
+
+    if (n < 5 || strcmp(base + n - 4, ".lua") != 0) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--view: found '%s', expected a Lua file: FILE.lua, which returns "
+                         "function(facts, style)",
+                         file);
+    }
+    if (stat(file, &st) != 0) {
+        return error_set(err, SLUICE_E_CONFIG, "--view: can't open %s: %s", file, strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return error_set(err, SLUICE_E_CONFIG, "--view: %s is no file, expected FILE.lua", file);
+    }
+    *folder =
+        slash == NULL ? "." : arena_copy(arena, file, slash == file ? 1 : (size_t)(slash - file));
+    *name = arena_copy(arena, base, n - 4);
+    return arena_status(arena, err, "a path");
+}
+
+sluice_status view_find(const char *name, const char *file, struct view **view,
+                        struct sluice_error *err)
 {
     struct arena arena = ARENA_INIT;
     struct program program;
+    const char *own = NULL;
     const char *folder = NULL;
     sluice_status status = program_find(&arena, &program, err);
 
     *view = NULL;
     if (status == SLUICE_OK) {
-        folder = arena_printf(&arena, "%s/views", program.scripts);
+        own = folder = arena_printf(&arena, "%s/views", program.scripts);
         status = arena_status(&arena, err, "a path");
     }
+    if (status == SLUICE_OK && file != NULL) {
+        status = split_file(&arena, file, &folder, &name, err);
+    }
     if (status == SLUICE_OK) {
-        status = view_open(folder, name, stdout, view, err);
+        status = view_open(folder, name, file == NULL ? NULL : own, stdout, view, err);
     }
     arena_deinit(&arena);
     return status;
 }
 
-sluice_status view_once(const char *name, const json_t *facts, json_t *style,
+sluice_status view_once(const char *name, const char *file, const json_t *facts, json_t *style,
                         struct sluice_error *err)
 {
     struct view *view = NULL;
-    sluice_status status = view_find(name, &view, err);
+    sluice_status status = view_find(name, file, &view, err);
 
     if (status == SLUICE_OK) {
         status = view_show(view, facts, style, err);

@@ -18,19 +18,27 @@
 
 struct view;
 
-/* Loads NAME.lua of a folder; what it prints goes to out. SLUICE_E_CONFIG says file and line. */
-sluice_status view_open(const char *folder, const char *name, FILE *out, struct view **,
-                        struct sluice_error *) MUST_USE;
+/* Loads NAME.lua of a folder; what it prints goes to out. What it requires is looked for beside it,
+ * then in shared (NULL: nowhere else). SLUICE_E_CONFIG says file and line. */
+sluice_status view_open(const char *folder, const char *name, const char *shared, FILE *out,
+                        struct view **, struct sluice_error *) MUST_USE;
 /* Calls the view, once or again and again; what it left in its variables stays. style: an object,
  * or NULL. Errors as above; what was printed before stays. */
 sluice_status view_show(struct view *, const json_t *facts, const json_t *style,
                         struct sluice_error *) MUST_USE;
 void view_close(struct view *);
 
-/* Opens the program's own view of that name on standard output. */
-sluice_status view_find(const char *name, struct view **, struct sluice_error *) MUST_USE;
+/* The option of commands that show facts. */
+#define VIEW_SPEC                                                                                \
+    {                                                                                            \
+        "--view", "FILE.lua", "show the facts, which are those of --json, by this view of yours" \
+    }
+/* Opens a view on standard output: the program's own of that name or, where it is not NULL, the
+ * user's file, which may require what the program's views do. */
+sluice_status view_find(const char *name, const char *file, struct view **,
+                        struct sluice_error *) MUST_USE;
 /* The same, called once and closed. *Takes* style (may be NULL; a failed json_pack would be). */
-sluice_status view_once(const char *name, const json_t *facts, json_t *style,
+sluice_status view_once(const char *name, const char *file, const json_t *facts, json_t *style,
                         struct sluice_error *) MUST_USE;
 
 #endif
