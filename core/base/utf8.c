@@ -233,3 +233,16 @@ bool utf8_valid(const char *text, size_t n)
 #endif
     return utf8_valid_scalar(text, n);
 }
+
+size_t utf8_cut(const char *text, size_t n, size_t most)
+{
+    size_t cut = most;
+
+    if (n <= most) {
+        return n;
+    }
+    while (cut > 0 && most - cut < 3 && ((unsigned char)text[cut] & 0xc0) == 0x80) {
+        cut--;
+    }
+    return cut;
+}

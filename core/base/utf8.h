@@ -1,4 +1,4 @@
-/* Strict UTF-8 validation. Depends on libc only. Thread-safe. */
+/* Strict UTF-8 validation, and texts cut between characters. Depends on libc only. Thread-safe. */
 #ifndef SLUICE_BASE_UTF8_H
 #define SLUICE_BASE_UTF8_H
 
@@ -13,5 +13,9 @@ bool utf8_valid(const char *text, size_t n);
 
 /* The plain version, the truth that tests compare with. */
 bool utf8_valid_scalar(const char *text, size_t n);
+
+/* How much of the n bytes is left when at most `most` are kept and no character is cut: no more than
+ * three bytes less. */
+size_t utf8_cut(const char *text, size_t n, size_t most);
 
 #endif

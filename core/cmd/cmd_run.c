@@ -24,22 +24,10 @@ static void log_message(void *ctx, int32_t level, const char *stage, const char 
 
 /* Policies see the report so far. */
 struct barrier_ctx {
+    struct progress progress; /* the first: events of progress find it at the same place */
     struct session *session;
-    struct progress progress;
     uint64_t started_ns;
 };
-
-static void on_progress(void *ctx, const struct run *run, uint32_t phase, bool done)
-{
-    struct barrier_ctx *barrier = ctx;
-    progress_tick(&barrier->progress, run, phase, done);
-}
-
-static void on_warn(void *ctx, const char *message)
-{
-    struct barrier_ctx *barrier = ctx;
-    progress_warn(&barrier->progress, message);
-}
 
 static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
                                 struct sluice_error *err)
@@ -74,7 +62,7 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
             char warning[1200];
             snprintf(warning, sizeof warning, "policy '%s': %s", session->graph->policies[k].name,
                      message);
-            on_warn(ctx, warning);
+            progress_warn(&barrier->progress, warning);
         }
     }
     free(text);
@@ -104,7 +92,7 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
     }
     if ((run_finish(session->run, &mine, &err) != SLUICE_OK && err.code != SLUICE_E_CANCELLED) ||
         (mine && run_report(session->run, report, failure == NULL, &err) != SLUICE_OK)) {
-        on_warn(barrier, err.message);
+        progress_warn(&barrier->progress, err.message);
     }
     run_finished(session->run);
     if (worker && !mine) {
@@ -120,7 +108,7 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
         free(text);
         json_decref(event);
     } else if (!quiet && view_once("report", NULL, report, NULL, &err) != SLUICE_OK) {
-        on_warn(barrier, err.message);
+        progress_warn(&barrier->progress, err.message);
     }
     json_decref(report);
 }
@@ -135,7 +123,7 @@ static void prepare_events(struct common *common, struct barrier_ctx *barrier,
                                  ? PROGRESS_QUIET
                                  : progress_mode_for(common->json);
     common->options.events = (struct run_events){
-        .ctx = barrier, .progress = on_progress, .warn = on_warn, .barrier = on_barrier
+        .ctx = barrier, .progress = progress_tick, .warn = progress_warn, .barrier = on_barrier
     };
     common->options.log = log_message;
 }

@@ -163,19 +163,27 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     return SLUICE_OK;
 }
 
-int common_registry(const struct args *args, struct session *session)
+int common_registry(const struct command *command, int argc, char **argv,
+                    int (*work)(struct registry *, const struct args *))
 {
     const char *plugins[ARGS_MAX];
-    struct session_options options = { .plugins = plugins,
-                                       .trust = args_get(args, "--trust") != NULL };
+    struct session_options options = { .plugins = plugins };
+    struct session session;
     struct sluice_error err = ERROR_INIT;
+    struct args args;
+    int status = command_args(command, argc, argv, &args);
 
-    memset(session, 0, sizeof *session);
-    options.n_plugins = args_all(args, "--plugin", plugins);
-    if (session_registry(&options, session, &err) != SLUICE_OK) {
-        return session_fail(&err, args_get(args, "--json") != NULL);
+    if (status >= 0) {
+        return status;
     }
-    session->options.plugins = NULL; /* they are loaded */
-    session->options.n_plugins = 0;
-    return -1;
+    memset(&session, 0, sizeof session);
+    options.trust = args_get(&args, "--trust") != NULL;
+    options.n_plugins = args_all(&args, "--plugin", plugins);
+    status = session_registry(&options, &session, &err) == SLUICE_OK
+                 ? work(session.registry, &args)
+                 : session_fail(&err, args_get(&args, "--json") != NULL);
+    session.options.plugins = NULL; /* they are loaded */
+    session.options.n_plugins = 0;
+    session_close(&session);
+    return status;
 }

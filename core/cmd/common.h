@@ -16,8 +16,9 @@ struct common {
 sluice_status common_script(int argc, char **argv, const char *usage, const char *text,
                             struct common *, int *exit_status, struct sluice_error *) MUST_USE;
 
-/* A session with a registry and nothing else, of the plugins that --plugin and --trust name. -1 =
- * there it is; else the exit status, told. Close the session either way. */
-int common_registry(const struct args *, struct session *);
+/* A command on the registry of the plugins that --plugin and --trust name: parses argv, opens it,
+ * calls work, closes it; the exit status. */
+int common_registry(const struct command *, int argc, char **argv,
+                    int (*work)(struct registry *, const struct args *));
 
 #endif

@@ -17,7 +17,7 @@ struct progress {
 };
 
 enum progress_mode progress_mode_for(bool json);
-/* A run_events.progress function; ctx is a struct progress. */
+/* What run_events call for progress and warnings; ctx is a struct progress, or begins with one. */
 void progress_tick(void *ctx, const struct run *, uint32_t phase, bool done);
 void progress_warn(void *ctx, const char *message);
 /* Removes the live view. */

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 struct value value_nil(void)
 {
     struct value value = VALUE_INIT;
@@ -452,10 +454,7 @@ void value_describe(const struct value *value, struct buf *out)
         size_t n = value->as.string.size;
         buf_puts(out, "string ");
         if (n > 60) {
-            n = 57;
-            while (n > 54 && ((unsigned char)value->as.string.data[n] & 0xc0) == 0x80) {
-                n--;
-            }
+            n = utf8_cut(value->as.string.data, n, 57);
         }
         print_string(value->as.string.data, n, out);
         if (n < value->as.string.size) {

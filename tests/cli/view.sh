@@ -28,7 +28,7 @@ shown() {
     expect 0 "$SLUICE" "$@" --json
     "$PYTHON" - "$1" <<'P' || fail "$*: other facts than --json"
 import json, sys
-shown, facts = json.load(open("shown.json")), json.load(open("stdout"))
+shown, facts = (json.load(open(name), parse_float=lambda x: "%.9g" % float(x)) for name in ("shown.json", "stdout"))
 facts.pop("event", None)
 facts = facts.get(sys.argv[1], facts) if isinstance(facts.get(sys.argv[1]), dict) else facts
 for moving in ("seconds", "age_seconds"):

@@ -141,6 +141,22 @@ static void test_agrees_with_scalar(void **state)
     assert_in_range(good, 20000, 50000);
 }
 
+static void test_cut(void **state)
+{
+    (void)state;
+    static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80";
+    static const size_t whole[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 10 };
+
+    for (size_t most = 0; most < sizeof whole / sizeof whole[0]; most++) {
+        assert_int_equal(utf8_cut(text, 10, most), whole[most]);
+        for (size_t n = 0; n <= most; n++) {
+            assert_int_equal(utf8_cut(text, n, most), n); /* what fits is kept, also when cut */
+        }
+    }
+    /* No text at all: no more than three bytes less. */
+    assert_int_equal(utf8_cut("\x80\x80\x80\x80\x80\x80", 6, 5), 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +164,7 @@ int main(void)
         cmocka_unit_test(test_overlong),
         cmocka_unit_test(test_cut_sequences),
         cmocka_unit_test(test_agrees_with_scalar),
+        cmocka_unit_test(test_cut),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

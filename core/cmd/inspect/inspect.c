@@ -85,8 +85,9 @@ static const struct arg_spec inspect_specs[] = {
     { "--trust", NULL, "load plugins from outside the install tree into this process" },
 };
 
-static int inspect(struct registry *registry, const struct args *args, const char *name)
+static int inspect(struct registry *registry, const struct args *args)
 {
+    const char *name = args->n_words > 0 ? args->words[0] : NULL;
     bool json = args_get(args, "--json") != NULL;
     bool markdown = !json && args_get(args, "--md") != NULL;
     bool all = args_get(args, "--all") != NULL;
@@ -134,17 +135,6 @@ int cmd_inspect(int argc, char **argv)
         .n_specs = sizeof inspect_specs / sizeof inspect_specs[0],
         .most = 1,
     };
-    struct args args;
-    struct session session;
-    int status = command_args(&command, argc, argv, &args);
 
-    if (status >= 0) {
-        return status;
-    }
-    status = common_registry(&args, &session);
-    if (status < 0) {
-        status = inspect(session.registry, &args, args.n_words > 0 ? args.words[0] : NULL);
-    }
-    session_close(&session);
-    return status;
+    return common_registry(&command, argc, argv, inspect);
 }

@@ -123,17 +123,6 @@ int cmd_plugins(int argc, char **argv)
         .specs = plugins_specs,
         .n_specs = sizeof plugins_specs / sizeof plugins_specs[0],
     };
-    struct args args;
-    struct session session;
-    int status = command_args(&command, argc, argv, &args);
 
-    if (status >= 0) {
-        return status;
-    }
-    status = common_registry(&args, &session);
-    if (status < 0) {
-        status = plugins(session.registry, &args);
-    }
-    session_close(&session);
-    return status;
+    return common_registry(&command, argc, argv, plugins);
 }

@@ -261,18 +261,6 @@ static void print_text(const struct sampling *sampling, const struct sample_coun
 
 /* ---- the command ---- */
 
-static void on_progress(void *ctx, const struct run *run, uint32_t phase, bool done)
-{
-    struct sampling *sampling = ctx;
-    progress_tick(&sampling->progress, run, phase, done);
-}
-
-static void on_warn(void *ctx, const char *message)
-{
-    struct sampling *sampling = ctx;
-    progress_warn(&sampling->progress, message);
-}
-
 static void on_log(void *ctx, int32_t level, const char *stage, const char *message)
 {
     (void)ctx;
@@ -408,8 +396,9 @@ int cmd_sample(int argc, char **argv)
     session_signals();
     sampling.progress.mode =
         args_get(&args, "--quiet") != NULL ? PROGRESS_QUIET : progress_mode_for(json);
-    options.events =
-        (struct run_events){ .ctx = &sampling, .progress = on_progress, .warn = on_warn };
+    options.events = (struct run_events){ .ctx = &sampling.progress,
+                                          .progress = progress_tick,
+                                          .warn = progress_warn };
     options.edit = edit;
     options.edit_ctx = &sampling;
     status = session_open(&options, SESSION_RUN, &session, &err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "lua/sandbox/sandboxInt.h"
 #include "lua/text/textlib.h"
 
@@ -85,14 +86,11 @@ static void shorten(lua_State *L)
 {
     size_t n;
     const char *text = lua_tolstring(L, 1, &n);
-    size_t keep = n <= MESSAGE_MOST ? n : MESSAGE_MOST;
+    const size_t keep = utf8_cut(text, n, MESSAGE_MOST);
     luaL_Buffer out;
 
     if (keep == n && memchr(text, '\0', n) == NULL) {
         return;
-    }
-    while (keep < n && keep > 0 && ((unsigned char)text[keep] & 0xc0) == 0x80) {
-        keep--; /* no part of a character */
     }
     luaL_buffinit(L, &out);
     for (size_t i = 0; i < keep; i++) {

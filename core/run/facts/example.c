@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "run/facts/factsInt.h"
 
 #define MAX_ROWS 2000000u     /* of tables that are searched */
@@ -116,7 +117,7 @@ static json_t *first_words(const json_t *record)
     const char *name;
     const char *text;
     json_t *value;
-    char words[WORDS];
+    char words[WORDS + 1];
     size_t n = 0;
 
     json_object_foreach((json_t *)(uintptr_t)record, name, value)
@@ -136,14 +137,7 @@ static json_t *first_words(const json_t *record)
             words[n++] = blank ? ' ' : text[i];
         }
     }
-    /* A character that was cut goes as a whole. */
-    if (n == sizeof words) {
-        while (n > 0 && ((unsigned char)words[n - 1] & 0xc0) == 0x80) {
-            n--;
-        }
-        n -= n > 0 && (unsigned char)words[n - 1] >= 0xc0;
-    }
-    return json_stringn(words, n);
+    return json_stringn(words, utf8_cut(words, n, WORDS));
 }
 
 static json_t *describe(const struct place *place)
