@@ -14,8 +14,8 @@ bool utf8_valid(const char *text, size_t n);
 /* The plain version, the truth that tests compare with. */
 bool utf8_valid_scalar(const char *text, size_t n);
 
-/* How much of the n bytes is left when at most `most` are kept and no character is cut: no more than
- * three bytes less. */
+/* How much of the n bytes is left when at most `most` are kept and no character is cut: no more
+ * than three bytes less. */
 size_t utf8_cut(const char *text, size_t n, size_t most);
 
 #endif

@@ -1,6 +1,6 @@
 /* The folders of datasets that a plan writes: each has one writer, none lies in another's own
- * folders, none is taken in by the plan's inputs, be it by a pattern, a list or as a dataset. Folders are compared by their
- * canonical names. */
+ * folders, none is taken in by the plan's inputs, be it by a pattern, a list or as a dataset.
+ * Folders are compared by their canonical names. */
 #include <stdlib.h>
 #include <string.h>
 

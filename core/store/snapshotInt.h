@@ -36,8 +36,8 @@ sluice_status snapshot_folder_stage(const char *dataset_dir, const struct snapsh
 /* Gives up such a folder. Takes path; NULL is fine. */
 void snapshot_folder_drop(char *path);
 
-/* Puts right what is missing or damaged in the snapshot's folder, from data/, which must be good. An
- * absent folder stays absent. *mended is added to. */
+/* Puts right what is missing or damaged in the snapshot's folder, from data/, which must be good.
+ * An absent folder stays absent. *mended is added to. */
 sluice_status snapshot_folder_mend(const char *dataset_dir, const struct snapshot *,
                                    struct vouch *vouch, uint64_t *mended,
                                    struct sluice_error *) MUST_USE;
