@@ -13,6 +13,7 @@
 #include "isolate/guards.h"
 #include "isolate/isolate.h"
 #include "store/pending.h"
+#include "store/temp.h"
 
 /* Bytes that loading a plugin may take: its code and tables, and what its libraries set up. */
 #define PROBE_MEMORY ((uint64_t)8 << 30)
@@ -66,9 +67,9 @@ static sluice_status make_folder(struct session *session, struct sluice_error *e
         return make_temporary(session, err);
     }
     TRY(disk_mkdirs_absent(session->scratch, false, err));
-    TRY(pending_sweep(session->scratch, NULL, err));
+    TRY(temp_sweep(session->scratch, NULL, err));
     for (uint32_t n = 0; n < 1000; n++) {
-        char *path = pending_temp_path(session->scratch, n);
+        char *path = temp_path(session->scratch, n);
         int errnum = disk_mkdir(path);
         if (path == NULL) {
             return error_nomem(err, "a path");
@@ -217,8 +218,7 @@ void isolation_close(struct session *session)
     session->isolate = NULL;
     if (session->isolate_dir != NULL) {
         struct sluice_error err = ERROR_INIT;
-        if (pending_remove(session->isolate_dir, &err) != SLUICE_OK &&
-            session->options.log != NULL) {
+        if (temp_remove(session->isolate_dir, &err) != SLUICE_OK && session->options.log != NULL) {
             session->options.log(session, SLUICE_LOG_WARN, "isolate", err.message);
         }
         free(session->isolate_dir);

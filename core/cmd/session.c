@@ -20,6 +20,8 @@
 #include "run/watchdog.h"
 #include "store/input.h"
 #include "store/pending.h"
+#include "store/store.h"
+#include "store/temp.h"
 
 _Atomic int session_drain, session_cancelled;
 
@@ -115,8 +117,9 @@ static char *copy(struct session *session, const char *text)
 
 static char *absolute(struct session *session, const char *path)
 {
-    return path[0] == '/' ? copy(session, path)
-                          : arena_printf(&session->arena, "%s/%s", session->cwd, path);
+    return path[0] == '/' || !store_is_local(path)
+               ? copy(session, path)
+               : arena_printf(&session->arena, "%s/%s", session->cwd, path);
 }
 
 static bool is_directory(const char *path)
@@ -133,7 +136,7 @@ char *session_run_dir(const char *text)
         return NULL;
     }
     if (is_directory(text) || strchr(text, '/') != NULL) {
-        return text[0] == '/' ? str_copy(text, strlen(text)) : disk_join(cwd, text);
+        return store_absolute(cwd, text);
     }
     return str_printf("%s/.sluice/%s", cwd, text);
 }
@@ -203,14 +206,14 @@ static const char **stored_list(struct session *session, const json_t *array, si
 
 static sluice_status read_stored(struct session *session, struct sluice_error *err)
 {
-    char *path = disk_join(session->run_dir, "plan.json");
+    char *path = store_join(session->run_dir, "plan.json");
     struct buf text = BUF_INIT;
     json_t *json = NULL;
     json_error_t place;
     bool found = false;
     const char *script;
     const char *base;
-    sluice_status status = disk_read_file(path, 16u << 20, &text, &found, err);
+    sluice_status status = store_read_all(path, 16u << 20, &text, &found, err);
 
     if (status == SLUICE_OK && !found) {
         status = error_set(err, SLUICE_E_CONFIG,
@@ -304,9 +307,9 @@ static sluice_status write_stored(struct session *session, struct sluice_error *
             break;
         }
         *slash = '\0';
-        status = disk_mkdirs_absent(path, false, err);
+        status = store_make_folder(path, false, err);
         if (status == SLUICE_OK) {
-            status = pending_sweep(path, NULL, err);
+            status = temp_sweep(path, NULL, err);
         }
         if (status == SLUICE_OK) {
             status = replace_file(path, slash + 1, files[i].text, files[i].size, err);
@@ -359,7 +362,7 @@ static const char *scratch_dir(void *ctx, const char *stage)
     struct session *session = ctx;
     struct sluice_error err = ERROR_INIT;
 
-    if (disk_mkdirs_absent(session->scratch, false, &err) == SLUICE_OK) {
+    if (store_make_folder(session->scratch, false, &err) == SLUICE_OK) {
         return session->scratch;
     }
     if (session->options.log != NULL) { /* the stage learns that there is none, people why */
@@ -461,14 +464,56 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
     return plan_build(session->graph, session->registry, &options, &session->plan, err);
 }
 
+/* Scratch and what is known of files stay on this machine, whatever the run's directory is. */
+static sluice_status find_local(struct session *session, struct sluice_error *err)
+{
+    const char *run_dir = session->run_dir;
+    const char *scratch = session->options.scratch;
+    const char *cache = getenv("XDG_CACHE_HOME");
+    const char *home = getenv("HOME");
+    char hex[33];
+
+    TRY(store_check(run_dir, err));
+    if (scratch != NULL && !store_is_local(scratch)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--scratch %s is no folder of this machine, expected one: what is there "
+                         "is read and written at random, and gone with the process",
+                         scratch);
+    }
+    hash_hex(hash_bytes(run_dir, strlen(run_dir)), hex);
+    if (store_is_local(run_dir)) {
+        session->local_dir = run_dir;
+    } else if (scratch != NULL) {
+        session->local_dir =
+            arena_printf(&session->arena, "%s/run-%s", absolute(session, scratch), hex);
+    } else if (cache != NULL && cache[0] == '/') {
+        session->local_dir = arena_printf(&session->arena, "%s/sluice/run-%s", cache, hex);
+    } else if (home != NULL && home[0] == '/') {
+        session->local_dir = arena_printf(&session->arena, "%s/.cache/sluice/run-%s", home, hex);
+    } else {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s is no folder of this machine, and scratch needs one; name it with "
+                         "--scratch",
+                         run_dir);
+    }
+    session->scratch = scratch != NULL
+                           ? absolute(session, scratch)
+                           : arena_printf(&session->arena, "%s/scratch", session->local_dir);
+    TRY(arena_status(&session->arena, err, "paths"));
+    if (!store_is_local(run_dir)) {
+        pending_spool(session->scratch);
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status open_run_dir(struct session *session, struct sluice_error *err)
 {
-    const char *folder = arena_printf(&session->arena, "%s/cache", session->run_dir);
-    const char *path = arena_printf(&session->arena, "%s/cache/inputs", session->run_dir);
+    const char *folder = arena_printf(&session->arena, "%s/cache", session->local_dir);
+    const char *path = arena_printf(&session->arena, "%s/cache/inputs", session->local_dir);
 
     TRY(arena_status(&session->arena, err, "paths"));
-    TRY(disk_mkdirs_absent(session->run_dir, true, err));
-    TRY(disk_mkdirs_absent(folder, false, err));
+    TRY(store_make_folder(session->run_dir, true, err));
+    TRY(store_make_folder(folder, false, err));
     return statcache_open(path, &session->cache, err);
 }
 
@@ -558,11 +603,8 @@ sluice_status session_open(const struct session_options *options, enum session_d
                                : arena_printf(&session->arena, "%s/.sluice/%s", session->base_dir,
                                               session->graph->name);
     }
-    session->scratch = options->scratch != NULL
-                           ? absolute(session, options->scratch)
-                           : arena_printf(&session->arena, "%s/scratch", session->run_dir);
-    TRY(arena_status(&session->arena, err, "paths"));
-    if (depth >= SESSION_PLAN && (depth == SESSION_RUN || is_directory(session->run_dir))) {
+    TRY(find_local(session, err));
+    if (depth >= SESSION_PLAN && (depth == SESSION_RUN || is_directory(session->local_dir))) {
         TRY(open_run_dir(session, err));
     }
     TRY(open_plan(session, depth, err));
@@ -571,6 +613,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
     }
     if (depth == SESSION_RUN) {
         struct run_options run = { .run_dir = session->run_dir,
+                                   .local_dir = session->local_dir,
                                    .scratch = session->scratch,
                                    .workers = session->options.workers,
                                    .memory = session->options.memory,

@@ -48,6 +48,8 @@ struct session {
     struct session_options options;
     struct arena arena; /* of the texts here */
     const char *exe_dir, *module_dir, *cwd, *script_path, *base_dir, *run_dir, *scratch;
+    const char
+        *local_dir; /* run_dir, or what stands for it on this machine where that is no path */
     char data_home[4096];
     struct registry *registry;
     struct script *script;

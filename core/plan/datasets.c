@@ -10,6 +10,7 @@
 #include "store/outcodec.h"
 #include "store/paths.h"
 #include "store/snapshot.h"
+#include "store/store.h"
 
 /* Does inner lie in one of the folders that the dataset outer makes? */
 static bool inside(const char *outer, const char *inner)
@@ -119,8 +120,7 @@ static sluice_status check_pattern(const char *base_dir, const char *text, const
     }
     status = glob_parse(text, &glob, err);
     if (status == SLUICE_OK) {
-        full = glob.prefix[0] == '/' ? str_copy(glob.prefix, strlen(glob.prefix))
-                                     : str_printf("%s/%s", base_dir, glob.prefix);
+        full = store_absolute(base_dir, glob.prefix);
         fixed = full == NULL ? NULL : path_canonical(full);
         if (fixed == NULL) {
             status = error_nomem(err, "the plan");

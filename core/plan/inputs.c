@@ -17,17 +17,27 @@ static sluice_status dataset_folder(struct planner *planner, const struct node *
 {
     struct arena *arena = &planner->arena;
     char *path = NULL;
-    const char *full;
+    char *full;
     uint32_t number = 0;
+    sluice_status status;
 
     TRY(snapshot_reference(node->patterns[0], &path, &number, err));
-    full = path[0] == '/' ? arena_copy(arena, path, strlen(path))
-                          : arena_printf(arena, "%s/%s", planner->plan->options.base_dir, path);
+    full = store_absolute(planner->plan->options.base_dir, path);
     free(path);
-    TRY(arena_status(arena, err, "the plan"));
-    TRY(snapshot_open(full, number, shards, err));
-    *out = arena_printf(arena, "%s/v%06u", full, (*shards)->number);
-    return SLUICE_OK;
+    if (full == NULL) {
+        return error_nomem(err, "the plan");
+    }
+    status = snapshot_open(full, number, shards, err);
+    if (status == SLUICE_OK) {
+        /* Folders of links are for people and other programs; where there are none, its files are
+         * those that are stored. */
+        *out = (store_caps(full) & STORE_LINKS) != 0
+                   ? arena_printf(arena, "%s/v%06u", full, (*shards)->number)
+                   : arena_printf(arena, "%s/data", full);
+        status = arena_status(arena, err, "the plan");
+    }
+    free(full);
+    return status;
 }
 
 static int compare_shards(const void *a, const void *b)
@@ -47,6 +57,8 @@ static sluice_status take_shards(struct planner *planner, struct lane *lane, con
     const char **names = ARENA_ARRAY(&planner->arena, const char *, snapshot->n_shards);
     const struct snapshot_shard **shards =
         ARENA_ARRAY(&planner->arena, const struct snapshot_shard *, snapshot->n_shards);
+    struct listing_given *given =
+        ARENA_ARRAY(&planner->arena, struct listing_given, snapshot->n_shards);
     struct hash128 *hashes = ARENA_ARRAY(arena, struct hash128, snapshot->n_shards);
 
     TRY(arena_status(arena, err, "the plan"));
@@ -55,8 +67,17 @@ static sluice_status take_shards(struct planner *planner, struct lane *lane, con
         names[i] = snapshot->shards[i].name;
         shards[i] = &snapshot->shards[i];
     }
-    TRY(listing_named(folder, names, snapshot->n_shards, planner->plan->options.limit_files,
-                      &lane->files, err));
+    if ((store_caps(folder) & STORE_LINKS) == 0) {
+        for (size_t i = 0; i < snapshot->n_shards; i++) {
+            given[i] = (struct listing_given){ snapshot->shards[i].name, snapshot->shards[i].file,
+                                               snapshot->shards[i].bytes };
+        }
+        TRY(listing_take(folder, given, snapshot->n_shards, planner->plan->options.limit_files,
+                         &lane->files, err));
+    } else {
+        TRY(listing_named(folder, names, snapshot->n_shards, planner->plan->options.limit_files,
+                          &lane->files, err));
+    }
     /* Names are unique, and the listing has the first of them in their order. */
     if (snapshot->n_shards > 1) {
         qsort(shards, snapshot->n_shards, sizeof(const struct snapshot_shard *), compare_shards);
@@ -64,12 +85,12 @@ static sluice_status take_shards(struct planner *planner, struct lane *lane, con
     for (size_t i = 0; i < lane->files.n; i++) {
         const struct listing_file *file = &lane->files.files[i];
         const struct snapshot_shard *shard = shards[i];
-        if (file->size != shard->bytes) {
+        if (file->version.size != shard->bytes) {
             return error_set(err, SLUICE_E_DATA,
                              "%s has %" PRIu64 " bytes, the snapshot's manifest says %" PRIu64
                              ": it was damaged; run the pipeline that made it again, or put a copy "
                              "back",
-                             file->path, file->size, shard->bytes);
+                             file->path, file->version.size, shard->bytes);
         }
         hashes[i] = shard->hash;
     }
@@ -131,7 +152,7 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     TRY(arena_status(&planner->arena, err, "the list of input files"));
     for (size_t i = 0; i < lane->files.n; i++) {
         inputs[i] = (struct split_input){ .name = lane->files.files[i].name,
-                                          .size = lane->files.files[i].size,
+                                          .size = lane->files.files[i].version.size,
                                           .values = lane->files.files[i].values,
                                           .n_parts = lane->files.n_parts };
     }

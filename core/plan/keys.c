@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "store/outcodec.h"
+#include "store/store.h"
 
 static sluice_status path_hashes(const struct options *options, struct buf *text,
                                  struct sluice_error *err)
@@ -24,7 +25,7 @@ static sluice_status path_hashes(const struct options *options, struct buf *text
         if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH)) != 0) {
             continue;
         }
-        TRY(disk_hash_file(path, &bytes, &hash, NULL, err));
+        TRY(store_hash(path, &bytes, &hash, NULL, err));
         hash_hex(hash, hex);
         buf_printf(text, "%s content=%s\n", name, hex);
     }

@@ -5,6 +5,7 @@
 
 #include "run/floor.h"
 #include "run/runInt.h"
+#include "store/store.h"
 
 sluice_status run_stopped(struct sluice_error *err)
 {
@@ -26,7 +27,7 @@ bool run_cancelled(const struct run *run)
 
 size_t run_records(const struct run *run, uint32_t p)
 {
-    char *dir = disk_join(run->tasks_dir, run->plan->phases[p]->name);
+    char *dir = store_join(run->tasks_dir, run->plan->phases[p]->name);
     struct hash128 *keys = NULL;
     size_t n = 0;
 

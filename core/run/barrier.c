@@ -7,6 +7,7 @@
 #include "run/runInt.h"
 #include "run/edge/table.h"
 #include "run/labels.h"
+#include "store/store.h"
 
 /* Sums ledgers of a complete phase into run->ledgers. */
 static sluice_status sum_ledgers(struct run *run, uint32_t p, struct sluice_error *err)
@@ -271,7 +272,7 @@ sluice_status run_table(const struct run *run, uint32_t p, uint32_t task, enum t
     if (status == SLUICE_OK) {
         status = edge_directory_decode(blob->data, blob->size, directory, err);
     }
-    path = disk_join(run->spill_dir, output->file);
+    path = store_join(run->spill_dir, output->file);
     if (status == SLUICE_OK) {
         input = (struct edge_input){ .path = path, .directory = directory, .partition = 0 };
         status = path == NULL ? error_nomem(err, "a path")

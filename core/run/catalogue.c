@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "store/input.h"
 #include "store/pending.h"
+#include "store/store.h"
 
 #define MARK_MOST 64 /* bytes of a suffix between two @ */
 
@@ -99,7 +100,7 @@ static sluice_status gather(const struct op *op, const struct catalogue *catalog
 static sluice_status put(const struct op *op, const char *file, const struct buf *text,
                          struct snapshot *snapshot, struct sluice_error *err)
 {
-    char *folder = disk_join(op_stage(op)->dataset, "data");
+    char *folder = store_join(op_stage(op)->dataset, "data");
     struct published published;
     char hex[33];
     char *stored;
@@ -110,7 +111,7 @@ static sluice_status put(const struct op *op, const char *file, const struct buf
     if (folder == NULL || stored == NULL) {
         status = error_nomem(err, "a catalogue");
     } else {
-        status = disk_mkdirs_absent(folder, true, err);
+        status = store_make_folder(folder, true, err);
     }
     if (status == SLUICE_OK) {
         status = pending_put(folder, stored, text->data, text->size, 0, &published, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "run/runInt.h"
+#include "store/store.h"
 
 static sluice_status history_path(const struct run *run, uint32_t number, char **out,
                                   struct sluice_error *err)
@@ -18,9 +19,9 @@ static sluice_status history_path(const struct run *run, uint32_t number, char *
 /* The number of the newest report; 0 = none. */
 static sluice_status history_last(const struct run *run, uint32_t *last, struct sluice_error *err)
 {
-    char *dir = disk_join(run->options.run_dir, "history");
+    char *dir = store_join(run->options.run_dir, "history");
     struct disk_names names = { 0 };
-    sluice_status status = dir == NULL ? error_nomem(err, "a path") : disk_list(dir, &names, err);
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &names, err);
 
     *last = names.n == 0 ? 0 : (uint32_t)strtoul(names.names[names.n - 1], NULL, 10);
     disk_names_deinit(&names);
@@ -56,7 +57,7 @@ static sluice_status under_way(const struct run *run, struct turn *turn, uint32_
         return SLUICE_OK;
     }
     TRY(history_path(run, *number, &path, err));
-    status = disk_stat(path, &bytes, &written, err);
+    status = store_size(path, &bytes, &written, err);
     free(path);
     if (written) {
         *number = 0;
@@ -66,7 +67,7 @@ static sluice_status under_way(const struct run *run, struct turn *turn, uint32_
 
 static sluice_status take(struct run *run, struct turn **out, struct sluice_error *err)
 {
-    char *path = disk_join(run->options.run_dir, "finish");
+    char *path = store_join(run->options.local_dir, "finish");
     sluice_status status =
         path == NULL ? error_nomem(err, "a path") : turn_take(path, run->options.drain, out, err);
 
@@ -127,10 +128,10 @@ sluice_status run_report(const struct run *run, const json_t *report, bool finis
                                                       strlen(text), PENDING_LOOSE, &published, err);
 
     if (status == SLUICE_OK && finished) {
-        char *dir = disk_join(run->options.run_dir, "history");
+        char *dir = store_join(run->options.run_dir, "history");
         char name[32];
         snprintf(name, sizeof name, "%06u.json", run->execution);
-        status = dir == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(dir, false, err);
+        status = dir == NULL ? error_nomem(err, "a path") : store_make_folder(dir, false, err);
         if (status == SLUICE_OK) {
             status = pending_put(dir, name, text, strlen(text), PENDING_LOOSE, &published, err);
         }

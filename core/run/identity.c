@@ -110,13 +110,14 @@ static sluice_status entry_of(const struct identities *all, const struct lane *l
     for (size_t k = 0; k < split->n_ranges; k++) {
         const struct listing_file *file = &lane->files.files[split->ranges[k].file];
         hasher_add_string(name, file->path);
-        hasher_add_u64(version, file->size);
-        hasher_add_u64(version, (uint64_t)file->mtime_ns);
-        hasher_add_u64(version, (uint64_t)file->ctime_ns);
-        entry->size += file->size;
+        hasher_add_u64(version, file->version.size);
+        hasher_add_u64(version, (uint64_t)file->version.mtime_ns);
+        hasher_add_u64(version, (uint64_t)file->version.ctime_ns);
+        hasher_add_string(version, file->version.tag);
+        entry->version.size += file->version.size;
     }
-    entry->mtime_ns = (int64_t)hasher_digest(version).lo;
-    entry->ctime_ns = (int64_t)hasher_digest(version).hi;
+    entry->version.mtime_ns = (int64_t)hasher_digest(version).lo;
+    entry->version.ctime_ns = (int64_t)hasher_digest(version).hi;
     memcpy(path, SPLIT_WHAT, strlen(SPLIT_WHAT));
     path[strlen(SPLIT_WHAT) - 1] = ':';
     hash_hex(hasher_digest(name), path + strlen(SPLIT_WHAT));

@@ -8,6 +8,7 @@
 #include "base/hooks.h"
 #include "run/chain/chain.h"
 #include "run/runInt.h"
+#include "store/store.h"
 
 #define LOOK_NS \
     UINT64_C(1000000000) /* between two looks at what others have committed, for progress */
@@ -165,7 +166,7 @@ static void look_ahead(struct phase_job *job)
         return;
     }
     job->looked_ns = now;
-    dir = disk_join(run->tasks_dir, run->plan->phases[job->phase]->name);
+    dir = store_join(run->tasks_dir, run->plan->phases[job->phase]->name);
     if (dir != NULL && commit_list(dir, &keys, &n, &err) == SLUICE_OK) {
         for (size_t i = 0; i < n; i++) {
             ahead += is_ahead(job, keys[i]);

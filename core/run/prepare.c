@@ -6,6 +6,7 @@
 
 #include "run/identity.h"
 #include "run/runInt.h"
+#include "store/store.h"
 
 struct looking {
     struct run *run;
@@ -108,10 +109,10 @@ static sluice_status prepare_phase(struct run *run, uint32_t p, enum key_effort 
 {
     const struct phase *phase = run->plan->phases[p];
     uint32_t *tasks = calloc(2 * (size_t)phase->n_tasks + 1, sizeof *tasks);
-    char *dir = disk_join(run->tasks_dir, phase->name);
+    char *dir = store_join(run->tasks_dir, phase->name);
     uint32_t n = tasks == NULL ? 0 : gather(run, p, tasks);
     sluice_status status = tasks == NULL || dir == NULL ? error_nomem(err, "the run")
-                                                        : disk_mkdirs_absent(dir, false, err);
+                                                        : store_make_folder(dir, false, err);
 
     for (uint32_t i = 0; status == SLUICE_OK && i < n; i++) {
         status = task_try_key(run, p, tasks[i], KEY_RECALL, err);

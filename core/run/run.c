@@ -6,12 +6,14 @@
 #include "run/floor.h"
 #include "run/identity.h"
 #include "run/runInt.h"
+#include "store/store.h"
+#include "store/temp.h"
 
-static sluice_status make_folder(const struct run *run, const char *name, char **out,
+static sluice_status make_folder(const char *dir, const char *name, char **out,
                                  struct sluice_error *err)
 {
-    *out = disk_join(run->options.run_dir, name);
-    return *out == NULL ? error_nomem(err, "a path") : disk_mkdirs_absent(*out, false, err);
+    *out = store_join(dir, name);
+    return *out == NULL ? error_nomem(err, "a path") : store_make_folder(*out, false, err);
 }
 
 static sluice_status make_states(struct run *run, struct sluice_error *err)
@@ -59,9 +61,8 @@ static int32_t is_cancelled(void *ctx)
 
 static sluice_status sweep_below(const char *dir, const char *name, struct sluice_error *err)
 {
-    char *path = disk_join(dir, name);
-    sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : pending_sweep(path, NULL, err);
+    char *path = store_join(dir, name);
+    sluice_status status = path == NULL ? error_nomem(err, "a path") : temp_sweep(path, NULL, err);
 
     free(path);
     return status;
@@ -70,11 +71,12 @@ static sluice_status sweep_below(const char *dir, const char *name, struct sluic
 /* Removes what killed processes left half-made, wherever this run makes files. */
 static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
 {
-    static const char *const folders[] = { ".", "cache", "history" };
+    static const char *const folders[] = { ".", "history" };
 
     TRY(claims_sweep(run->claims_dir, NULL, err));
-    TRY(pending_sweep(run->spill_dir, NULL, err));
-    TRY(pending_sweep(run->options.scratch, NULL, err));
+    TRY(temp_sweep(run->spill_dir, NULL, err));
+    TRY(temp_sweep(run->options.scratch, NULL, err));
+    TRY(sweep_below(run->options.local_dir, "cache", err));
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         TRY(sweep_below(run->options.run_dir, folders[i], err));
     }
@@ -94,10 +96,10 @@ static sluice_status open_vouch(struct run *run, struct sluice_error *err)
 {
     char *folder = NULL;
     char *path = NULL;
-    sluice_status status = make_folder(run, "cache", &folder, err);
+    sluice_status status = make_folder(run->options.local_dir, "cache", &folder, err);
 
     if (status == SLUICE_OK) {
-        path = disk_join(folder, "outputs");
+        path = store_join(folder, "outputs");
         status = path == NULL ? error_nomem(err, "a path") : vouch_open(path, &run->vouch, err);
     }
     free(folder);
@@ -122,21 +124,21 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
     run->options.workers = options->workers > 0 ? options->workers : 1;
     run->started_ns = clock_ns();
     pthread_mutex_init(&run->mutex, NULL);
-    status = make_folder(run, "tasks", &run->tasks_dir, err);
+    status = make_folder(options->run_dir, "tasks", &run->tasks_dir, err);
     if (status == SLUICE_OK) {
-        status = make_folder(run, "spill", &run->spill_dir, err);
+        status = make_folder(options->run_dir, "spill", &run->spill_dir, err);
     }
     if (status == SLUICE_OK) {
-        status = make_folder(run, "claims", &run->claims_dir, err);
+        status = make_folder(run->options.local_dir, "claims", &run->claims_dir, err);
     }
     if (status == SLUICE_OK) {
-        status = disk_mkdirs_absent(run->options.scratch, false, err);
+        status = store_make_folder(run->options.scratch, false, err);
     }
     if (status == SLUICE_OK) {
         status = open_vouch(run, err);
     }
     if (status == SLUICE_OK && options->lock) {
-        status = lock_open(options->run_dir, &run->lock, err);
+        status = lock_open(options->local_dir, &run->lock, err);
     }
     if (status == SLUICE_OK && options->lock) {
         /* One cleans up for all. `work` processes go on meanwhile: what belongs to the living

@@ -42,7 +42,9 @@ struct run_events {
 };
 
 struct run_options {
-    const char *run_dir; /* absolute */
+    const char *run_dir; /* absolute, or SCHEME://… */
+    /* run_dir, or where what can't be there is kept on this machine. */
+    const char *local_dir;
     const char *scratch; /* absolute; default RUN_DIR/scratch */
     uint32_t workers;
     uint64_t memory;              /* of the process tree, bytes */

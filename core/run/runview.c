@@ -10,6 +10,7 @@
 #include "run/identity.h"
 #include "run/labels.h"
 #include "run/runInt.h"
+#include "store/store.h"
 
 static sluice_status make_states(struct run *run, struct sluice_error *err)
 {
@@ -60,9 +61,9 @@ sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fr
         run->options.events = *events;
     }
     run->started_ns = clock_ns();
-    run->tasks_dir = disk_join(run_dir, "tasks");
-    run->spill_dir = disk_join(run_dir, "spill");
-    run->claims_dir = disk_join(run_dir, "claims");
+    run->tasks_dir = store_join(run_dir, "tasks");
+    run->spill_dir = store_join(run_dir, "spill");
+    run->claims_dir = store_join(run_dir, "claims");
     status = run->tasks_dir == NULL || run->spill_dir == NULL || run->claims_dir == NULL
                  ? error_nomem(err, "a path")
                  : make_states(run, err);
@@ -149,7 +150,8 @@ static sluice_status read_old(const char *dir, const char *prefer, struct old_re
         struct commit *commit = NULL;
         char hex[33];
         char *path;
-        struct stat info;
+        struct store_version info;
+        bool found;
         status = commit_read(dir, keys[i], &commit, NULL, err);
         /* Old records explain, nothing is built on them: one that is damaged is left out. */
         if (status != SLUICE_OK || commit == NULL) {
@@ -164,9 +166,8 @@ static sluice_status read_old(const char *dir, const char *prefer, struct old_re
                                      prefer != NULL && strncmp(hex, prefer, strlen(prefer)) == 0 };
         if (records[*n_out].task == NULL) {
             status = error_nomem(err, "commit records");
-        } else if (path != NULL && stat(path, &info) == 0) {
-            records[*n_out].time_ns =
-                (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+        } else if (path != NULL && store_stat(path, &info, &found, NULL) == SLUICE_OK) {
+            records[*n_out].time_ns = info.mtime_ns;
         }
         ++*n_out;
         free(path);
@@ -301,7 +302,7 @@ static sluice_status phase_old(struct run *run, uint32_t p, const char *prefer, 
     if (!wanted) {
         return SLUICE_OK;
     }
-    dir = disk_join(run->tasks_dir, phase->name);
+    dir = store_join(run->tasks_dir, phase->name);
     status = dir == NULL ? error_nomem(err, "a path") : read_old(dir, prefer, &records, &n, err);
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
         if (run->tasks[p][t].keyed) {

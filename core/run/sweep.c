@@ -9,6 +9,8 @@
 #include "run/facts/places.h"
 #include "store/pending.h"
 #include "store/snapshot.h"
+#include "store/store.h"
+#include "store/temp.h"
 
 struct sweep {
     const struct run *run;
@@ -81,17 +83,15 @@ static bool is_kept_prefix(const struct sweep *sweep, const char key[25])
 static sluice_status drop_file(struct sweep *sweep, const char *dir, const char *name,
                                enum sweep_kind kind, struct sluice_error *err)
 {
-    char *path = disk_join(dir, name);
+    char *path = store_join(dir, name);
     uint64_t bytes = 0;
     bool found = false;
     sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : disk_stat(path, &bytes, &found, err);
+        path == NULL ? error_nomem(err, "a path") : store_size(path, &bytes, &found, err);
 
     if (status == SLUICE_OK && found) {
-        int errnum = sweep->dry ? 0 : disk_unlink(path);
-        if (errnum != 0 && errnum != ENOENT) {
-            status = error_errno(err, errnum, "can't remove %s", path);
-        } else {
+        status = sweep->dry ? SLUICE_OK : store_remove(path, err);
+        if (status == SLUICE_OK) {
             sweep->swept->files[kind]++;
             sweep->swept->bytes[kind] += bytes;
         }
@@ -139,7 +139,7 @@ static sluice_status sort_folder(struct sweep *sweep, const char *name, bool rem
                                  struct sluice_error *err)
 {
     const struct run *run = sweep->run;
-    char *dir = disk_join(run->tasks_dir, name);
+    char *dir = store_join(run->tasks_dir, name);
     struct hash128 *keys = NULL;
     size_t n = 0;
     int32_t p = phase_of(run->plan, name);
@@ -161,7 +161,7 @@ static sluice_status sort_folder(struct sweep *sweep, const char *name, bool rem
         }
     }
     if (status == SLUICE_OK && remove && p < 0 && left == 0 && !sweep->dry) {
-        (void)disk_rmdir(dir); /* stays when something else is in it */
+        (void)(store_is_local(dir) ? disk_rmdir(dir) : 0); /* stays when something else is in it */
     }
     free(keys);
     free(dir);
@@ -172,7 +172,7 @@ static sluice_status sort_folder(struct sweep *sweep, const char *name, bool rem
 static sluice_status sort_records(struct sweep *sweep, bool remove, struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(sweep->run->tasks_dir, &names, err);
+    sluice_status status = store_names(sweep->run->tasks_dir, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         status = sort_folder(sweep, names.names[i], remove, err);
@@ -190,7 +190,7 @@ static sluice_status sweep_spill(struct sweep *sweep, struct sluice_error *err)
 {
     const char *dir = sweep->run->spill_dir;
     struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(dir, &names, err);
+    sluice_status status = store_names(dir, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         const char *name = names.names[i];
@@ -216,7 +216,7 @@ static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
 {
     struct disk_names names = { NULL, 0 };
     struct disk_names after = { NULL, 0 };
-    sluice_status status = disk_list(dir, &names, err);
+    sluice_status status = store_names(dir, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         char *path;
@@ -225,17 +225,17 @@ static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
         if (strncmp(names.names[i], ".tmp-", 5) != 0) {
             continue;
         }
-        path = disk_join(dir, names.names[i]);
-        status = path == NULL ? error_nomem(err, "a path") : disk_stat(path, &bytes, &found, err);
+        path = store_join(dir, names.names[i]);
+        status = path == NULL ? error_nomem(err, "a path") : store_size(path, &bytes, &found, err);
         free(path);
         sweep->swept->files[SWEEP_TEMPORARY]++;
         sweep->swept->bytes[SWEEP_TEMPORARY] += bytes;
     }
     disk_names_deinit(&names);
     if (status == SLUICE_OK && !sweep->dry) {
-        status = pending_sweep(dir, NULL, err);
+        status = temp_sweep(dir, NULL, err);
         if (status == SLUICE_OK) {
-            status = disk_list(dir, &after, err);
+            status = store_names(dir, &after, err);
         }
         for (size_t i = 0; status == SLUICE_OK && i < after.n; i++) {
             sweep->swept->files[SWEEP_TEMPORARY] -=
@@ -250,11 +250,11 @@ static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
 static sluice_status sweep_kept_rows(struct sweep *sweep, struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
-    char *dir = disk_join(sweep->run->options.run_dir, QUARANTINE_FOLDER);
-    sluice_status status = dir == NULL ? error_nomem(err, "a path") : disk_list(dir, &names, err);
+    char *dir = store_join(sweep->run->options.run_dir, QUARANTINE_FOLDER);
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char *path = names.names[i][0] == '.' ? NULL : disk_join(dir, names.names[i]);
+        char *path = names.names[i][0] == '.' ? NULL : store_join(dir, names.names[i]);
         struct quarantined row;
         struct hash128 key;
         if (path == NULL) {
@@ -279,8 +279,8 @@ static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
                                    struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
-    char *data = disk_join(op_stage(writer)->dataset, "data");
-    char *snapshots = disk_join(op_stage(writer)->dataset, "snapshots");
+    char *data = store_join(op_stage(writer)->dataset, "data");
+    char *snapshots = store_join(op_stage(writer)->dataset, "snapshots");
     sluice_status status = data == NULL || snapshots == NULL
                                ? error_nomem(err, "a path")
                                : snapshot_unreferenced(op_stage(writer)->dataset, &names, err);
@@ -335,7 +335,7 @@ static sluice_status sweep_all(struct sweep *sweep, struct sluice_error *err)
     TRY(sweep_temporaries(sweep, sweep->run->options.run_dir, err));
     plan = sweep->run->plan;
     for (uint32_t p = 0; p < plan->n_phases; p++) {
-        char *folder = disk_join(sweep->run->tasks_dir, plan->phases[p]->name);
+        char *folder = store_join(sweep->run->tasks_dir, plan->phases[p]->name);
         status =
             folder == NULL ? error_nomem(err, "a path") : sweep_temporaries(sweep, folder, err);
         free(folder);

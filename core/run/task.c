@@ -24,6 +24,7 @@
 #include "run/identity.h"
 #include "run/labels.h"
 #include "run/source/sources.h"
+#include "store/store.h"
 
 #define COMMIT_WORTH_NS UINT64_C(1000000000) /* a sync takes a hundredth of it */
 
@@ -256,7 +257,7 @@ static sluice_status publish_files(struct run *run, struct chain *chain, const s
                              directory, rows, durable, err));
         }
     }
-    return durable ? disk_sync_dir(run->spill_dir, err) : SLUICE_OK;
+    return durable ? store_settle(run->spill_dir, err) : SLUICE_OK;
 }
 
 /* Whoever resumes need not hash what this process made. */
@@ -267,7 +268,7 @@ static void note_files(struct run *run, uint32_t p, const struct commit *commit,
     for (uint32_t k = 0; k < commit->n_outputs; k++) {
         const struct commit_output *output = &commit->outputs[k];
         const char *dir = folder_of(&folder, output);
-        char *path = dir == NULL || output->file[0] == '\0' ? NULL : disk_join(dir, output->file);
+        char *path = dir == NULL || output->file[0] == '\0' ? NULL : store_join(dir, output->file);
         if (path != NULL) {
             vouch_note(run->vouch, path, output->hash, durable || dir == folder.buffer);
         }
@@ -284,8 +285,8 @@ static bool is_worth(uint64_t ns)
 /* A record is found by its folder's name, which was made without a sync. */
 static sluice_status sync_way(const struct run *run, struct sluice_error *err)
 {
-    TRY(disk_sync_dir(run->tasks_dir, err));
-    return disk_sync_dir(run->options.run_dir, err);
+    TRY(store_settle(run->tasks_dir, err));
+    return store_settle(run->options.run_dir, err);
 }
 
 static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t p, uint32_t task,
@@ -408,7 +409,7 @@ static sluice_status make_loads(const struct run *run, const struct phase *phase
             if (directory->slices[range.partition].rows == 0) {
                 continue;
             }
-            path = output == NULL ? NULL : disk_join(run->spill_dir, output->file);
+            path = output == NULL ? NULL : store_join(run->spill_dir, output->file);
             if (path == NULL) {
                 return error_set(err, SLUICE_E_INTERNAL, "a commit has no file of '%s'", op->name);
             }

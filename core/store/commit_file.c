@@ -6,6 +6,7 @@
 
 #include "store/commitInt.h"
 #include "store/pending.h"
+#include "store/store.h"
 
 /* ---- comparing ---- */
 
@@ -88,7 +89,7 @@ static char *record_path(const char *dir, struct hash128 key)
 
     hash_hex(key, name);
     memcpy(name + 32, ".json", 6);
-    return disk_join(dir, name);
+    return store_join(dir, name);
 }
 
 sluice_status commit_read(const char *dir, struct hash128 key, struct commit **out, bool *damaged,
@@ -103,7 +104,7 @@ sluice_status commit_read(const char *dir, struct hash128 key, struct commit **o
     if (damaged != NULL) {
         *damaged = false;
     }
-    status = disk_read_file(path, COMMIT_MAX_BYTES, &text, &found, err);
+    status = store_read_all(path, COMMIT_MAX_BYTES, &text, &found, err);
     if (status == SLUICE_OK && found) {
         status = commit_parse(text.data, text.size, out, err);
         if (status == SLUICE_OK && !hash_equal((*out)->key, key)) {
@@ -208,7 +209,7 @@ sluice_status commit_list(const char *dir, struct hash128 **keys, size_t *n,
 
     *keys = NULL;
     *n = 0;
-    TRY(disk_list(dir, &names, err));
+    TRY(store_names(dir, &names, err));
     *keys = calloc(names.n + 1, sizeof **keys);
     if (*keys == NULL) {
         disk_names_deinit(&names);
@@ -232,7 +233,7 @@ static sluice_status output_valid(const struct commit_output *output, const char
                                   struct vouch *vouch, bool *valid, struct sluice_error *err)
 {
     struct sluice_error why = ERROR_INIT;
-    char *path = disk_join(folder, output->file);
+    char *path = store_join(folder, output->file);
     sluice_status status =
         vouch_check(vouch, path, output->bytes, output->hash, "its commit", valid, &why);
 

@@ -14,6 +14,7 @@
 #include "base/hooks.h"
 #include "base/order.h"
 #include "store/diskInt.h"
+#include "store/temp.h"
 
 #define READ_PIECE ((size_t)1 << 20)
 
@@ -95,7 +96,7 @@ int disk_perform(struct disk_call *call)
         rc = rename(call->path, call->path2);
         break;
     case DISK_RENAME_NEW:
-        /* Create-if-absent for file systems without hard links (see pending_claim in pending.c). */
+        /* Create-if-absent for file systems without hard links (see temp_claim in temp.c). */
         rc = renameat2(AT_FDCWD, call->path, AT_FDCWD, call->path2, RENAME_NOREPLACE);
         break;
     case DISK_SYMLINK:

@@ -1,28 +1,22 @@
 /* Streaming input files: see input.h. */
 #include "store/input.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "store/listing.h"
 
 #define READ_SIZE ((size_t)1 << 20)   /* bytes of a compressed file read at once */
 #define FIRST_SIZE ((size_t)16 << 10) /* read when a file is opened; many are no longer */
 #define SKIP_SIZE ((size_t)256 << 10) /* decoded and thrown away at once: stays in the cache */
 
 struct input {
-    int fd;
-    char *path;
+    struct store_file *file;
+    const char *path; /* of the file */
     enum codec codec;
-    uint64_t size;
-    int64_t mtime_ns;
-    uint64_t offset; /* of the next byte to be read from the file */
+    struct store_version version; /* as it was opened */
+    uint64_t offset;              /* of the next byte to be read from the file */
     uint64_t decoded;
     unsigned char *first;    /* the whole file, read when it was opened, or NULL */
     struct decoder *decoder; /* NULL for plain files */
@@ -36,67 +30,39 @@ struct input {
 };
 
 /* Reads up to n bytes at offset; less only at the end of the file. */
-static sluice_status file_read(const struct input *in, uint64_t offset, void *buffer, size_t n,
+static sluice_status file_read(struct input *in, uint64_t offset, void *buffer, size_t n,
                                size_t *got, struct sluice_error *err)
 {
-    size_t have = 0;
+    struct store_extent extent = { offset, n, buffer, 0 };
 
     if (in->first != NULL) {
-        *got = offset >= in->size ? 0 : n < in->size - offset ? n : (size_t)(in->size - offset);
+        uint64_t size = in->version.size;
+        *got = offset >= size ? 0 : n < size - offset ? n : (size_t)(size - offset);
         if (*got > 0) {
             memcpy(buffer, in->first + offset, *got);
         }
         return SLUICE_OK;
     }
-    while (have < n) {
-        ssize_t r = pread(in->fd, (char *)buffer + have, n - have, (off_t)(offset + have));
-        if (r < 0 && errno == EINTR) {
-            continue;
-        }
-        if (r < 0) {
-            return error_errno(err, errno, "%s can't be read at byte %" PRIu64, in->path,
-                               offset + have);
-        }
-        if (r == 0) {
-            break;
-        }
-        have += (size_t)r;
-    }
-    *got = have;
+    TRY(store_read(in->file, &extent, 1, err));
+    *got = extent.got;
     return SLUICE_OK;
 }
 
-/* Reads the file's begin; in->first stays when that is all of it. What the file system says of the
- * file is asked behind that, so that it holds for what was read. */
+/* Reads the file's begin; in->first stays when that is all of it. What is known of the file is
+ * asked behind that, so that it holds for what was read. */
 static sluice_status read_first(struct input *in, size_t *n, struct sluice_error *err)
 {
-    struct stat st;
-    ssize_t r;
+    struct store_extent extent = { 0, FIRST_SIZE, NULL, 0 };
 
     *n = 0;
     in->first = malloc(FIRST_SIZE);
     if (in->first == NULL) {
         return error_nomem(err, "an input buffer");
     }
-    do {
-        r = pread(in->fd, in->first, FIRST_SIZE, 0);
-    } while (r < 0 && errno == EINTR);
-    *n = r > 0 ? (size_t)r : 0;
-    if (fstat(in->fd, &st) != 0) {
-        return error_errno(err, errno, "%s can't be examined", in->path);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return error_set(
-            err, SLUICE_E_CONFIG,
-            "%s is a %s, expected a file; give the files themselves or a folder of them", in->path,
-            S_ISDIR(st.st_mode) ? "folder" : "device, pipe or socket");
-    }
-    if (r < 0) {
-        return error_errno(err, errno, "%s can't be read at byte 0", in->path);
-    }
-    in->size = (uint64_t)st.st_size;
-    in->mtime_ns = stat_ns(st.st_mtim);
-    return SLUICE_OK;
+    extent.data = in->first;
+    TRY(store_read(in->file, &extent, 1, err));
+    *n = extent.got;
+    return store_look(in->file, &in->version, err);
 }
 
 static sluice_status input_setup(struct input *in, struct sluice_error *err)
@@ -105,16 +71,17 @@ static sluice_status input_setup(struct input *in, struct sluice_error *err)
 
     TRY(read_first(in, &n, err));
     TRY(codec_detect(in->first, n, in->path, &in->codec, err));
-    if (n != in->size) {
+    if (n != in->version.size) {
         free(in->first);
         in->first = NULL;
-        posix_fadvise(in->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+        store_sequential(in->file);
     }
     if (in->codec == CODEC_PLAIN) {
         return SLUICE_OK;
     }
-    in->capacity = in->size < READ_SIZE ? (size_t)in->size + 1
-                                        : READ_SIZE; /* + 1: the end shows in the first read */
+    in->capacity = in->version.size < READ_SIZE
+                       ? (size_t)in->version.size + 1
+                       : READ_SIZE; /* + 1: the end shows in the first read */
     in->buffer = malloc(in->capacity);
     if (in->buffer == NULL) {
         return error_nomem(err, "an input buffer");
@@ -131,24 +98,9 @@ sluice_status input_open(const char *path, struct input **out, struct sluice_err
     if (in == NULL) {
         return error_nomem(err, "an input");
     }
-    in->path = strdup(path);
-    if (in->path == NULL) {
-        free(in);
-        return error_nomem(err, "an input");
-    }
-    /* Not to hang on a pipe that took the file's place. */
-    in->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (in->fd < 0) {
-        /* A path that somebody wrote and that leads nowhere is no lack of resources. */
-        bool absent = errno == ENOENT || errno == ENOTDIR;
-        status = error_errno(err, errno, "%s can't be opened", path);
-        if (absent) {
-            status = SLUICE_E_CONFIG;
-            if (err != NULL) {
-                err->code = status;
-            }
-        }
-    } else {
+    status = store_open(path, &in->file, NULL, err);
+    if (status == SLUICE_OK) {
+        in->path = store_name(in->file);
         status = input_setup(in, err);
     }
     if (status != SLUICE_OK) {
@@ -164,14 +116,11 @@ void input_close(struct input *in)
     if (in == NULL) {
         return;
     }
-    if (in->fd >= 0) {
-        close(in->fd);
-    }
+    store_close(in->file);
     decoder_destroy(in->decoder);
     free(in->first);
     free(in->buffer);
     free(in->discard);
-    free(in->path);
     free(in);
 }
 
@@ -187,20 +136,21 @@ const char *input_path(const struct input *in)
 
 uint64_t input_size(const struct input *in)
 {
-    return in->size;
+    return in->version.size;
 }
 
-int64_t input_mtime_ns(const struct input *in)
+const struct store_version *input_version(const struct input *in)
 {
-    return in->mtime_ns;
+    return &in->version;
 }
 
 bool input_touched(const struct input *in)
 {
-    struct stat st;
+    struct store_version now;
 
-    return in->first == NULL && (fstat(in->fd, &st) != 0 || (uint64_t)st.st_size != in->size ||
-                                 stat_ns(st.st_mtim) != in->mtime_ns);
+    return in->first == NULL &&
+           (store_look(in->file, &now, NULL) != SLUICE_OK || now.size != in->version.size ||
+            now.mtime_ns != in->version.mtime_ns || strcmp(now.tag, in->version.tag) != 0);
 }
 
 uint64_t input_position(const struct input *in)
@@ -312,12 +262,10 @@ sluice_status input_skip(struct input *in, uint64_t n, uint64_t *skipped, struct
 {
     *skipped = 0;
     if (in->decoder == NULL) {
-        struct stat st;
+        struct store_version now;
         uint64_t size;
-        if (fstat(in->fd, &st) != 0) {
-            return error_errno(err, errno, "%s can't be examined", in->path);
-        }
-        size = (uint64_t)st.st_size;
+        TRY(store_look(in->file, &now, err));
+        size = now.size;
         *skipped = in->decoded >= size ? 0 : size - in->decoded < n ? size - in->decoded : n;
         in->decoded += *skipped;
         return SLUICE_OK;
@@ -342,12 +290,12 @@ sluice_status input_skip(struct input *in, uint64_t n, uint64_t *skipped, struct
 
 sluice_status input_seek(struct input *in, uint64_t raw, uint64_t decoded, struct sluice_error *err)
 {
-    if (raw > in->size || (in->decoder == NULL && raw != decoded)) {
+    if (raw > in->version.size || (in->decoder == NULL && raw != decoded)) {
         return error_set(err, SLUICE_E_DATA,
                          "%s has %" PRIu64 " bytes, expected a place to read from at byte %" PRIu64
                          "; it changed "
                          "since it was examined: run again",
-                         in->path, in->size, raw);
+                         in->path, in->version.size, raw);
     }
     in->decoded = decoded;
     if (in->decoder != NULL) {

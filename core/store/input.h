@@ -1,11 +1,12 @@
-/* One input file as a stream of decoded bytes. Owns the file descriptor, the decoder and both
- * positions. Depends on store/{codec,listing}.h. One thread at a time. Errors name the file, the
+/* One input file as a stream of decoded bytes. Owns the file, the decoder and both
+ * positions. Depends on store/{codec,store}.h. One thread at a time. Errors name the file, the
  * compressed and the decoded offset. */
 #ifndef SLUICE_STORE_INPUT_H
 #define SLUICE_STORE_INPUT_H
 
 #include "base/error.h"
 #include "store/codec.h"
+#include "store/store.h"
 
 struct input;
 
@@ -16,8 +17,8 @@ void input_close(struct input *);
 
 enum codec input_codec(const struct input *);
 const char *input_path(const struct input *);
-uint64_t input_size(const struct input *); /* of the file as it was when opened */
-int64_t input_mtime_ns(const struct input *);
+uint64_t input_size(const struct input *);                       /* of the file then */
+const struct store_version *input_version(const struct input *); /* when it was opened */
 /* Has anyone written to the file since it was opened, so that what was read later is something
  * else? The file itself, not what has its name now. */
 bool input_touched(const struct input *);

@@ -182,10 +182,10 @@ static sluice_status skip(struct walk *w, struct sluice_error *err)
     return arena_status(&w->b->arena, err, "a list of files");
 }
 
-/* One entry of the folder; w->path names it. */
+/* One entry of the folder; w->path names it. version: of one that is no path, else NULL. */
 static sluice_status walk_entry(struct walk *w, const char *name, unsigned char type,
-                                const struct cursor *set, size_t n, struct cursor *next,
-                                struct sluice_error *err)
+                                const struct store_version *version, const struct cursor *set,
+                                size_t n, struct cursor *next, struct sluice_error *err)
 {
     const size_t last = w->glob->n - 1;
     const struct cursor *hit = NULL;
@@ -234,8 +234,8 @@ static sluice_status walk_entry(struct walk *w, const char *name, unsigned char 
     if (next_n == 0 && hit == NULL) {
         return skipped ? skip(w, err) : SLUICE_OK;
     }
-    if (type == DT_DIR) {
-        is_folder = true;
+    if (type == DT_DIR || version != NULL) {
+        is_folder = type == DT_DIR;
     } else {
         if (hit == NULL && type != DT_LNK && type != DT_UNKNOWN) {
             return SLUICE_OK;
@@ -252,12 +252,28 @@ static sluice_status walk_entry(struct walk *w, const char *name, unsigned char 
     if (hit == NULL) {
         return SLUICE_OK;
     }
+    if (version != NULL) {
+        return listing_add(w->b, w->path.data, w->path.data + w->prefix, version, hit->values, err);
+    }
     if (!S_ISREG(st.st_mode)) {
         return error_set(err, SLUICE_E_DATA,
                          "%s is a %s, expected a file; leave it out of the pattern", w->path.data,
                          file_kind(st.st_mode));
     }
-    return listing_add(w->b, w->path.data, w->path.data + w->prefix, &st, hit->values, err);
+    return listing_add_stat(w->b, w->path.data, w->path.data + w->prefix, &st, hit->values, err);
+}
+
+/* The entry `name` of the folder that the first `length` bytes of w->path name. */
+static sluice_status walk_named(struct walk *w, size_t length, const char *name, unsigned char type,
+                                const struct store_version *version, const struct cursor *set,
+                                size_t n, struct cursor *next, struct sluice_error *err)
+{
+    w->path.size = length;
+    buf_putc(&w->path, '/');
+    buf_puts(&w->path, name);
+    buf_str(&w->path);
+    return w->path.failed ? error_nomem(err, "a list of files")
+                          : walk_entry(w, name, type, version, set, n, next, err);
 }
 
 static sluice_status walk_entries(struct walk *w, DIR *dir, const struct cursor *set, size_t n,
@@ -284,18 +300,40 @@ static sluice_status walk_entries(struct walk *w, DIR *dir, const struct cursor 
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0) {
             continue;
         }
-        w->path.size = length;
-        buf_putc(&w->path, '/');
-        buf_puts(&w->path, entry->d_name);
-        buf_str(&w->path);
-        if (w->path.failed) {
-            status = error_nomem(err, "a list of files");
-            break;
-        }
-        status = walk_entry(w, entry->d_name, entry->d_type, set, n, next, err);
+        status = walk_named(w, length, entry->d_name, entry->d_type, NULL, set, n, next, err);
     }
     w->path.size = length;
     buf_str(&w->path);
+    free(next);
+    return status;
+}
+
+/* A folder of a place that has none of its own: what is there is listed as if. */
+static sluice_status walk_listed(struct walk *w, const struct cursor *set, size_t n,
+                                 struct sluice_error *err)
+{
+    size_t length = w->path.size;
+    struct cursor *next = malloc((w->glob->n + 1) * sizeof *next);
+    enum here around = w->here;
+    struct store_list list;
+    sluice_status status;
+
+    if (next == NULL) {
+        return error_nomem(err, "a list of files");
+    }
+    status = store_list(buf_str(&w->path), STORE_VERSIONS, &list, err);
+    w->depth++;
+    w->here = NOT_KNOWN;
+    for (size_t i = 0; i < list.n && status == SLUICE_OK; i++) {
+        const struct store_entry *entry = &list.entries[i];
+        status = walk_named(w, length, entry->name, entry->folder ? DT_DIR : DT_REG,
+                            &entry->version, set, n, next, err);
+    }
+    w->here = around;
+    w->depth--;
+    w->path.size = length;
+    buf_str(&w->path);
+    store_list_deinit(&list);
     free(next);
     return status;
 }
@@ -309,6 +347,9 @@ static sluice_status walk_folder(struct walk *w, const struct cursor *set, size_
     DIR *dir;
     sluice_status status;
 
+    if (!store_is_local(path)) {
+        return w->depth > 0 && run_there(path) ? skip(w, err) : walk_listed(w, set, n, err);
+    }
     dir = opendir(path);
     if (dir == NULL) {
         return error_errno(err, errno, "the folder %s can't be read", path);
@@ -387,6 +428,42 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* A file, what is below a folder, or a glob, in a place that is no path. */
+static sluice_status listing_place(struct builder *b, const struct pattern *pattern,
+                                   struct sluice_error *err)
+{
+    static const struct glob_segment everything = { .deep = true };
+    struct glob all = { .segments = (struct glob_segment *)(uintptr_t)&everything, .n = 1 };
+    struct store_version version;
+    size_t before = b->n;
+    size_t folders = 0;
+    char *around;
+    bool found;
+
+    TRY(store_stat(pattern->literal, &version, &found, err));
+    if (found) {
+        return listing_add(b, pattern->literal, base_name(pattern->literal), &version, NULL, err);
+    }
+    around = dataset_around(pattern->folder);
+    if (around != NULL) {
+        error_set(err, SLUICE_E_CONFIG,
+                  "'%s' lies in the dataset %s, whose files are told by its snapshots alone here; "
+                  "read it with s.dataset \"%s\"",
+                  pattern->text, around, around);
+        free(around);
+        return SLUICE_E_CONFIG;
+    }
+    TRY(walk_glob(b, pattern->glob.n > 0 ? &pattern->glob : &all, pattern->part_of, pattern->folder,
+                  &folders, err));
+    return b->n > before
+               ? SLUICE_OK
+               : error_set(err, SLUICE_E_CONFIG,
+                           b->n_skipped > 0 ? "no file matches '%s' but in %s, which belongs to a "
+                                              "dataset or a run; read a dataset with s.dataset"
+                                            : "no file matches '%s' below %s",
+                           pattern->text, b->n_skipped > 0 ? b->skipped : pattern->folder);
+}
+
 static sluice_status listing_pattern(struct builder *b, const struct pattern *pattern,
                                      struct sluice_error *err)
 {
@@ -398,9 +475,13 @@ static sluice_status listing_pattern(struct builder *b, const struct pattern *pa
     if (pattern->list != NULL) {
         return listing_list(b, pattern, err);
     }
+    if (!store_is_local(pattern->literal)) {
+        return listing_place(b, pattern, err);
+    }
     if (stat(pattern->literal, &st) == 0) {
         if (S_ISREG(st.st_mode)) {
-            return listing_add(b, pattern->literal, base_name(pattern->literal), &st, NULL, err);
+            return listing_add_stat(b, pattern->literal, base_name(pattern->literal), &st, NULL,
+                                    err);
         }
         if (!S_ISDIR(st.st_mode)) {
             return error_set(err, SLUICE_E_DATA,
@@ -419,8 +500,8 @@ static sluice_status listing_pattern(struct builder *b, const struct pattern *pa
     } else if (pattern->glob.n > 0 && stat(pattern->folder, &st) == 0 && S_ISDIR(st.st_mode)) {
         TRY(walk_glob(b, &pattern->glob, pattern->part_of, pattern->folder, &folders, err));
     } else if (pattern->glob.n == 0 && stat(pattern->folder, &st) == 0 && S_ISREG(st.st_mode)) {
-        return listing_add(b, pattern->folder, base_name(pattern->folder), &st, NULL,
-                           err); /* written with \ */
+        return listing_add_stat(b, pattern->folder, base_name(pattern->folder), &st, NULL,
+                                err); /* written with \ */
     }
     return b->n > before ? SLUICE_OK : listing_nothing(b, pattern, folders, err);
 }
@@ -480,17 +561,37 @@ sluice_status listing_named(const char *folder, const char *const *names, size_t
     memset(out, 0, sizeof *out);
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         char *path = str_printf("%s/%s", folder, names[i]);
-        struct stat st;
-        if (path == NULL) {
-            status = error_nomem(err, "a path");
-        } else if (stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        struct store_version version;
+        bool found = false;
+        status = store_stat(path, &version, &found, err);
+        if (status == SLUICE_OK && !found) {
             status = error_set(err, SLUICE_E_DATA,
                                "%s is missing, which the snapshot's manifest names; run the "
                                "pipeline that made it again, or put a copy back",
                                path);
-        } else {
-            status = listing_add(&b, path, names[i], &st, NULL, err);
+        } else if (status == SLUICE_OK) {
+            status = listing_add(&b, path, names[i], &version, NULL, err);
         }
+        free(path);
+    }
+    if (status == SLUICE_OK) {
+        listing_sort(&b);
+    }
+    return builder_end(&b, status, max_files, out);
+}
+
+sluice_status listing_take(const char *folder, const struct listing_given *given, size_t n,
+                           size_t max_files, struct listing *out, struct sluice_error *err)
+{
+    struct builder b = { 0 };
+    sluice_status status = SLUICE_OK;
+
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
+        struct store_version version = { .size = given[i].bytes };
+        char *path = store_join(folder, given[i].file);
+        status = path == NULL ? error_nomem(err, "a path")
+                              : listing_add(&b, path, given[i].name, &version, NULL, err);
         free(path);
     }
     if (status == SLUICE_OK) {

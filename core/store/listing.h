@@ -1,5 +1,5 @@
 /* From what a user writes to a sorted list of files. Owns the rules of patterns and names;
- * depends on base/ only.
+ * depends on base/ and store.h.
  *
  * Forms of a pattern: a file; a directory (every regular file below it, hidden ones skipped); a
  * glob with `*`, `?`, `[a-z]`, `[!x]` inside one path segment and `**` for any number of
@@ -23,8 +23,9 @@
 #include <time.h>
 
 #include "base/arena.h"
+#include "store/store.h"
 
-/* A time of struct stat as listing_file has it. */
+/* A time of struct stat as a version has it. */
 static inline int64_t stat_ns(struct timespec t)
 {
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -33,11 +34,8 @@ static inline int64_t stat_ns(struct timespec t)
 struct listing_file {
     const char *path; /* absolute, not resolved: what is opened */
     const char *name; /* relative to the pattern's fixed folder; the same on every machine */
-    /* The file's version, which only decides whether it is read again: no two hosts that mount it
-     * see another one. */
-    uint64_t size;
-    int64_t mtime_ns, ctime_ns;
-    uint64_t inode, dev; /* tell ways to one file; no part of the version */
+    struct store_version version; /* only decides whether it is read again */
+    uint64_t inode, dev;          /* tell ways to one file; 0 where it has but one */
     /* listing.n_parts of them, in the order of parts; NULL where the pattern has none. */
     const char *const *values;
 };
@@ -68,6 +66,17 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
 sluice_status listing_named(const char *folder, const char *const *names, size_t n,
                             size_t max_files, struct listing *out,
                             struct sluice_error *err) MUST_USE;
+
+/* The same where what is there is not looked at: names, files and sizes are as a manifest says, and
+ * of versions nothing is known but that. */
+struct listing_given {
+    const char *name;
+    const char *file; /* in the folder */
+    uint64_t bytes;
+};
+sluice_status listing_take(const char *folder, const struct listing_given *, size_t n,
+                           size_t max_files, struct listing *out,
+                           struct sluice_error *err) MUST_USE;
 void listing_deinit(struct listing *);
 
 #endif

@@ -28,8 +28,13 @@ struct pattern {
 };
 
 /* listing_merge.c */
-sluice_status listing_add(struct builder *, const char *path, const char *name, const struct stat *,
-                          const char *const *values, struct sluice_error *err) MUST_USE;
+sluice_status listing_add(struct builder *, const char *path, const char *name,
+                          const struct store_version *, const char *const *values,
+                          struct sluice_error *err) MUST_USE;
+/* The same of what lies on a disk. */
+sluice_status listing_add_stat(struct builder *, const char *path, const char *name,
+                               const struct stat *, const char *const *values,
+                               struct sluice_error *err) MUST_USE;
 void listing_sort(struct builder *); /* by name */
 /* Sorts by name, drops what is there twice, refuses two files of one name. */
 sluice_status listing_merge(struct builder *, struct sluice_error *err) MUST_USE;

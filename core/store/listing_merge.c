@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/utf8.h"
 #include "store/listingInt.h"
 
@@ -10,7 +11,7 @@
 /* path is absolute and name a part of it or its own string; both are copied. values has
  * b->n_parts entries or is NULL. */
 sluice_status listing_add(struct builder *b, const char *path, const char *name,
-                          const struct stat *st, const char *const *values,
+                          const struct store_version *version, const char *const *values,
                           struct sluice_error *err)
 {
     struct listing_file *file;
@@ -37,11 +38,7 @@ sluice_status listing_add(struct builder *b, const char *path, const char *name,
     text = arena_copy(&b->arena, path, n);
     file->path = text;
     file->name = inside && text != NULL ? text + n - name_n : arena_copy(&b->arena, name, name_n);
-    file->size = (uint64_t)st->st_size;
-    file->mtime_ns = stat_ns(st->st_mtim);
-    file->ctime_ns = stat_ns(st->st_ctim);
-    file->inode = (uint64_t)st->st_ino;
-    file->dev = (uint64_t)st->st_dev;
+    file->version = *version;
     if (b->n_parts > 0) {
         const char **copy = ARENA_ARRAY(&b->arena, const char *, b->n_parts);
         for (size_t i = 0; i < b->n_parts && copy != NULL; i++) {
@@ -51,6 +48,20 @@ sluice_status listing_add(struct builder *b, const char *path, const char *name,
     }
     b->n++;
     return arena_status(&b->arena, err, "a list of files");
+}
+
+sluice_status listing_add_stat(struct builder *b, const char *path, const char *name,
+                               const struct stat *st, const char *const *values,
+                               struct sluice_error *err)
+{
+    struct store_version version = { .size = (uint64_t)st->st_size,
+                                     .mtime_ns = stat_ns(st->st_mtim),
+                                     .ctime_ns = stat_ns(st->st_ctim) };
+
+    TRY(listing_add(b, path, name, &version, values, err));
+    b->files[b->n - 1].inode = (uint64_t)st->st_ino;
+    b->files[b->n - 1].dev = (uint64_t)st->st_dev;
+    return SLUICE_OK;
 }
 
 /* ---- order, duplicates, names ---- */
@@ -111,7 +122,9 @@ static sluice_status merge_group(struct listing_file **group, size_t n, struct s
         return error_nomem(err, "a list of files");
     }
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
-        ways[i] = (struct way){ realpath(group[i]->path, NULL), group[i] };
+        const char *path = group[i]->path;
+        ways[i].file = group[i];
+        ways[i].real = store_is_local(path) ? realpath(path, NULL) : str_copy(path, strlen(path));
         if (ways[i].real == NULL) {
             status = error_set(err, SLUICE_E_IO,
                                "%s vanished while the files were listed; run again when nobody "

@@ -17,9 +17,17 @@
 static char *path_join(struct arena *arena, const char *folder, const char *path)
 {
     struct buf out = BUF_INIT;
-    const char *halves[2] = { path[0] == '/' ? "" : folder, path };
+    size_t root = store_root(path);
+    const char *halves[2] = { path[0] == '/' || root > 0 ? "" : folder, path + root };
     char *joined;
 
+    if (root == 0 && path[0] != '/') {
+        root = store_root(folder);
+        buf_append(&out, folder, root);
+        halves[0] = folder + root;
+    } else {
+        buf_append(&out, path, root);
+    }
     for (int i = 0; i < 2; i++) {
         const char *p = halves[i];
         while (*p != '\0') {
@@ -72,7 +80,7 @@ sluice_status pattern_parse(struct builder *b, struct arena *arena, const char *
                             const char *base_dir, struct pattern *out, struct sluice_error *err)
 {
     out->text = text;
-    if (base_dir[0] != '/') {
+    if (base_dir[0] != '/' && store_is_local(base_dir)) {
         return error_set(err, SLUICE_E_INTERNAL, "listing: the base folder '%s' is not absolute",
                          base_dir);
     }
@@ -81,14 +89,20 @@ sluice_status pattern_parse(struct builder *b, struct arena *arena, const char *
             err, SLUICE_E_CONFIG,
             "found an empty pattern '%s', expected a file, a folder, a pattern or @list.txt", text);
     }
+    TRY(store_check(text, err));
     out->literal = path_join(arena, base_dir, text);
     if (text[0] == '@') {
         out->list = path_join(arena, base_dir, text + 1);
         return arena_status(arena, err, "patterns");
     }
     if (arena_defer(arena, forget_glob, &out->glob)) {
-        TRY(glob_parse(text, &out->glob, err));
-        out->folder = path_join(arena, base_dir, out->glob.prefix);
+        size_t root = store_root(text);
+        char *place = arena_copy(arena, text, root);
+        TRY(glob_parse(text + root, &out->glob, err));
+        if (place != NULL) {
+            out->folder =
+                path_join(arena, base_dir, arena_printf(arena, "%s%s", place, out->glob.prefix));
+        }
     }
     TRY(arena_status(arena, err, "patterns"));
     for (size_t i = 0; i < out->glob.n_parts; i++) {
@@ -104,11 +118,20 @@ static sluice_status list_line(struct builder *b, const char *list, const char *
 {
     struct arena arena = ARENA_INIT;
     const char *path = path_join(&arena, folder, line);
+    struct store_version version;
     struct stat st;
+    bool found;
     sluice_status status;
 
     if (path == NULL) {
         status = arena_status(&arena, err, "a list of files");
+    } else if (!store_is_local(path)) {
+        status = store_stat(path, &version, &found, err);
+        if (status == SLUICE_OK) {
+            status =
+                found ? listing_add(b, path, line + store_root(line), &version, NULL, err)
+                      : error_set(err, SLUICE_E_IO, "%s:%zu: there is no %s", list, number, path);
+        }
     } else if (stat(path, &st) != 0) {
         status = error_errno(
             err, errno,
@@ -119,7 +142,7 @@ static sluice_status list_line(struct builder *b, const char *list, const char *
                            "%s:%zu: %s is a %s, expected a file; a list holds files only", list,
                            number, path, file_kind(st.st_mode));
     } else {
-        status = listing_add(b, path, line, &st, NULL, err);
+        status = listing_add_stat(b, path, line, &st, NULL, err);
     }
     arena_deinit(&arena);
     return status;

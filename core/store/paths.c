@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 
 #include "base/buf.h"
+#include "store/disk.h"
+#include "store/store.h"
 
 /* Takes the segments of rest behind what is in out, one by one. */
 static void resolve(struct buf *out, const char *rest)
@@ -34,6 +36,13 @@ char *path_canonical(const char *path)
     char *real = NULL;
 
     /* The longest part that exists, links and all; ".." behind it has no links to follow. */
+    if (!store_is_local(path)) {
+        size_t root = store_root(path);
+        free(head);
+        buf_append(&out, path, root);
+        resolve(&out, path + root);
+        return buf_take(&out);
+    }
     while (head != NULL && n > 0 && (real = realpath(head, NULL)) == NULL && errno != ENOMEM) {
         while (n > 0 && head[n - 1] == '/') {
             n--;
@@ -89,6 +98,21 @@ bool dataset_part(const char *name, size_t n)
     return true;
 }
 
+static bool has_object(const char *folder, const char *name, bool is_folder)
+{
+    struct disk_names names = { NULL, 0 };
+    char *path = store_join(folder, name);
+    uint64_t bytes;
+    bool found = false;
+    sluice_status status =
+        is_folder ? store_names(path, &names, NULL) : store_size(path, &bytes, &found, NULL);
+
+    found = status == SLUICE_OK && (found || names.n > 0);
+    disk_names_deinit(&names);
+    free(path);
+    return found;
+}
+
 /* Whether folder/name is there, as a folder or as a file. */
 static bool has(const char *folder, const char *name, bool is_folder)
 {
@@ -100,10 +124,20 @@ static bool has(const char *folder, const char *name, bool is_folder)
     if (n + m + 2 > sizeof path) {
         return false;
     }
+    if (!store_is_local(folder)) {
+        return has_object(folder, name, is_folder);
+    }
     memcpy(path, folder, n);
     path[n] = '/';
     memcpy(path + n + 1, name, m + 1);
     return stat(path, &st) == 0 && (is_folder ? S_ISDIR(st.st_mode) : S_ISREG(st.st_mode));
+}
+
+static bool is_manifest(const char *name)
+{
+    size_t n = strlen(name);
+
+    return n > 5 && strcmp(name + n - 5, ".json") == 0 && strspn(name, "0123456789") == n - 5;
 }
 
 bool dataset_there(const char *folder)
@@ -119,11 +153,19 @@ bool dataset_there(const char *folder)
     }
     memcpy(path, folder, n);
     memcpy(path + n, "/snapshots", sizeof "/snapshots");
+    if (!store_is_local(folder)) {
+        struct disk_names names = { NULL, 0 };
+        if (store_names(path, &names, NULL) == SLUICE_OK) {
+            for (size_t i = 0; i < names.n; i++) {
+                found = found || is_manifest(names.names[i]);
+            }
+        }
+        disk_names_deinit(&names);
+        return found;
+    }
     dir = opendir(path);
     while (dir != NULL && !found && (entry = readdir(dir)) != NULL) {
-        size_t length = strlen(entry->d_name);
-        found = length > 5 && strcmp(entry->d_name + length - 5, ".json") == 0 &&
-                strspn(entry->d_name, "0123456789") == length - 5;
+        found = is_manifest(entry->d_name);
     }
     if (dir != NULL) {
         closedir(dir);
@@ -141,7 +183,8 @@ char *dataset_around(const char *path)
     char *copy = str_copy(path, strlen(path));
     char *slash;
 
-    while (copy != NULL && (slash = strrchr(copy, '/')) != NULL && slash != copy) {
+    while (copy != NULL && (slash = strrchr(copy + store_root(copy), '/')) != NULL &&
+           slash != copy) {
         bool part = dataset_part(slash + 1, strlen(slash + 1));
         *slash = '\0';
         if (part && dataset_there(copy)) {

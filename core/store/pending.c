@@ -6,20 +6,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "store/store.h"
+#include "store/temp.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define BEHIND_BYTES \
     ((uint64_t)8     \
      << 20) /* ask for write-back in such steps, so that the sync at the end finds little to do */
-#define FOREIGN_SECONDS (7 * 86400) /* leftovers of processes that we can't look at */
-#define NAME_TRIES 10000u
 
 struct pending {
     char *dir;
-    char *path; /* temporary */
+    char *path; /* temporary; NULL: the file is a spool without a name, dir is no path */
     int fd;
     size_t used;     /* bytes in buffer */
     uint64_t stored; /* bytes behind buffer */
@@ -27,101 +26,6 @@ struct pending {
     struct hasher *hasher;
     char *buffer;
 };
-
-/* ---- temporary names ---- */
-
-/* Who made a temporary name: enough to tell whether that process lives. */
-struct owner {
-    uint32_t host;  /* hash of the host's name */
-    uint32_t boot;  /* of the kernel's boot id */
-    uint32_t space; /* of the pid namespace */
-    int pid;
-    unsigned long long start; /* ticks since boot; 0 = unknown */
-};
-
-/* Reads at most size - 1 bytes of a file of /proc; "" when that fails. */
-static void read_text(const char *path, char *text, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
-
-    text[n > 0 ? n : 0] = '\0';
-    if (fd >= 0) {
-        close(fd);
-    }
-}
-
-/* Start time of a process in ticks since boot (field 22 of its stat), 0 if there is no such process
- * or no /proc. */
-static unsigned long long process_start(int pid)
-{
-    char path[64];
-    char text[1024];
-    char *field;
-
-    snprintf(path, sizeof path, "/proc/%d/stat", pid);
-    read_text(path, text, sizeof text);
-    field = strrchr(text, ')'); /* the command's name may hold anything, also spaces and brackets */
-    for (int i = 2; field != NULL && i < 22; i++) {
-        field = strchr(field + 1, ' ');
-    }
-    return field == NULL ? 0 : strtoull(field + 1, NULL, 10);
-}
-
-static uint32_t hash_text(const char *text)
-{
-    return (uint32_t)hash_bytes(text, strlen(text)).lo;
-}
-
-static void owner_self(struct owner *owner)
-{
-    /* What a process is stays; a fork of it, or the same number in another space, is another. */
-    static _Thread_local struct owner known;
-    char text[256];
-    struct stat st;
-
-    *owner = known;
-    owner->space = stat("/proc/self/ns/pid", &st) == 0 ? (uint32_t)st.st_ino : 0;
-    owner->pid = (int)getpid();
-    if (known.pid == owner->pid && known.space == owner->space) {
-        return;
-    }
-    memset(text, 0, sizeof text);
-    (void)gethostname(text, sizeof text - 1);
-    owner->host = hash_text(text);
-    read_text("/proc/sys/kernel/random/boot_id", text, sizeof text);
-    owner->boot = hash_text(text);
-    owner->start = process_start(owner->pid);
-    known = *owner;
-}
-
-static bool owner_parse(const char *name, struct owner *owner)
-{
-    int end = -1;
-    int thread;
-    unsigned n;
-
-    return sscanf(name, ".tmp-%8x-%8x-%8x-%d-%llu-%d-%u%n", &owner->host, &owner->boot,
-                  &owner->space, &owner->pid, &owner->start, &thread, &n, &end) == 7 &&
-           end > 0 && name[end] == '\0' && owner->pid > 0;
-}
-
-static char *temp_path(const char *dir, const struct owner *self, uint32_t n)
-{
-    char name[128];
-
-    snprintf(name, sizeof name, ".tmp-%08x-%08x-%08x-%d-%llu-%d-%u", self->host, self->boot,
-             self->space, self->pid, self->start, (int)gettid(), n);
-    return disk_join(dir, name);
-}
-
-char *pending_temp_path(const char *dir, uint32_t n)
-{
-    struct owner self;
-
-    owner_self(&self);
-    return temp_path(dir, &self, n);
-}
 
 /* ---- writing ---- */
 
@@ -143,12 +47,43 @@ static void pending_free(struct pending *p)
     free(p);
 }
 
+/* Where files are spooled that can't be written in place: set before there are threads. */
+static const char *spool_folder;
+
+void pending_spool(const char *folder)
+{
+    spool_folder = folder;
+}
+
+/* A file that nobody else sees, and that is gone with this process. */
+static sluice_status spool_open(struct pending *p, struct sluice_error *err)
+{
+    const char *folder = spool_folder != NULL ? spool_folder : getenv("TMPDIR");
+    int errnum;
+
+    folder = folder == NULL || folder[0] == '\0' ? "/tmp" : folder;
+    p->fd = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (p->fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        char *path;
+        errnum = temp_create(folder, &path, &p->fd);
+        if (errnum == 0) {
+            (void)disk_unlink(path);
+        }
+        free(path);
+        errno = errnum;
+    }
+    return p->fd >= 0 ? SLUICE_OK
+                      : error_errno(err, errno,
+                                    "can't create a file in %s, where what goes to %s waits; name "
+                                    "a folder with --scratch or TMPDIR",
+                                    folder, p->dir);
+}
+
 sluice_status pending_open(const char *dir, struct pending **out, struct sluice_error *err)
 {
     struct pending *p = calloc(1, sizeof *p);
-    struct owner self;
-    int errnum = EEXIST;
-    sluice_status status;
+    int errnum;
+    sluice_status status = SLUICE_OK;
 
     *out = NULL;
     if (p == NULL) {
@@ -162,24 +97,26 @@ sluice_status pending_open(const char *dir, struct pending **out, struct sluice_
         pending_free(p);
         return error_nomem(err, "an output file");
     }
-    owner_self(&self);
-    for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
-        free(p->path);
-        p->path = temp_path(dir, &self, n);
-        if (p->path == NULL) {
-            pending_free(p);
-            return error_nomem(err, "an output file");
+    if (!store_is_local(dir)) {
+        status = store_check(dir, err);
+        if (status == SLUICE_OK) {
+            status = spool_open(p, err);
         }
-        /* O_EXCL: the name says who makes it, and a process may make several. */
-        errnum = disk_open(p->path, O_RDWR | O_CREAT | O_EXCL, &p->fd);
+    } else if ((errnum = temp_create(dir, &p->path, &p->fd)) != 0) {
+        status = p->path == NULL ? error_nomem(err, "an output file")
+                                 : error_errno(err, errnum, "can't create a file in %s", dir);
     }
-    if (errnum != 0) {
-        status = error_errno(err, errnum, "can't create a file in %s", dir);
+    if (status != SLUICE_OK) {
         pending_free(p);
         return status;
     }
     *out = p;
     return SLUICE_OK;
+}
+
+static const char *name_of(const struct pending *p)
+{
+    return p->path != NULL ? p->path : p->dir;
 }
 
 static sluice_status pending_store(struct pending *p, const void *data, size_t n,
@@ -188,10 +125,10 @@ static sluice_status pending_store(struct pending *p, const void *data, size_t n
     if (n == 0) {
         return SLUICE_OK;
     }
-    TRY(disk_write_all(p->fd, p->path, data, n, err));
+    TRY(disk_write_all(p->fd, name_of(p), data, n, err));
     hasher_add(p->hasher, data, n);
     p->stored += n;
-    if (p->stored - p->behind >= BEHIND_BYTES) {
+    if (p->path != NULL && p->stored - p->behind >= BEHIND_BYTES) {
         disk_write_behind(p->fd, p->behind, p->stored - p->behind);
         p->behind = p->stored;
     }
@@ -246,34 +183,6 @@ sluice_status pending_seal(struct pending *p, struct hash128 *hash, struct sluic
 
 /* ---- publishing ---- */
 
-static bool same_file(const char *a, const char *b)
-{
-    struct stat x;
-    struct stat y;
-
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
-int pending_claim(const char *temp, const char *final, bool *moved)
-{
-    int errnum = disk_link(temp, final);
-
-    *moved = false;
-    if (errnum == EEXIST && same_file(temp, final)) {
-        return 0; /* over NFS a link may succeed and its answer get lost: the repeated call says
-                     EEXIST */
-    }
-    if (errnum != 0 && disk_link_refused(errnum)) {
-        int refused = errnum;
-        errnum = disk_rename_new(temp, final);
-        *moved = errnum == 0;
-        if (errnum == EINVAL || errnum == ENOSYS) {
-            errnum = refused;
-        }
-    }
-    return errnum;
-}
-
 /* The final name is taken. 0 bytes differ: *equal. */
 static sluice_status compare_existing(const char *final, const struct published *made, bool vouched,
                                       bool *equal, bool *vanished, struct sluice_error *err)
@@ -286,11 +195,11 @@ static sluice_status compare_existing(const char *final, const struct published 
 
     *equal = false;
     *vanished = false;
-    TRY(disk_stat(final, &bytes, &found, err));
+    TRY(store_size(final, &bytes, &found, err));
     if (found && bytes != made->bytes && !vouched) {
         return SLUICE_OK;
     }
-    TRY(disk_hash_file(final, &bytes, &hash, &found, err));
+    TRY(store_hash(final, &bytes, &hash, &found, err));
     if (!found) {
         *vanished = true;
         return SLUICE_OK;
@@ -319,7 +228,7 @@ static sluice_status publish_as(struct pending *p, const char *final, bool vouch
 
     for (int tries = 0; tries < 16; tries++) {
         bool vanished;
-        errnum = pending_claim(p->path, final, moved);
+        errnum = temp_claim(p->path, final, moved);
         if (errnum == 0) {
             return SLUICE_OK;
         }
@@ -351,12 +260,38 @@ static sluice_status publish_as(struct pending *p, const char *final, bool vouch
     return error_errno(err, errnum, "can't publish %s", final);
 }
 
+/* Puts the spooled file in its place. A file of other bytes there is a leftover or damaged. */
+static sluice_status upload(struct pending *p, const char *final, bool vouched,
+                            struct published *out, struct sluice_error *err)
+{
+    bool vanished;
+
+    TRY(compare_existing(final, out, vouched, &out->existed, &vanished, err));
+    if (out->existed) {
+        return SLUICE_OK;
+    }
+    out->replaced = !vanished;
+    return store_upload(final, p->fd, p->stored, err);
+}
+
+/* Makes the complete file safe, and closes it. */
+static sluice_status complete(struct pending *p, unsigned flags, struct sluice_error *err)
+{
+    int errnum = (flags & PENDING_LOOSE) == 0 ? disk_sync(p->fd, p->path) : 0;
+
+    if (errnum != 0) {
+        return error_errno(err, errnum, "can't sync %s", p->path);
+    }
+    /* Before it has a name: some network file systems send what was written only now. */
+    return close_file(p) == 0 ? SLUICE_OK : error_errno(err, errno, "can't write %s", p->path);
+}
+
 sluice_status pending_publish(struct pending *p, const char *name, unsigned flags,
                               struct published *out, struct sluice_error *err)
 {
-    char *final = disk_join(p->dir, name);
+    char *final = store_join(p->dir, name);
+    bool vouched = (flags & PENDING_VOUCHED) != 0;
     bool moved = false;
-    int errnum;
     sluice_status status;
 
     memset(out, 0, sizeof *out);
@@ -370,22 +305,17 @@ sluice_status pending_publish(struct pending *p, const char *name, unsigned flag
     if (status == SLUICE_OK) {
         status = pending_flush(p, err);
     }
-    if (status == SLUICE_OK && (flags & PENDING_LOOSE) == 0) {
-        errnum = disk_sync(p->fd, p->path);
-        if (errnum != 0) {
-            status = error_errno(err, errnum, "can't sync %s", p->path);
+    out->bytes = p->stored;
+    out->hash = hasher_digest(p->hasher);
+    if (status == SLUICE_OK && p->path != NULL) {
+        status = complete(p, flags, err);
+        if (status == SLUICE_OK) {
+            status = publish_as(p, final, vouched, out, &moved, err);
         }
+    } else if (status == SLUICE_OK) {
+        status = upload(p, final, vouched, out, err);
     }
-    /* Before it has a name: some network file systems send what was written only now. */
-    if (status == SLUICE_OK && close_file(p) != 0) {
-        status = error_errno(err, errno, "can't write %s", p->path);
-    }
-    if (status == SLUICE_OK) {
-        out->bytes = p->stored;
-        out->hash = hasher_digest(p->hasher);
-        status = publish_as(p, final, (flags & PENDING_VOUCHED) != 0, out, &moved, err);
-    }
-    if (!moved) {
+    if (!moved && p->path != NULL) {
         (void)disk_unlink(p->path); /* what stays is swept later */
     }
     free(final);
@@ -396,9 +326,39 @@ sluice_status pending_publish(struct pending *p, const char *name, unsigned flag
 void pending_abort(struct pending *p)
 {
     if (p != NULL) {
-        (void)disk_unlink(p->path);
+        if (p->path != NULL) {
+            (void)disk_unlink(p->path);
+        }
         pending_free(p);
     }
+}
+
+/* Where a put is one request. */
+static sluice_status put_there(const char *dir, const char *name, const void *data, size_t n,
+                               unsigned flags, struct published *out, struct sluice_error *err)
+{
+    char *path = store_join(dir, name);
+    enum store_put put = STORE_MADE;
+    sluice_status status;
+
+    memset(out, 0, sizeof *out);
+    out->bytes = n;
+    out->hash = hash_bytes(data, n);
+    if (path == NULL) {
+        return error_nomem(err, "a path");
+    }
+    if ((flags & PENDING_VOUCHED) == 0) {
+        status = store_replace(path, data, n, 0, err);
+    } else {
+        status = store_put_new(path, data, n, 0, &put, err);
+        out->existed = put == STORE_EQUAL;
+        if (status == SLUICE_OK && put == STORE_OTHER) {
+            status =
+                error_set(err, SLUICE_E_INTERNAL, "%s holds other bytes than this run made", path);
+        }
+    }
+    free(path);
+    return status;
 }
 
 sluice_status pending_put(const char *dir, const char *name, const void *data, size_t n,
@@ -407,6 +367,9 @@ sluice_status pending_put(const char *dir, const char *name, const void *data, s
     struct pending *p;
     sluice_status status;
 
+    if (!store_is_local(dir)) {
+        return put_there(dir, name, data, n, flags, out, err);
+    }
     TRY(pending_open(dir, &p, err));
     status = pending_write(p, data, n, err);
     if (status != SLUICE_OK) {
@@ -415,89 +378,4 @@ sluice_status pending_put(const char *dir, const char *name, const void *data, s
     }
     TRY(pending_publish(p, name, flags, out, err));
     return (flags & PENDING_LOOSE) != 0 ? SLUICE_OK : disk_sync_dir(dir, err);
-}
-
-/* ---- sweeping ---- */
-
-static bool owner_dead(const struct owner *owner, const struct owner *self, const char *path)
-{
-    struct stat st;
-
-    if (owner->host == self->host && owner->boot == self->boot && owner->space == self->space) {
-        unsigned long long start = process_start(owner->pid);
-        return self->start != 0 && start != owner->start;
-    }
-    if (owner->host == self->host && owner->boot != self->boot) {
-        return true; /* this host was started again since */
-    }
-    return lstat(path, &st) == 0 && time(NULL) - st.st_mtime > FOREIGN_SECONDS;
-}
-
-/* Folders in folders that are followed: what a child process left in its scratch folder may be
- * anything. */
-#define DEPTH_MAX 64
-
-static sluice_status remove_tree(const char *path, int depth, struct sluice_error *err)
-{
-    struct disk_names names;
-    int errnum = disk_unlink(path);
-
-    if (errnum == 0 || errnum == ENOENT) {
-        return SLUICE_OK;
-    }
-    if ((errnum != EISDIR && errnum != EPERM) || depth == DEPTH_MAX) {
-        return error_errno(err, errnum, "can't remove the leftover %s", path);
-    }
-    TRY(disk_list(path, &names, err));
-    for (size_t i = 0; i < names.n; i++) {
-        char *inner = disk_join(path, names.names[i]);
-        if (inner != NULL) {
-            if (remove_tree(inner, depth + 1, NULL) != SLUICE_OK) {
-                /* The folder can't be removed then, which is said below. */
-            }
-        }
-        free(inner);
-    }
-    disk_names_deinit(&names);
-    errnum = disk_rmdir(path);
-    return errnum == 0 || errnum == ENOENT
-               ? SLUICE_OK
-               : error_errno(err, errnum, "can't remove the leftover %s", path);
-}
-
-sluice_status pending_remove(const char *path, struct sluice_error *err)
-{
-    return remove_tree(path, 0, err);
-}
-
-sluice_status pending_sweep(const char *dir, uint32_t *removed, struct sluice_error *err)
-{
-    struct disk_names names;
-    struct owner self;
-    struct owner owner;
-    sluice_status status = SLUICE_OK;
-
-    if (removed != NULL) {
-        *removed = 0;
-    }
-    TRY(disk_list(dir, &names, err));
-    owner_self(&self);
-    for (size_t i = 0; i < names.n && status == SLUICE_OK; i++) {
-        char *path;
-        if (strncmp(names.names[i], ".tmp-", 5) != 0 || !owner_parse(names.names[i], &owner)) {
-            continue;
-        }
-        path = disk_join(dir, names.names[i]);
-        if (path == NULL) {
-            status = error_nomem(err, "a path");
-        } else if (owner_dead(&owner, &self, path)) {
-            status = remove_tree(path, 0, err);
-            if (removed != NULL && status == SLUICE_OK) {
-                ++*removed;
-            }
-        }
-        free(path);
-    }
-    disk_names_deinit(&names);
-    return status;
 }

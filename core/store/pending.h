@@ -4,9 +4,9 @@
  * believed by its hash alone, need not wait for the disk. After a power cut a loose file may be
  * gone, empty or cut; a process that dies leaves it as it was.
  *
- * Depends on disk. One thread a pending file; different ones may be used at once, in one folder
+ * Depends on disk, temp, store. One thread a pending file; different ones may be used at once, in one folder
  * too. A process that dies leaves
- * `.tmp-…` files only, which pending_sweep() removes. */
+ * `.tmp-…` files only, which temp_sweep() removes. */
 #ifndef SLUICE_STORE_PENDING_H
 #define SLUICE_STORE_PENDING_H
 
@@ -26,7 +26,12 @@ enum pending_flags {
     PENDING_LOOSE = 2,   /* not synced */
 };
 
-/* Begins a file in dir, which must exist. Gives. */
+/* The folder in which files wait whose place takes them only whole: before there are threads, and
+ * borrowed for ever. Without one it is TMPDIR, or /tmp. */
+void pending_spool(const char *folder);
+
+/* Begins a file in dir, which must exist where folders are things. Elsewhere it is spooled, without
+ * a name, and uploaded when it is published. Gives. */
 sluice_status pending_open(const char *dir, struct pending **out, struct sluice_error *) MUST_USE;
 
 /* Appends. After an error (disk full) only pending_abort() is allowed. */
@@ -56,23 +61,5 @@ void pending_abort(struct pending *);
  * synced), unless it is loose. */
 sluice_status pending_put(const char *dir, const char *name, const void *data, size_t n,
                           unsigned flags, struct published *, struct sluice_error *) MUST_USE;
-
-/* A fresh temporary name for dir ("dir/.tmp-…"), unique while this thread has not made n such names
- * at once: try n = 0, 1, … until creating succeeds. For folders and symlinks in the making. NULL =
- * out of memory. Gives. */
-char *pending_temp_path(const char *dir, uint32_t n);
-
-/* Gives a complete file under a temporary name its final one if that is free: 0, EEXIST or another
- * errno. *moved: the temporary name is gone. */
-int pending_claim(const char *temp, const char *final, bool *moved);
-
-/* Removes a file, a link, or a folder with all that is in it. An absent one is fine. Another
- * process may be doing the same. */
-sluice_status pending_remove(const char *path, struct sluice_error *) MUST_USE;
-
-/* Removes the `.tmp-…` files and folders in dir that no living process owns: those of dead
- * processes of this host, and those of other hosts after 7 days without a change. *removed may be
- * NULL. An absent dir is fine. */
-sluice_status pending_sweep(const char *dir, uint32_t *removed, struct sluice_error *) MUST_USE;
 
 #endif

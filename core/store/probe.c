@@ -1,13 +1,9 @@
 /* Probing input files: see probe.h. */
 #include "store/probe.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "store/statcache.h"
 #include "store/zstdwalk.h"
@@ -70,61 +66,52 @@ static sluice_status frames_walked(void *ctx, uint64_t begin, uint64_t end, uint
     return SLUICE_OK;
 }
 
-static sluice_status probe_unchanged(int fd, const struct listing_file *file,
+static sluice_status probe_unchanged(struct store_file *opened, const struct listing_file *file,
                                      struct sluice_error *err)
 {
-    struct stat st;
+    struct store_version now;
 
-    if (fstat(fd, &st) != 0) {
-        return error_errno(err, errno, "%s can't be examined", file->path);
-    }
-    if (!S_ISREG(st.st_mode)) {
-        return error_set(
-            err, SLUICE_E_IO,
-            "%s is no file any more, expected one; run again when its folder is left alone",
-            file->path);
-    }
-    if ((uint64_t)st.st_size != file->size || stat_ns(st.st_mtim) != file->mtime_ns) {
+    TRY(store_look(opened, &now, err));
+    if (now.size != file->version.size || now.mtime_ns != file->version.mtime_ns ||
+        strcmp(now.tag, file->version.tag) != 0) {
         return error_set(err, SLUICE_E_DATA,
                          "%s changed while it was examined (%" PRIu64 " bytes, now %" PRIu64
                          "); run again when nobody "
                          "writes to it",
-                         file->path, file->size, (uint64_t)st.st_size);
+                         file->path, file->version.size, now.size);
     }
     return SLUICE_OK;
 }
 
 /* Reads the whole file once: codec, hash, frames. */
-static sluice_status probe_read(int fd, const struct listing_file *file, struct hasher *hasher,
-                                unsigned char *buffer, size_t capacity, struct input_info *out,
-                                struct frames *frames, struct sluice_error *err)
+static sluice_status probe_read(struct store_file *opened, const struct listing_file *file,
+                                struct hasher *hasher, unsigned char *buffer, size_t capacity,
+                                struct input_info *out, struct frames *frames,
+                                struct sluice_error *err)
 {
     struct zstdwalk walk;
     uint64_t offset = 0;
 
     zstdwalk_init(&walk);
     for (;;) {
-        ssize_t n = pread(fd, buffer, capacity, (off_t)offset);
-        if (n < 0 && errno == EINTR) {
-            continue;
-        }
-        if (n < 0) {
-            return error_errno(err, errno, "%s can't be read at byte %" PRIu64, file->path, offset);
-        }
+        struct store_extent extent = { offset, capacity, buffer, 0 };
+        size_t n;
+        TRY(store_read(opened, &extent, 1, err));
+        n = extent.got;
         if (offset == 0) {
-            TRY(codec_detect(buffer, (size_t)n, file->path, &out->codec, err));
+            TRY(codec_detect(buffer, n, file->path, &out->codec, err));
         }
         if (n == 0) {
             break;
         }
-        hasher_add(hasher, buffer, (size_t)n);
+        hasher_add(hasher, buffer, n);
         if (out->codec == CODEC_ZSTD &&
-            zstdwalk_feed(&walk, buffer, (size_t)n, frames_walked, frames, err) != SLUICE_OK) {
+            zstdwalk_feed(&walk, buffer, n, frames_walked, frames, err) != SLUICE_OK) {
             return error_prefix(err, "%s", file->path);
         }
-        offset += (uint64_t)n;
-        if ((size_t)n < capacity && offset == file->size) {
-            break; /* asking for the end once more would cost small files a system call */
+        offset += n;
+        if (n < capacity) {
+            break;
         }
     }
     if (out->codec == CODEC_ZSTD && zstdwalk_end(&walk, err) != SLUICE_OK) {
@@ -140,20 +127,25 @@ static sluice_status probe_uncached(const struct listing_file *file, struct hash
                                     unsigned char *buffer, size_t capacity, struct frames *frames,
                                     struct input_info *out, struct sluice_error *err)
 {
-    int fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct store_file *opened;
+    bool found;
     sluice_status status;
 
-    if (fd < 0) {
-        return error_errno(err, errno, "%s can't be opened", file->path);
+    TRY(store_open(file->path, &opened, &found, err));
+    if (!found) {
+        return error_set(err, SLUICE_E_IO,
+                         "%s can't be opened: it is gone since it was listed; run again when "
+                         "nobody changes its folder",
+                         file->path);
     }
-    if (file->size >= READ_SIZE) {
-        posix_fadvise(fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    if (file->version.size >= READ_SIZE) {
+        store_sequential(opened);
     }
-    status = probe_read(fd, file, hasher, buffer, capacity, out, frames, err);
+    status = probe_read(opened, file, hasher, buffer, capacity, out, frames, err);
     if (status != SLUICE_OK) {
         /* Where the file is another by now, that is the reason. */
-        sluice_status changed = probe_unchanged(fd, file, err);
-        close(fd);
+        sluice_status changed = probe_unchanged(opened, file, err);
+        store_close(opened);
         return changed != SLUICE_OK ? changed : status;
     }
     if (status == SLUICE_OK && out->codec == CODEC_PLAIN) {
@@ -165,9 +157,9 @@ static sluice_status probe_uncached(const struct listing_file *file, struct hash
         frames->n = 0;
     }
     if (status == SLUICE_OK) {
-        status = probe_unchanged(fd, file, err);
+        status = probe_unchanged(opened, file, err);
     }
-    close(fd);
+    store_close(opened);
     return status;
 }
 
@@ -175,13 +167,13 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
                          struct input_info *out, struct sluice_error *err)
 {
     struct frames frames = { NULL, 0, 0, 0, false };
-    size_t capacity = file->size < READ_SIZE ? (size_t)file->size + 1 : READ_SIZE;
+    size_t capacity = file->version.size < READ_SIZE ? (size_t)file->version.size + 1 : READ_SIZE;
     struct hasher *hasher;
     unsigned char *buffer;
     sluice_status status;
 
     memset(out, 0, sizeof *out);
-    if (file->size == 0) { /* whatever an older cache says of it */
+    if (file->version.size == 0) { /* whatever an older cache says of it */
         TRY(codec_detect("", 0, file->path, &out->codec, err));
     }
     if (cache != NULL && statcache_get(cache, file, out)) {

@@ -60,6 +60,10 @@ sluice_status snapshot_data_mend(const char *dataset_dir, const struct snapshot_
                                  const struct snapshot *holder, struct vouch *vouch, bool *mended,
                                  struct sluice_error *) MUST_USE;
 
+/* Number of the newest manifest, 0 if there is none. */
+sluice_status snapshot_newest(const char *dataset_dir, uint32_t *number,
+                              struct sluice_error *) MUST_USE;
+
 /* Stored (or public) names of all shards, sorted, borrowed: an array in the arena, or NULL. */
 const char **snapshot_sorted_names(struct arena *, const struct snapshot *, bool stored);
 

@@ -12,6 +12,7 @@
 #include "base/order.h"
 #include "store/pending.h"
 #include "store/snapshotInt.h"
+#include "store/temp.h"
 
 #define NAME_TRIES 1000u
 
@@ -69,7 +70,7 @@ static sluice_status link_or_copy(const char *from, const char *to, struct sluic
 /* Removes a temporary folder of ours as far as that goes; what stays is swept later. */
 static void remove_folder(const char *path)
 {
-    sluice_status ignored = pending_remove(path, NULL);
+    sluice_status ignored = temp_remove(path, NULL);
 
     (void)ignored;
 }
@@ -142,7 +143,7 @@ sluice_status snapshot_folder_stage(const char *dir, const struct snapshot *s, c
     *path = NULL;
     for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
         free(*path);
-        *path = pending_temp_path(dir, n);
+        *path = temp_path(dir, n);
         errnum = disk_mkdir(*path);
     }
     if (errnum != 0) {
@@ -182,7 +183,7 @@ static char *free_name(const char *folder)
 
     for (uint32_t n = 0; n < NAME_TRIES; n++) {
         free(path);
-        path = pending_temp_path(folder, n);
+        path = temp_path(folder, n);
         if (path == NULL || lstat(path, &st) != 0) {
             break;
         }

@@ -19,12 +19,15 @@
 #include "store/listing.h"
 #include "store/pending.h"
 #include "store/snapshotInt.h"
+#include "store/store.h"
+#include "store/temp.h"
 
 #define ROUNDS 1000 /* of losing a number to another publisher */
 #define NAME_TRIES 1000u
 
 struct publication {
     struct vouch *vouch;
+    bool links;        /* files may have a second name: there are folders, and `latest` */
     struct stat *seen; /* per shard: its stored file when it was checked */
     uint64_t mended;
     struct snapshot_damage damage;
@@ -77,7 +80,7 @@ static sluice_status mend_data(const char *dir, const struct snapshot_shard *sha
 {
     bool mended = false;
 
-    if (newest != NULL) {
+    if (newest != NULL && p->links) {
         TRY(snapshot_data_mend(dir, shard, newest, p->vouch, &mended, err));
     }
     p->mended += mended;
@@ -112,7 +115,7 @@ static sluice_status check_files(const char *dir, const struct snapshot *s,
         } else if (!good) {
             status = mend_data(dir, shard, newest, p, why.message, err);
         }
-        if (status == SLUICE_OK && stat(path, &p->seen[i]) != 0) {
+        if (status == SLUICE_OK && p->links && stat(path, &p->seen[i]) != 0) {
             status = error_errno(err, errno, "can't look at %s", path);
         }
         free(path);
@@ -124,7 +127,7 @@ static sluice_status check_files(const char *dir, const struct snapshot *s,
 /* Links change a file's version, not its bytes. */
 static void remember_files(const char *dir, const struct snapshot *s, const struct publication *p)
 {
-    for (size_t i = 0; p->vouch != NULL && i < s->n_shards; i++) {
+    for (size_t i = 0; p->links && p->vouch != NULL && i < s->n_shards; i++) {
         char *path = snapshot_shard_path(dir, &s->shards[i]);
         const struct stat *was = &p->seen[i];
         struct stat st;
@@ -161,8 +164,12 @@ static sluice_status mend_snapshots(const char *dir, struct publication *p,
     const int64_t since = last_published(dir);
     uint32_t *numbers;
     size_t n;
-    sluice_status status = snapshot_list(dir, &numbers, &n, err);
+    sluice_status status;
 
+    if (!p->links) {
+        return SLUICE_OK;
+    }
+    status = snapshot_list(dir, &numbers, &n, err);
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         struct snapshot *named = NULL;
         struct sluice_error why = ERROR_INIT;
@@ -210,7 +217,7 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
     sluice_status status = SLUICE_OK;
 
     snapshot_folder_name(s->number, name);
-    path = disk_join(dir, name);
+    path = store_join(dir, name);
     if (path == NULL) {
         return error_nomem(err, "a path");
     }
@@ -238,13 +245,7 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
 
 static sluice_status newest_number(const char *dir, uint32_t *number, struct sluice_error *err)
 {
-    uint32_t *numbers;
-    size_t n;
-
-    TRY(snapshot_list(dir, &numbers, &n, err));
-    *number = n > 0 ? numbers[n - 1] : 0;
-    free(numbers);
-    return SLUICE_OK;
+    return snapshot_newest(dir, number, err);
 }
 
 static sluice_status replace_latest(const char *dir, const char *latest, uint32_t number,
@@ -258,7 +259,7 @@ static sluice_status replace_latest(const char *dir, const char *latest, uint32_
     snapshot_folder_name(number, target);
     for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
         free(temp);
-        temp = pending_temp_path(dir, n);
+        temp = temp_path(dir, n);
         errnum = disk_symlink(target, temp);
     }
     if (errnum == 0) {
@@ -282,7 +283,7 @@ static bool folder_there(const char *dir, uint32_t number)
     bool there;
 
     snapshot_folder_name(number, name);
-    path = disk_join(dir, name);
+    path = store_join(dir, name);
     there = path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
     free(path);
     return there;
@@ -387,7 +388,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
         status = take_names(s, before, err);
         snapshot_destroy(before);
         if (status == SLUICE_OK) {
-            status = disk_sync_dir(manifests, err); /* whoever put it may not have come that far */
+            status = store_settle(manifests, err); /* whoever put it may not have come that far */
         }
         *published_new = false;
         *done = true;
@@ -396,7 +397,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
     s->number = newest + 1;
     s->parent = newest;
     status = take_names(s, parent, err);
-    if (status == SLUICE_OK && parent != NULL && !folder_there(dir, newest)) {
+    if (status == SLUICE_OK && p->links && parent != NULL && !folder_there(dir, newest)) {
         /* A crash came between its manifest and its folder. Its shards may be gone since: then
          * there is nothing to repair. What was staged stays unused if somebody else is quicker. */
         char *parents = NULL;
@@ -405,7 +406,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
         snapshot_folder_drop(parents);
     }
     snapshot_destroy(parent);
-    if (status == SLUICE_OK && *staged == NULL) {
+    if (status == SLUICE_OK && p->links && *staged == NULL) {
         status = snapshot_folder_stage(dir, s, staged, err);
     }
     if (status == SLUICE_OK) {
@@ -419,16 +420,16 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
 static sluice_status prepare(const char *dir, const char *manifests, struct snapshot *s,
                              struct sluice_error *err)
 {
-    char *data = disk_join(dir, "data");
+    char *data = store_join(dir, "data");
     sluice_status status = snapshot_add_up(s, err);
 
     if (status == SLUICE_OK && (status = snapshot_hash(s, err)) == SLUICE_OK &&
-        (status = disk_mkdirs(dir, err)) == SLUICE_OK &&
-        (status = disk_mkdirs_absent(data, true, err)) == SLUICE_OK &&
-        (status = disk_mkdirs_absent(manifests, true, err)) == SLUICE_OK &&
-        (status = disk_sync_dir(data, err)) == SLUICE_OK &&
-        (status = pending_sweep(dir, NULL, err)) == SLUICE_OK) {
-        status = pending_sweep(manifests, NULL, err);
+        (store_is_local(dir) ? (status = disk_mkdirs(dir, err)) : SLUICE_OK) == SLUICE_OK &&
+        (status = store_make_folder(data, true, err)) == SLUICE_OK &&
+        (status = store_make_folder(manifests, true, err)) == SLUICE_OK &&
+        (status = store_settle(data, err)) == SLUICE_OK &&
+        (status = temp_sweep(dir, NULL, err)) == SLUICE_OK) {
+        status = temp_sweep(manifests, NULL, err);
     }
     free(data);
     return status;
@@ -458,9 +459,10 @@ static sluice_status mend(const char *dir, const struct snapshot *s, struct publ
 sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
                                struct snapshot_outcome *outcome, struct sluice_error *err)
 {
-    struct publication p = { .vouch = vouch };
-    char *manifests = disk_join(dataset_dir, "snapshots");
-    char *latest = disk_join(dataset_dir, "latest");
+    struct publication p = { .vouch = vouch,
+                             .links = (store_caps(dataset_dir) & STORE_LINKS) != 0 };
+    char *manifests = store_join(dataset_dir, "snapshots");
+    char *latest = store_join(dataset_dir, "latest");
     char *staged = NULL;
     bool is_new = false;
     bool done = false;
@@ -471,7 +473,7 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
     }
     if (status == SLUICE_OK && (status = check_names(s, err)) == SLUICE_OK &&
         (status = mend(dataset_dir, s, &p, err)) == SLUICE_OK &&
-        (status = check_latest(latest, err)) == SLUICE_OK) {
+        (!p.links || (status = check_latest(latest, err)) == SLUICE_OK)) {
         status = prepare(dataset_dir, manifests, s, err);
     }
     /* A round that finds its number taken lost to another publisher; the next one begins behind
@@ -485,15 +487,15 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
             "%d other snapshots were published to %s meanwhile; publish again when that ends",
             ROUNDS, dataset_dir);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && p.links) {
         status = install_folder(dataset_dir, s, &staged, &p, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && p.links) {
         /* Last of all names: `latest` never points to a folder that is not there. */
         status = set_latest(dataset_dir, latest, s->number, err);
     }
     if (status == SLUICE_OK) {
-        status = disk_sync_dir(dataset_dir, err);
+        status = store_settle(dataset_dir, err);
     }
     if (status == SLUICE_OK) {
         remember_files(dataset_dir, s, &p);

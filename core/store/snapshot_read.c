@@ -4,17 +4,77 @@
 
 #include "base/order.h"
 #include "store/snapshotInt.h"
+#include "store/store.h"
+
+static sluice_status manifest_there(const char *dataset_dir, uint32_t number, bool *there,
+                                    struct sluice_error *err)
+{
+    char name[24];
+    struct arena arena = ARENA_INIT;
+    uint64_t bytes;
+    sluice_status status;
+
+    snapshot_manifest_name(number, name);
+    status = store_size(snapshot_path(&arena, dataset_dir, "snapshots", name), &bytes, there, err);
+    arena_deinit(&arena);
+    return status;
+}
+
+/* A list of a store may lack what was put last, or anything: a manifest that is opened is there.
+ * Publishers take one number behind the other, so those below the highest are asked for too. */
+static sluice_status complete(const char *dataset_dir, uint32_t **numbers, size_t *n,
+                              struct sluice_error *err)
+{
+    uint32_t highest = *n > 0 ? (*numbers)[*n - 1] : 0;
+    uint32_t *all = NULL;
+    size_t at = 0;
+    size_t n_all = 0;
+    size_t capacity = 0;
+    sluice_status status = SLUICE_OK;
+
+    for (uint32_t number = 1; status == SLUICE_OK; number++) {
+        bool there = at < *n && (*numbers)[at] == number;
+        if (there) {
+            at++;
+        } else {
+            status = manifest_there(dataset_dir, number, &there, err);
+        }
+        if (status != SLUICE_OK || (!there && number > highest)) {
+            break;
+        }
+        if (n_all == capacity) {
+            uint32_t *more;
+            capacity = capacity == 0 ? 16 : 2 * capacity;
+            more = realloc(all, capacity * sizeof *all);
+            if (more == NULL) {
+                status = error_nomem(err, "a list of snapshots");
+                break;
+            }
+            all = more;
+        }
+        if (there) {
+            all[n_all++] = number;
+        }
+    }
+    free(*numbers);
+    *numbers = status == SLUICE_OK ? all : NULL;
+    *n = status == SLUICE_OK ? n_all : 0;
+    if (status != SLUICE_OK) {
+        free(all);
+    }
+    return status;
+}
 
 sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
                             struct sluice_error *err)
 {
-    char *dir = disk_join(dataset_dir, "snapshots");
+    char *dir = store_join(dataset_dir, "snapshots");
     struct disk_names names = { NULL, 0 };
     sluice_status status;
 
     *numbers = NULL;
     *n = 0;
-    status = disk_list(dir, &names, err);
+    status = store_names(dir, &names, err);
     free(dir);
     TRY(status);
     *numbers = calloc(names.n + 1, sizeof **numbers);
@@ -37,6 +97,17 @@ sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t 
         ++*n;
     }
     disk_names_deinit(&names);
+    return store_is_local(dataset_dir) ? SLUICE_OK : complete(dataset_dir, numbers, n, err);
+}
+
+sluice_status snapshot_newest(const char *dataset_dir, uint32_t *number, struct sluice_error *err)
+{
+    uint32_t *numbers;
+    size_t n;
+
+    TRY(snapshot_list(dataset_dir, &numbers, &n, err));
+    *number = n > 0 ? numbers[n - 1] : 0;
+    free(numbers);
     return SLUICE_OK;
 }
 
@@ -52,7 +123,7 @@ static sluice_status open_number(const char *dataset_dir, uint32_t number, struc
 
     snapshot_manifest_name(number, name);
     path = snapshot_path(&arena, dataset_dir, "snapshots", name);
-    status = disk_read_file(path, SNAPSHOT_MAX_BYTES, &text, &found, err);
+    status = store_read_all(path, SNAPSHOT_MAX_BYTES, &text, &found, err);
     if (status == SLUICE_OK && !found) {
         status =
             error_set(err, SLUICE_E_DATA,
@@ -87,11 +158,7 @@ sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct sna
 {
     *out = NULL;
     if (number == 0) {
-        uint32_t *numbers;
-        size_t n;
-        TRY(snapshot_list(dataset_dir, &numbers, &n, err));
-        number = n > 0 ? numbers[n - 1] : 0;
-        free(numbers);
+        TRY(snapshot_newest(dataset_dir, &number, err));
         if (number == 0) {
             return error_set(
                 err, SLUICE_E_CONFIG,
@@ -155,7 +222,7 @@ static void mark_files(const struct snapshot *s, const struct disk_names *files,
 sluice_status snapshot_unreferenced(const char *dataset_dir, struct disk_names *out,
                                     struct sluice_error *err)
 {
-    char *data = disk_join(dataset_dir, "data");
+    char *data = store_join(dataset_dir, "data");
     uint32_t *numbers = NULL;
     size_t n = 0;
     size_t kept = 0;
@@ -165,7 +232,7 @@ sluice_status snapshot_unreferenced(const char *dataset_dir, struct disk_names *
     out->names = NULL;
     out->n = 0;
     /* Files first: what is added while the manifests are read is left alone. */
-    status = disk_list(data, out, err);
+    status = store_names(data, out, err);
     free(data);
     TRY(status);
     marked = calloc(out->n + 1, sizeof *marked);

@@ -7,6 +7,7 @@
 
 #include "base/order.h"
 #include "store/snapshotInt.h"
+#include "store/store.h"
 
 struct verify {
     const char *dir;
@@ -15,6 +16,7 @@ struct verify {
     snapshot_fault_fn fault;
     void *ctx;
     uint64_t n_faults;
+    bool links; /* there are folders of public names */
 };
 
 static void report(struct verify *v, const char *format, ...) PRINTF_LIKE(2, 3);
@@ -45,7 +47,7 @@ static sluice_status verify_file(struct verify *v, const char *path,
     char was[33];
 
     *good = false;
-    TRY(disk_stat(path, &bytes, &found, err));
+    TRY(store_size(path, &bytes, &found, err));
     if (!found) {
         report(v, "%s is missing", path);
         return SLUICE_OK;
@@ -59,7 +61,7 @@ static sluice_status verify_file(struct verify *v, const char *path,
     if (!v->deep) {
         return SLUICE_OK;
     }
-    TRY(disk_hash_file(path, &bytes, &hash, &found, err));
+    TRY(store_hash(path, &bytes, &hash, &found, err));
     if (!found || !hash_equal(hash, shard->hash)) {
         hash_hex(hash, is);
         hash_hex(shard->hash, was);
@@ -86,12 +88,18 @@ static sluice_status verify_shard(struct verify *v, const char *folder,
         status = verify_file(v, stored, shard, &good, err);
     }
     /* A hard link to a file that was looked at needs no second look. */
-    if (status == SLUICE_OK && !(stat(stored, &a) == 0 && stat(public, &b) == 0 &&
-                                 a.st_dev == b.st_dev && a.st_ino == b.st_ino)) {
+    if (status == SLUICE_OK && v->links &&
+        !(stat(stored, &a) == 0 && stat(public, &b) == 0 && a.st_dev == b.st_dev &&
+          a.st_ino == b.st_ino)) {
         status = verify_file(v, public, shard, &good, err);
     }
     arena_deinit(&arena);
     return status;
+}
+
+static bool has_links(const char *dataset_dir)
+{
+    return (store_caps(dataset_dir) & STORE_LINKS) != 0;
 }
 
 static bool is_shard(const char *const *names, size_t n, const char *name)
@@ -122,7 +130,7 @@ static sluice_status verify_extras(struct verify *v, const char *folder, const c
     const char *slash = inner[0] != '\0' ? "/" : "";
     char *path = arena_printf(&arena, "%s/%s%s%s", v->dir, folder, slash, inner);
     struct disk_names there = { NULL, 0 };
-    sluice_status status = disk_list(path, &there, err);
+    sluice_status status = store_names(path, &there, err);
 
     for (size_t i = 0; i < there.n && status == SLUICE_OK; i++) {
         char *name = arena_printf(&arena, "%s%s%s", inner, slash, there.names[i]);
@@ -167,7 +175,7 @@ static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
 
     if (s->parent != 0) {
         snapshot_manifest_name(s->parent, name);
-        status = disk_stat(snapshot_path(&arena, v->dir, "snapshots", name), &bytes, &found, err);
+        status = store_size(snapshot_path(&arena, v->dir, "snapshots", name), &bytes, &found, err);
         arena_deinit(&arena);
         if (status != SLUICE_OK || !found) {
             return status; /* older snapshots may be removed */
@@ -201,7 +209,7 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
                               struct sluice_error *err)
 {
     struct sluice_error own = ERROR_INIT;
-    struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0 };
+    struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0, has_links(dataset_dir) };
     struct sluice_error *where = err != NULL ? err : &own;
     struct arena arena = ARENA_INIT;
     const char **names = snapshot_sorted_names(&arena, snapshot, false);
@@ -212,7 +220,7 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *sn
     for (uint32_t i = 0; i < snapshot->n_shards && status == SLUICE_OK; i++) {
         status = verify_shard(&v, folder, &snapshot->shards[i], false, where);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && v.links) {
         status = verify_extras(&v, folder, "", names, where);
     }
     arena_deinit(&arena);
@@ -227,7 +235,7 @@ sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapsh
                                     const struct snapshot *made, bool deep, snapshot_fault_fn fault,
                                     void *ctx, struct sluice_error *err)
 {
-    struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0 };
+    struct verify v = { dataset_dir, snapshot, deep, fault, ctx, 0, has_links(dataset_dir) };
     struct arena arena = ARENA_INIT;
     const char **names = snapshot_sorted_names(&arena, made, true);
     char folder[24];

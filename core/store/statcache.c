@@ -1,6 +1,6 @@
 /* What is known of files: see statcache.h. A line is
- *   CHECKSUM SIZE MTIME CTIME WHAT PATH
- * with CHECKSUM = XXH3-128 of what follows it, WHAT as the caller gave it and PATH
+ *   CHECKSUM VERSION WHAT PATH
+ * with CHECKSUM = XXH3-128 of what follows it, VERSION as store_version_print has it, WHAT as the caller gave it and PATH
  * percent-encoded. Of a probed file WHAT is "s INFO", INFO as in input_info_format; of one that was
  * hashed it is "sha256 HEX".
  * A later line replaces an earlier one of the same path. */
@@ -259,8 +259,9 @@ static void path_encode(const char *path, struct buf *out)
 /* What a line about this file begins with. */
 static void state_format(const struct listing_file *file, struct buf *out)
 {
-    buf_printf(out, "%" PRIu64 " %" PRId64 " %" PRId64 " ", file->size, file->mtime_ns,
-               file->ctime_ns);
+    char text[STORE_VERSION_TEXT];
+
+    buf_printf(out, "%s ", store_version_print(&file->version, text));
 }
 
 bool statcache_find(struct statcache *cache, const struct listing_file *file, struct buf *what)
@@ -319,7 +320,7 @@ bool statcache_fresh(const struct listing_file *file, int64_t ns)
 
     clock_gettime(CLOCK_REALTIME, &now);
     since = stat_ns(now) - ns;
-    return file->mtime_ns > since || file->ctime_ns > since;
+    return file->version.mtime_ns > since || file->version.ctime_ns > since;
 }
 
 sluice_status statcache_add(struct statcache *cache, const struct listing_file *file,
@@ -344,7 +345,7 @@ sluice_status statcache_add(struct statcache *cache, const struct listing_file *
     }
     if (!cache_insert(cache, kept) || cache->lines.failed) {
         status = error_nomem(err, "the cache of examined files");
-    } else if ((cache->lines.size >= GATHER_BYTES || file->size >= GATHER_FILE) &&
+    } else if ((cache->lines.size >= GATHER_BYTES || file->version.size >= GATHER_FILE) &&
                !cache_flush(cache)) {
         status = error_errno(err, errno, "%s can't be written", cache->path);
     }
@@ -368,7 +369,7 @@ bool statcache_get(struct statcache *cache, const struct listing_file *file, str
                  memcmp(what.data, PROBED_WHAT, 2) == 0 &&
                  input_info_parse(what.data + 2, what.size - 2, out, NULL) == SLUICE_OK;
 
-    if (found && out->size != file->size) {
+    if (found && out->size != file->version.size) {
         input_info_deinit(out);
         found = false;
     }
@@ -403,16 +404,13 @@ sluice_status statcache_sha256(struct statcache *cache, const char *path, char h
 {
     struct listing_file file = { .path = path };
     struct buf what = BUF_INIT;
-    struct stat st;
     bool found = false;
     sluice_status status = SLUICE_OK;
 
-    if (cache == NULL || stat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+    if (cache == NULL || store_stat(path, &file.version, &found, NULL) != SLUICE_OK || !found) {
         return sha256_file(path, hex, err);
     }
-    file.size = (uint64_t)st.st_size;
-    file.mtime_ns = stat_ns(st.st_mtim);
-    file.ctime_ns = stat_ns(st.st_ctim);
+    found = false;
     if (statcache_find(cache, &file, &what)) {
         found = what.size == strlen(SHA256_WHAT) + SHA256_HEX - 1 &&
                 memcmp(what.data, SHA256_WHAT, strlen(SHA256_WHAT)) == 0;

@@ -15,8 +15,7 @@ sluice_status statcache_open(const char *path, struct statcache **out,
                              struct sluice_error *err) MUST_USE;
 void statcache_close(struct statcache *);
 
-/* True if path, size, mtime and ctime are as remembered (neither inode nor device: they differ from
- * host to host); appends what was said of the file then. */
+/* True if path and version are as remembered; appends what was said of the file then. */
 bool statcache_find(struct statcache *, const struct listing_file *, struct buf *what);
 
 /* Whether anything was said of a file of this path, in whatever state; whether anything was there

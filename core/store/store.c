@@ -6,6 +6,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/hooks.h"
+#include "store/disk.h"
 #include "store/store_ops.h"
 
 #define PIECE ((size_t)1 << 20)
@@ -13,6 +15,9 @@
 
 static const struct store_ops *const backends[] = {
     &store_disk,
+#if HOOKS_ON
+    &store_hostile,
+#endif
 };
 
 #define N_BACKENDS (sizeof backends / sizeof *backends)
@@ -100,6 +105,12 @@ char *store_join(const char *folder, const char *name)
         return NULL;
     }
     return str_printf(n > 0 && folder[n - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
+}
+
+char *store_absolute(const char *base, const char *name)
+{
+    return name[0] == '/' || !store_is_local(name) ? str_copy(name, strlen(name))
+                                                   : store_join(base, name);
 }
 
 /* ---- asking again ---- */
@@ -366,6 +377,37 @@ sluice_status store_stat(const char *name, struct store_version *version, bool *
     } while (again(&tries, answer));
     *found = answer == ANSWER_DONE;
     return conclude(&tries, answer, "examined", name, err);
+}
+
+sluice_status store_size(const char *name, uint64_t *bytes, bool *found, struct sluice_error *err)
+{
+    struct store_version version;
+    sluice_status status = store_stat(name, &version, found, err);
+
+    *bytes = version.size;
+    return status;
+}
+
+sluice_status store_names(const char *folder, struct disk_names *out, struct sluice_error *err)
+{
+    struct store_list list;
+    sluice_status status = SLUICE_OK;
+
+    if (folder == NULL || store_is_local(folder)) {
+        return disk_list(folder, out, err);
+    }
+    *out = (struct disk_names){ NULL, 0 };
+    TRY(store_list(folder, 0, &list, err));
+    out->names = calloc(list.n + 1, sizeof *out->names);
+    if (out->names == NULL) {
+        status = error_nomem(err, "a list of files");
+    }
+    for (size_t i = 0; i < list.n && status == SLUICE_OK; i++) {
+        out->names[out->n++] = list.entries[i].name;
+        list.entries[i].name = NULL;
+    }
+    store_list_deinit(&list);
+    return status;
 }
 
 sluice_status store_list(const char *folder, unsigned flags, struct store_list *out,

@@ -117,6 +117,10 @@ sluice_status store_hash(const char *name, uint64_t *bytes, struct hash128 *hash
 sluice_status store_stat(const char *name, struct store_version *, bool *found,
                          struct sluice_error *) MUST_USE;
 
+/* The same, of sizes alone. */
+sluice_status store_size(const char *name, uint64_t *bytes, bool *found,
+                         struct sluice_error *) MUST_USE;
+
 /* ---- listing ---- */
 
 struct store_entry {
@@ -139,6 +143,11 @@ enum store_list_flag {
 sluice_status store_list(const char *folder, unsigned flags, struct store_list *out,
                          struct sluice_error *) MUST_USE;
 void store_list_deinit(struct store_list *);
+
+/* The same without more than the names of what is in it. Release with disk_names_deinit. */
+struct disk_names;
+sluice_status store_names(const char *folder, struct disk_names *out,
+                          struct sluice_error *) MUST_USE;
 
 /* ---- writing; folders that are missing are made ---- */
 
@@ -183,5 +192,8 @@ sluice_status store_upload(const char *name, int fd, uint64_t n, struct sluice_e
 
 /* "folder/name"; NULL = out of memory, or one of them is NULL. Gives. */
 char *store_join(const char *folder, const char *name);
+
+/* The name itself if it says all of where it is, else below base. NULL = out of memory. Gives. */
+char *store_absolute(const char *base, const char *name);
 
 #endif

@@ -9,10 +9,8 @@
 
 #include "base/file.h"
 #include "store/disk.h"
-#include "store/pending.h"
 #include "store/store_ops.h"
-
-#define NAME_TRIES 10000u
+#include "store/temp.h"
 
 static void version_set(struct store_version *version, const struct stat *st)
 {
@@ -185,24 +183,18 @@ static sluice_status write_temp(const char *folder, const void *data, size_t n, 
                                 char **temp, struct sluice_error *err)
 {
     bool durable = (flags & STORE_LOOSE) == 0;
-    bool made = false;
-    int errnum = EEXIST;
-    int fd = -1;
+    int errnum;
+    int fd;
     sluice_status status;
 
-    *temp = NULL;
-    for (uint32_t i = 0; errnum == EEXIST && i < NAME_TRIES; i++) {
+    errnum = temp_create(folder, temp, &fd);
+    if (errnum == ENOENT) {
+        TRY(disk_mkdirs_absent(folder, durable, err));
         free(*temp);
-        *temp = pending_temp_path(folder, i);
-        if (*temp == NULL) {
-            return error_nomem(err, "a path");
-        }
-        errnum = disk_open(*temp, O_WRONLY | O_CREAT | O_EXCL, &fd);
-        if (errnum == ENOENT && !made) {
-            TRY(disk_mkdirs_absent(folder, durable, err));
-            made = true;
-            errnum = EEXIST;
-        }
+        errnum = temp_create(folder, temp, &fd);
+    }
+    if (*temp == NULL) {
+        return error_nomem(err, "a path");
     }
     if (errnum != 0) {
         return error_errno(err, errnum, "can't create a file in %s", folder);
@@ -239,7 +231,7 @@ static enum store_answer write_as(const char *name, const void *data, size_t n, 
         status = write_temp(folder, data, n, flags, &temp, err);
     }
     if (status == SLUICE_OK) {
-        int errnum = how == PUT_NEW ? pending_claim(temp, name, &moved) : disk_rename(temp, name);
+        int errnum = how == PUT_NEW ? temp_claim(temp, name, &moved) : disk_rename(temp, name);
         exists = how == PUT_NEW && errnum == EEXIST;
         moved = moved || (how == PUT && errnum == 0);
         if (errnum != 0 && !exists) {

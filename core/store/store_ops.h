@@ -80,5 +80,6 @@ static inline enum store_answer store_failed(sluice_status status)
 }
 
 extern const struct store_ops store_disk;
+extern const struct store_ops store_hostile; /* in tests alone */
 
 #endif

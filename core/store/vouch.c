@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "store/statcache.h"
+#include "store/store.h"
 
 /* A later change might not show in the times of a file that was changed so short a time ago: those
  * of most file systems follow the kernel's clock ticks, others step by one or two seconds. */
@@ -70,18 +71,10 @@ sluice_status vouch_open(const char *path, struct vouch **out, struct sluice_err
 
 /* ---- what is remembered ---- */
 
-static struct listing_file version_of(const struct stat *st)
-{
-    return (struct listing_file){ .size = (uint64_t)st->st_size,
-                                  .mtime_ns = stat_ns(st->st_mtim),
-                                  .ctime_ns = stat_ns(st->st_ctim),
-                                  .inode = st->st_ino,
-                                  .dev = st->st_dev };
-}
-
 static bool is_fresh(const struct listing_file *version)
 {
-    bool fine = version->mtime_ns % 1000000000 != 0 && version->ctime_ns % 1000000000 != 0;
+    bool fine =
+        version->version.mtime_ns % 1000000000 != 0 && version->version.ctime_ns % 1000000000 != 0;
 
     return statcache_fresh(version, fine ? FINE_NS : COARSE_NS);
 }
@@ -163,7 +156,7 @@ void vouch_close(struct vouch *vouch)
         return;
     }
     for (size_t i = 0; i < vouch->n; i++) {
-        bytes += vouch->notes[i].version.size;
+        bytes += vouch->notes[i].version.version.size;
     }
     if (bytes > WAIT_BYTES) {
         struct timespec pause = { 0, (long)FINE_NS };
@@ -183,11 +176,10 @@ void vouch_close(struct vouch *vouch)
 
 void vouch_note(struct vouch *vouch, const char *path, struct hash128 hash, bool durable)
 {
-    struct listing_file version;
-    struct stat st;
+    struct listing_file version = { .path = path };
+    bool found;
 
-    if (vouch != NULL && stat(path, &st) == 0 && S_ISREG(st.st_mode)) {
-        version = version_of(&st);
+    if (vouch != NULL && store_stat(path, &version.version, &found, NULL) == SLUICE_OK && found) {
         remember(vouch, path, &version, hash, durable ? "-" : vouch->boot);
     }
 }
@@ -205,8 +197,8 @@ static sluice_status check_bytes(struct vouch *vouch, const char *path,
     char is[33];
     char was[33];
 
-    TRY(disk_hash_file(path, &bytes, &found, &there, err));
-    *good = there && bytes == version->size && hash_equal(found, hash);
+    TRY(store_hash(path, &bytes, &found, &there, err));
+    *good = there && bytes == version->version.size && hash_equal(found, hash);
     if (*good && !is_fresh(version)) {
         remember(vouch, path, version, hash, vouch->boot);
     }
@@ -223,30 +215,20 @@ sluice_status vouch_check(struct vouch *vouch, const char *path, uint64_t bytes,
                           struct hash128 hash, const char *said, bool *good,
                           struct sluice_error *err)
 {
-    struct listing_file version;
-    struct stat st;
+    struct listing_file version = { .path = path };
+    bool found;
 
     *good = false;
-    if (path == NULL) {
-        return error_nomem(err, "a path");
-    }
-    if (stat(path, &st) != 0) {
-        if (errno != ENOENT && errno != ENOTDIR && errno != ELOOP) {
-            return error_errno(err, errno, "can't look at %s", path);
-        }
+    TRY(store_stat(path, &version.version, &found, err));
+    if (!found) {
         error_set(err, SLUICE_E_DATA, "%s is missing", path);
         return SLUICE_OK;
     }
-    if (!S_ISREG(st.st_mode)) {
-        error_set(err, SLUICE_E_DATA, "%s is no file, %s says that it is one", path, said);
-        return SLUICE_OK;
-    }
-    if ((uint64_t)st.st_size != bytes) {
+    if (version.version.size != bytes) {
         error_set(err, SLUICE_E_DATA, "%s has %llu bytes, %s says %llu", path,
-                  (unsigned long long)st.st_size, said, (unsigned long long)bytes);
+                  (unsigned long long)version.version.size, said, (unsigned long long)bytes);
         return SLUICE_OK;
     }
-    version = version_of(&st);
     *good = vouch == NULL || is_remembered(vouch, path, &version, hash);
     return *good ? SLUICE_OK : check_bytes(vouch, path, &version, hash, said, good, err);
 }

@@ -1,6 +1,6 @@
 /* Vouching for what was made before: whether a file still holds the bytes whose hash a record or a
  * manifest tells. Size and hash decide. What was hashed once, or made by a process of ours, is
- * remembered with the file's version (path, size, times, inode, device) in a stat cache, so that a
+ * remembered with the file's version in a stat cache, so that a
  * run that changes nothing reads no file again; a file that was touched since is read.
  *
  * What was written without a sync (see pending.h) is believed by its version only until the machine

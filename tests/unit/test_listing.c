@@ -156,9 +156,9 @@ static char *expand(const char *base, const char *const *patterns, size_t n, siz
         struct stat st;
         assert_int_equal(list.files[i].path[0], '/');
         assert_int_equal(stat(list.files[i].path, &st), 0);
-        assert_int_equal(list.files[i].size, st.st_size);
+        assert_int_equal(list.files[i].version.size, st.st_size);
         assert_int_equal(list.files[i].inode, st.st_ino);
-        assert_int_equal(list.files[i].mtime_ns,
+        assert_int_equal(list.files[i].version.mtime_ns,
                          (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
         buf_printf(&out, "%s%s", i > 0 ? " " : "", list.files[i].name);
         for (size_t k = 0; k < list.n_parts; k++) {

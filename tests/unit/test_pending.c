@@ -9,6 +9,7 @@
 
 #include "alloc_fail.h"
 #include "store/pending.h"
+#include "store/temp.h"
 
 static void write_pieces(struct pending *p, const char *text, size_t n, size_t piece)
 {
@@ -172,28 +173,28 @@ static void test_sweep(void **state)
             0);
     }
     assert_int_equal(kit_count(dir), 7);
-    KIT_OK(pending_sweep(dir, &removed, err));
+    KIT_OK(temp_sweep(dir, &removed, err));
     assert_int_equal(removed, 3);
     assert_true(kit_there(kit_path(dir, ".tmp-somebody-else")));
     assert_true(kit_there(kit_path(dir, ".tmp-00000001-00000002-00000003-4-5-4-0")));
-    KIT_OK(pending_sweep(dir, NULL, err));
+    KIT_OK(temp_sweep(dir, NULL, err));
     assert_int_equal(kit_count(dir), 4);
     pending_abort(mine);
     /* A dead process's folder of links: a name of this process with another start time. */
-    temp = pending_temp_path(dir, 0);
+    temp = temp_path(dir, 0);
     {
         char *pid = str_printf("-%d-", (int)getpid());
         char *other = str_printf("%.*s%s1-1-0", (int)(strstr(temp, pid) - temp), temp, pid);
         assert_int_equal(mkdir(other, 0700), 0);
         kit_write(kit_path(other, "link"), "x", 1);
-        KIT_OK(pending_sweep(dir, &removed, err));
+        KIT_OK(temp_sweep(dir, &removed, err));
         assert_int_equal(removed, 1);
         assert_false(kit_there(other));
         free(other);
         free(pid);
     }
     free(temp);
-    KIT_OK(pending_sweep(kit_path(dir, "absent"), &removed, err));
+    KIT_OK(temp_sweep(kit_path(dir, "absent"), &removed, err));
     kit_remove(dir);
 }
 
@@ -216,7 +217,7 @@ static void test_crash_at_each_operation(void **state)
                 assert_string_equal(buf_str(&text), "0123456789");
                 buf_deinit(&text);
             }
-            KIT_OK(pending_sweep(dir, &removed, err));
+            KIT_OK(temp_sweep(dir, &removed, err));
             assert_int_equal(kit_temps(dir), 0);
             result = result == -SIGKILL ? result : 0;
             assert_true(kit_child(put_work, dir, NULL, NULL) >= 50);

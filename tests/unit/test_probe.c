@@ -14,9 +14,9 @@ static struct listing_file listed(const char *path)
 
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     assert_int_equal(stat(path, &st), 0);
-    file.size = (uint64_t)st.st_size;
-    file.mtime_ns = INT64_C(1000000) * 1000000000 + 123;
-    file.ctime_ns = 7;
+    file.version.size = (uint64_t)st.st_size;
+    file.version.mtime_ns = INT64_C(1000000) * 1000000000 + 123;
+    file.version.ctime_ns = 7;
     file.inode = st.st_ino;
     file.dev = st.st_dev;
     return file;
@@ -224,16 +224,16 @@ static void test_cache_key(void **state)
     got = probe(&l, cache);
     assert_true(hash_equal(got.hash, first.hash));
     other = l;
-    other.ctime_ns++;
+    other.version.ctime_ns++;
     got = probe(&other, cache);
     assert_true(hash_equal(got.hash, hash_bytes("SOME TEXT", 9)));
     assert_false(statcache_get(cache, &l, &got)); /* replaced */
     assert_true(statcache_get(cache, &other, &got));
     for (int field = 0; field < 4; field++) {
         struct listing_file changed = other;
-        changed.size += field == 0;
-        changed.mtime_ns += field == 1;
-        changed.ctime_ns += field == 2;
+        changed.version.size += field == 0;
+        changed.version.mtime_ns += field == 1;
+        changed.version.ctime_ns += field == 2;
         changed.path = field == 3 ? "/other" : changed.path;
         assert_false(statcache_get(cache, &changed, &got));
         assert_int_equal(statcache_knows(cache, changed.path), field != 3);
@@ -361,10 +361,10 @@ static void test_cache_fresh(void **state)
     (void)state;
     assert_int_equal(statcache_open(cache_path, &cache, NULL), SLUICE_OK);
     clock_gettime(CLOCK_REALTIME, &now);
-    l.ctime_ns = (int64_t)now.tv_sec * 1000000000 - 500000000;
+    l.version.ctime_ns = (int64_t)now.tv_sec * 1000000000 - 500000000;
     got = probe(&l, cache);
     assert_false(statcache_get(cache, &l, &got));
-    l.ctime_ns -= INT64_C(10000000000);
+    l.version.ctime_ns -= INT64_C(10000000000);
     got = probe(&l, cache);
     assert_true(statcache_get(cache, &l, &got));
     statcache_close(cache);
@@ -382,9 +382,9 @@ static struct listing_file as_is(const char *path)
     struct stat st;
 
     assert_int_equal(stat(path, &st), 0);
-    file.size = (uint64_t)st.st_size;
-    file.mtime_ns = stat_ns(st.st_mtim);
-    file.ctime_ns = stat_ns(st.st_ctim);
+    file.version.size = (uint64_t)st.st_size;
+    file.version.mtime_ns = stat_ns(st.st_mtim);
+    file.version.ctime_ns = stat_ns(st.st_ctim);
     file.inode = st.st_ino;
     file.dev = st.st_dev;
     return file;
@@ -478,7 +478,7 @@ static void test_faults(void **state)
     /* Changed since it was listed. */
     path = file_write(folder, "f", "some text", 9);
     l = listed(path);
-    l.size = 8;
+    l.version.size = 8;
     assert_int_equal(probe_file(&l, NULL, &info, &err), SLUICE_E_DATA);
     assert_non_null(strstr(err.message, "changed"));
     l = listed(path);

@@ -29,9 +29,9 @@ static void sample_stat(struct sample *s)
     assert_int_equal(stat(s->path, &st), 0);
     s->listed = (struct listing_file){ .path = s->path,
                                        .name = "name/of/file",
-                                       .size = (uint64_t)st.st_size,
-                                       .mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
-                                                   st.st_mtim.tv_nsec };
+                                       .version.size = (uint64_t)st.st_size,
+                                       .version.mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
+                                                           st.st_mtim.tv_nsec };
 }
 
 /* Gives the cache frames that are closer together than a probe lists them. */
@@ -535,9 +535,10 @@ static void test_many_files(void **state)
         buf_printf(&all, "%u:%u:%.*s;", chunk.file, chunk.flags, (int)chunk.n, chunk.data);
     }
     assert_string_equal(buf_str(&all), "0:3:a\nb\n;2:3:\n;3:3:no end;5:3:last\n;");
-    assert_int_equal(source_position_raw(source), s[0].listed.size + s[2].listed.size +
-                                                      s[3].listed.size + s[4].listed.size +
-                                                      s[5].listed.size);
+    assert_int_equal(source_position_raw(source),
+                     s[0].listed.version.size + s[2].listed.version.size +
+                         s[3].listed.version.size + s[4].listed.version.size +
+                         s[5].listed.version.size);
     source_close(source);
     feeder_destroy(feeder);
     source_files_destroy(files);

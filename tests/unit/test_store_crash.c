@@ -10,6 +10,7 @@
 #include "store/outcodec.h"
 #include "store/pending.h"
 #include "store/snapshot.h"
+#include "store/temp.h"
 
 #define TRY_OUT(call)              \
     do {                           \
@@ -96,8 +97,8 @@ static sluice_status run_letters(const char *dir, const char *letters, struct sl
 
     TRY_OUT(disk_mkdirs(data, err));
     TRY_OUT(disk_mkdirs(tasks, err));
-    TRY_OUT(pending_sweep(data, NULL, err));
-    TRY_OUT(pending_sweep(tasks, NULL, err));
+    TRY_OUT(temp_sweep(data, NULL, err));
+    TRY_OUT(temp_sweep(tasks, NULL, err));
     for (size_t i = 0; letters[i] != '\0'; i++) {
         char name[64];
         snprintf(name, sizeof name, "part-%05zu-%c.jsonl.zst", i, letters[i]);

@@ -11,6 +11,7 @@
 
 #include "base/say.h"
 #include "store/snapshot.h"
+#include "store/store.h"
 
 /* Warnings for people on standard error. */
 static void look_warn(void *ctx, const char *message)
@@ -72,10 +73,11 @@ void look_close(struct look *look)
 bool look_is_run(const char *text)
 {
     char *dir = session_run_dir(text);
-    char *path = dir == NULL ? NULL : disk_join(dir, "plan.json");
-    struct stat info;
-    bool found = path != NULL && stat(path, &info) == 0;
+    char *path = dir == NULL ? NULL : store_join(dir, "plan.json");
+    uint64_t bytes;
+    bool found = false;
 
+    found = path != NULL && store_size(path, &bytes, &found, NULL) == SLUICE_OK && found;
     free(path);
     free(dir);
     return found;
@@ -162,7 +164,7 @@ sluice_status look_dataset(const char *reference, char **dir, uint32_t *number,
     for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--) {
         path[n - 1] = '\0';
     }
-    if (path[0] == '/') {
+    if (path[0] == '/' || !store_is_local(path)) {
         *dir = path;
         return SLUICE_OK;
     }

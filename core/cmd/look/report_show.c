@@ -7,14 +7,15 @@
 #include "cmd/session.h"
 #include "cmd/view/view.h"
 #include "store/disk.h"
+#include "store/store.h"
 
 static sluice_status read_report(const char *run, struct buf *text, struct sluice_error *err)
 {
     char *dir = session_run_dir(run);
-    char *path = dir == NULL ? NULL : disk_join(dir, "last.json");
+    char *path = dir == NULL ? NULL : store_join(dir, "last.json");
     bool found = false;
     sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, 256u << 20, text, &found, err);
+                                        : store_read_all(path, 256u << 20, text, &found, err);
 
     if (status == SLUICE_OK && !found) {
         status =

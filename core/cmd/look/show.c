@@ -11,6 +11,7 @@
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
 #include "store/snapshot.h"
+#include "store/store.h"
 
 static const struct arg_spec show_specs[] = {
     { "--json", NULL, "one JSON object" },
@@ -21,11 +22,11 @@ static const struct arg_spec show_specs[] = {
 static sluice_status read_json(const char *dir, const char *name, json_t **out,
                                struct sluice_error *err)
 {
-    char *path = disk_join(dir, name);
+    char *path = store_join(dir, name);
     struct buf text = BUF_INIT;
     bool found = false;
     sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, 256u << 20, &text, &found, err);
+                                        : store_read_all(path, 256u << 20, &text, &found, err);
 
     *out = NULL;
     if (status == SLUICE_OK && found) {
@@ -43,7 +44,7 @@ static sluice_status read_json(const char *dir, const char *name, json_t **out,
 /* The time of a file for people, in UTC: records hold no times. */
 static json_t *time_json(const char *dir, const char *name)
 {
-    char *path = disk_join(dir, name);
+    char *path = store_join(dir, name);
     struct stat info;
     struct tm tm;
     char text[32];
@@ -76,13 +77,13 @@ static sluice_status phases_of_plan(const char *run, json_t *phases, struct slui
 /* Records in the folders of phases: all that is known when the plan can't be built. */
 static sluice_status phases_of_records(const char *dir, json_t *phases, struct sluice_error *err)
 {
-    char *tasks = disk_join(dir, "tasks");
+    char *tasks = store_join(dir, "tasks");
     struct disk_names names = { NULL, 0 };
     sluice_status status =
-        tasks == NULL ? error_nomem(err, "a path") : disk_list(tasks, &names, err);
+        tasks == NULL ? error_nomem(err, "a path") : store_names(tasks, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char *path = disk_join(tasks, names.names[i]);
+        char *path = store_join(tasks, names.names[i]);
         struct hash128 *keys = NULL;
         size_t n = 0;
         status = path == NULL ? error_nomem(err, "a path") : commit_list(path, &keys, &n, err);
@@ -139,10 +140,10 @@ static json_t *datasets_json(const json_t *last)
 
 static sluice_status history_json(const char *dir, json_t *list, struct sluice_error *err)
 {
-    char *folder = disk_join(dir, "history");
+    char *folder = store_join(dir, "history");
     struct disk_names names = { NULL, 0 };
     sluice_status status =
-        folder == NULL ? error_nomem(err, "a path") : disk_list(folder, &names, err);
+        folder == NULL ? error_nomem(err, "a path") : store_names(folder, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         json_t *report = NULL;

@@ -18,6 +18,7 @@
 #include "cmd/sample/sampleInt.h"
 #include "run/facts/facts.h"
 #include "store/pending.h"
+#include "store/temp.h"
 
 static const struct arg_spec specs[] = {
     { "--at", "NODE", "what comes to this node (NODE.dropped: what was dropped up to it)" },
@@ -410,7 +411,7 @@ int cmd_sample(int argc, char **argv)
     }
     progress_end(&sampling.progress);
     session_close(&session);
-    if (sampling.work != NULL && pending_remove(sampling.work, &removal) != SLUICE_OK) {
+    if (sampling.work != NULL && temp_remove(sampling.work, &removal) != SLUICE_OK) {
         say_to(stderr, "sluice: warning: %s\n", removal.message);
     }
     free(sampling.work);

@@ -7,6 +7,7 @@
 
 #include "cmd/sample/sampleInt.h"
 #include "store/pending.h"
+#include "store/temp.h"
 
 /* Links every file of a folder of one run into another: commits and what they name never change. */
 static void lend_files(const char *from, const char *to)
@@ -79,11 +80,11 @@ sluice_status sample_folder_make(struct sampling *sampling, const struct session
     sluice_status status = parent == NULL ? error_nomem(err, "a path") : disk_mkdirs(parent, err);
 
     if (status == SLUICE_OK) {
-        status = pending_sweep(parent, NULL, err); /* of those that were killed */
+        status = temp_sweep(parent, NULL, err); /* of those that were killed */
     }
     for (uint32_t n = 0; status == SLUICE_OK && failure == EEXIST; n++) {
         free(sampling->work);
-        sampling->work = pending_temp_path(parent, n);
+        sampling->work = temp_path(parent, n);
         if (sampling->work == NULL) {
             status = error_nomem(err, "a path");
         } else {

@@ -6,7 +6,7 @@
 
 #include "base/buf.h"
 #include "lua/script/scriptInt.h"
-#include "store/disk.h"
+#include "store/store.h"
 
 #define MAX_SCRIPT (UINT64_C(16) << 20)
 
@@ -32,7 +32,7 @@ sluice_status script_file(struct script *script, const char *path, const char *n
         buf_puts(&text, script->options.text);
         status = buf_status(&text, err);
     } else {
-        status = disk_read_file(path, MAX_SCRIPT, &text, found, err);
+        status = store_read_all(path, MAX_SCRIPT, &text, found, err);
     }
     if (status != SLUICE_OK || (found != NULL && !*found)) {
         buf_deinit(&text);
@@ -104,7 +104,7 @@ static sluice_status find_module(struct script *script, const char *module, bool
                          module);
     }
     for (int k = *library ? 1 : 0; k < 2 && !found; k++) {
-        path = disk_join(k == 0 ? script->folder : script->module_dir, name);
+        path = store_join(k == 0 ? script->folder : script->module_dir, name);
         if (path == NULL) {
             return error_nomem(err, "a path");
         }

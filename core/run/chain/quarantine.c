@@ -6,6 +6,7 @@
 
 #include "data/frame.h"
 #include "store/pending.h"
+#include "store/store.h"
 
 #define HEAD_MAX 65536u
 
@@ -163,8 +164,8 @@ sluice_status quarantine_write(const struct kept_rows *kept, struct hash128 task
     if (kept->n == 0) {
         return SLUICE_OK;
     }
-    folder = disk_join(run_dir, QUARANTINE_FOLDER);
-    status = folder == NULL ? error_nomem(err, "a path") : disk_mkdirs(folder, err);
+    folder = store_join(run_dir, QUARANTINE_FOLDER);
+    status = folder == NULL ? error_nomem(err, "a path") : store_make_folder(folder, true, err);
     for (size_t k = 0; status == SLUICE_OK && k < kept->n; k++) {
         struct published published;
         const struct quarantine_item *item = &kept->items[k];
@@ -265,7 +266,7 @@ sluice_status quarantine_read(const char *path, bool head_only, struct quarantin
     sluice_status status;
 
     memset(out, 0, sizeof *out);
-    status = disk_read_file(path, 2 * QUARANTINE_BYTES_MAX, &bytes, &found, err);
+    status = store_read_all(path, 2 * QUARANTINE_BYTES_MAX, &bytes, &found, err);
     if (status == SLUICE_OK && !found) {
         status = error_set(
             err, SLUICE_E_CONFIG,
@@ -330,7 +331,7 @@ char *quarantine_path(const char *run_dir, struct hash128 task_key, const char *
 
     name_row(task_key, stage, row, name);
     path = str_printf("%s/" QUARANTINE_FOLDER "/%s", run_dir, name);
-    if (path != NULL && (disk_stat(path, &bytes, &found, NULL) != SLUICE_OK || !found)) {
+    if (path != NULL && (store_size(path, &bytes, &found, NULL) != SLUICE_OK || !found)) {
         free(path);
         path = NULL;
     }

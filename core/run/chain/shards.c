@@ -1,5 +1,6 @@
 /* The output files of one writer in one task: see shards.h. */
 #include "run/chain/shards.h"
+#include "store/store.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,13 +51,13 @@ sluice_status shards_open(const struct op *writer, struct shards **out, struct s
         return error_nomem(err, "output files");
     }
     shards->op = writer;
-    shards->folder = disk_join(op_stage(writer)->dataset, "data");
+    shards->folder = store_join(op_stage(writer)->dataset, "data");
     shards->files = calloc(op_stage(writer)->n_outputs + 1, sizeof *shards->files);
     if (shards->folder == NULL || shards->files == NULL) {
         status = error_nomem(err, "output files");
     }
     if (status == SLUICE_OK) {
-        status = disk_mkdirs_absent(shards->folder, true, err);
+        status = store_make_folder(shards->folder, true, err);
     }
     if (status != SLUICE_OK) {
         shards_destroy(shards);

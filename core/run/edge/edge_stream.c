@@ -1,15 +1,12 @@
 /* Frames of slices, input after input: see edgeInt.h. One file is open at a time, and only while
  * its frames are being read. */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "data/frame.h"
 #include "run/edge/edgeInt.h"
+#include "store/store.h"
 
 #define BYTES_KEPT ((size_t)8 << 20) /* a larger frame's memory is given back */
 
@@ -18,7 +15,7 @@ struct edge_stream {
     const struct type **types; /* its types; owned array */
     struct edge_input *inputs; /* owned array, with owned paths */
     size_t n, at;
-    int fd; /* of inputs[at]; -1 = not open */
+    struct store_file *file; /* of inputs[at], or NULL */
     uint64_t file_bytes;
     uint32_t frame; /* in the slice */
     uint64_t rows;  /* of the slice, so far */
@@ -102,7 +99,6 @@ sluice_status edge_stream_open(const struct schema *schema, const struct edge_in
     if (s == NULL) {
         return error_nomem(err, "reading edge files");
     }
-    s->fd = -1;
     schema_init(&s->schema);
     status = prepare(s, schema, inputs, n, err);
     if (status != SLUICE_OK) {
@@ -115,10 +111,8 @@ sluice_status edge_stream_open(const struct schema *schema, const struct edge_in
 
 static void file_close(struct edge_stream *s)
 {
-    if (s->fd >= 0) {
-        close(s->fd);
-        s->fd = -1;
-    }
+    store_close(s->file);
+    s->file = NULL;
 }
 
 void edge_stream_close(struct edge_stream *s)
@@ -141,21 +135,16 @@ void edge_stream_close(struct edge_stream *s)
 static sluice_status file_open(struct edge_stream *s, const struct edge_input *input,
                                struct sluice_error *err)
 {
-    struct stat st;
+    bool found;
 
-    do {
-        s->fd = open(input->path, O_RDONLY | O_CLOEXEC);
-    } while (s->fd < 0 && errno == EINTR);
-    if (s->fd < 0 && errno == ENOENT) {
+    TRY(store_open(input->path, &s->file, &found, err));
+    if (!found) {
         return error_set(
             err, SLUICE_E_DATA,
             "%s, partition %u: the file is gone; run again, its task is then done anew",
             input->path, input->partition);
     }
-    if (s->fd < 0 || fstat(s->fd, &st) != 0) {
-        return error_errno(err, errno, "can't open %s", input->path);
-    }
-    s->file_bytes = (uint64_t)st.st_size;
+    s->file_bytes = store_version(s->file)->size;
     s->frame = 0;
     s->rows = 0;
     hasher_reset(s->hasher);
@@ -165,7 +154,7 @@ static sluice_status file_open(struct edge_stream *s, const struct edge_input *i
 static sluice_status read_bytes(struct edge_stream *s, const struct edge_input *input,
                                 const struct edge_frame *frame, struct sluice_error *err)
 {
-    size_t done = 0;
+    struct store_extent extent;
 
     if (frame->offset > s->file_bytes || frame->bytes > s->file_bytes - frame->offset) {
         return edge_stream_fault(
@@ -181,21 +170,12 @@ static sluice_status read_bytes(struct edge_stream *s, const struct edge_input *
     if (!buf_reserve(&s->bytes, (size_t)frame->bytes)) {
         return error_nomem(err, "a spill frame");
     }
-    while (done < frame->bytes) {
-        ssize_t got = pread(s->fd, s->bytes.data + done, (size_t)frame->bytes - done,
-                            (off_t)(frame->offset + done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return error_errno(err, errno, "can't read %s", input->path);
-        }
-        if (got == 0) {
-            return edge_stream_fault(input, err, "frame %u ends early", s->frame);
-        }
-        done += (size_t)got;
+    extent = (struct store_extent){ frame->offset, (size_t)frame->bytes, s->bytes.data, 0 };
+    TRY(store_read(s->file, &extent, 1, err));
+    if (extent.got < frame->bytes) {
+        return edge_stream_fault(input, err, "frame %u ends early", s->frame);
     }
-    s->bytes.size = done;
+    s->bytes.size = extent.got;
     return SLUICE_OK;
 }
 
@@ -240,7 +220,7 @@ sluice_status edge_stream_next(struct edge_stream *s, struct batch **batch,
             s->at++;
             continue;
         }
-        if (s->fd < 0) {
+        if (s->file == NULL) {
             status = file_open(s, input, err);
         }
         if (status == SLUICE_OK) {

@@ -11,6 +11,7 @@
 #include "base/hash.h"
 #include "store/disk.h"
 #include "store/pending.h"
+#include "store/temp.h"
 
 #define NAMES_TRIED 1000u
 
@@ -67,7 +68,7 @@ static sluice_status create(struct scratch *s, struct sluice_error *err)
 
     for (uint32_t n = 0; errnum == EEXIST && n < NAMES_TRIED; n++) {
         free(s->path);
-        s->path = pending_temp_path(s->dir, n);
+        s->path = temp_path(s->dir, n);
         if (s->path == NULL) {
             return error_nomem(err, "a scratch file");
         }

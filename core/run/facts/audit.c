@@ -10,6 +10,7 @@
 #include "run/labels.h"
 #include "run/runview.h"
 #include "store/snapshot.h"
+#include "store/store.h"
 
 static void fault(void *ctx, const char *message)
 {
@@ -52,12 +53,12 @@ static sluice_status verify_output(struct audit *v, uint32_t p, const char *task
         faultf(v, "%s: the record names an output '%s' that the plan has not", task, output->port);
         return SLUICE_OK;
     }
-    path = disk_join(folder, output->file);
+    path = store_join(folder, output->file);
     if (path == NULL) {
         return error_nomem(err, "a path");
     }
-    status = v->deep ? disk_hash_file(path, &bytes, &hash, &found, err)
-                     : disk_stat(path, &bytes, &found, err);
+    status = v->deep ? store_hash(path, &bytes, &hash, &found, err)
+                     : store_size(path, &bytes, &found, err);
     if (status == SLUICE_OK && !found) {
         faultf(v, "%s is missing (%s of %s)", path, output->port, task);
     } else if (status == SLUICE_OK && bytes != output->bytes) {
@@ -81,10 +82,10 @@ static sluice_status verify_output(struct audit *v, uint32_t p, const char *task
 static sluice_status verify_records(struct audit *v, struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(v->run->tasks_dir, &names, err);
+    sluice_status status = store_names(v->run->tasks_dir, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
-        char *dir = disk_join(v->run->tasks_dir, names.names[i]);
+        char *dir = store_join(v->run->tasks_dir, names.names[i]);
         struct hash128 *keys = NULL;
         size_t n = 0;
         status = dir == NULL ? error_nomem(err, "a path") : commit_list(dir, &keys, &n, err);
@@ -289,7 +290,7 @@ static sluice_status verify_undone(struct audit *v, uint32_t p, uint32_t t,
 {
     const struct run *run = v->run;
     const struct phase *phase = run->plan->phases[p];
-    char *dir = disk_join(run->tasks_dir, phase->name);
+    char *dir = store_join(run->tasks_dir, phase->name);
     struct commit *commit = NULL;
     char buffer[64];
     char where[600];

@@ -1,5 +1,6 @@
 /* Why tasks run again: see changes.h. */
 #include "run/facts/changes.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,13 +58,14 @@ static int64_t file_time(const char *dir, struct hash128 key)
 {
     char hex[33];
     char *path;
-    struct stat info;
+    struct store_version info;
+    bool found;
     int64_t time = 0;
 
     hash_hex(key, hex);
     path = str_printf("%s/%s.json", dir, hex);
-    if (path != NULL && stat(path, &info) == 0) {
-        time = (int64_t)info.st_mtim.tv_sec * 1000000000 + info.st_mtim.tv_nsec;
+    if (path != NULL && store_stat(path, &info, &found, NULL) == SLUICE_OK) {
+        time = info.mtime_ns;
     }
     free(path);
     return time;
@@ -118,7 +120,7 @@ static sluice_status find_folder(const struct run *run, uint32_t p, char **out,
     size_t stem = strcspn(name, "-") + 1;
     bool there = false;
 
-    TRY(disk_list(run->tasks_dir, &names, err));
+    TRY(store_names(run->tasks_dir, &names, err));
     for (size_t i = 0; i < names.n; i++) {
         there = there || strcmp(names.names[i], name) == 0;
     }
@@ -127,7 +129,7 @@ static sluice_status find_folder(const struct run *run, uint32_t p, char **out,
             found = names.names[i];
         }
     }
-    *out = disk_join(run->tasks_dir, found);
+    *out = store_join(run->tasks_dir, found);
     disk_names_deinit(&names);
     return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
 }

@@ -6,6 +6,7 @@
 #include "run/facts/changes.h"
 #include "run/facts/factsInt.h"
 #include "run/facts/rebuild.h"
+#include "store/store.h"
 
 #define EXAMPLES 3u
 
@@ -55,7 +56,7 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
     bool plain = true; /* all of them, by their names */
 
     for (size_t i = 0; i < lane->files.n; i++) {
-        bytes += lane->files.files[i].size;
+        bytes += lane->files.files[i].version.size;
         plain = plain && !splits_compressed(lane->files.files[i].name);
         if (planning->how.files) {
             json_array_append_new(
@@ -330,13 +331,13 @@ static sluice_status collect(const struct planning *planning, json_t **out,
 
 static json_t *read_last(const char *run_dir)
 {
-    char *path = disk_join(run_dir, "last.json");
+    char *path = store_join(run_dir, "last.json");
     struct buf text = BUF_INIT;
     struct sluice_error err = ERROR_INIT;
     bool found = false;
     json_t *json = NULL;
 
-    if (path != NULL && disk_read_file(path, 256u << 20, &text, &found, &err) == SLUICE_OK &&
+    if (path != NULL && store_read_all(path, 256u << 20, &text, &found, &err) == SLUICE_OK &&
         found) {
         json = json_loadb(text.data, text.size, 0, NULL);
     }

@@ -313,7 +313,7 @@ static void add_inputs(json_t *report, const struct run *run)
     for (uint32_t k = 0; k < run->plan->n_lanes; k++) {
         const struct lane *lane = run->plan->lanes[k];
         for (size_t i = 0; lane->kind == LANE_SPLITS && i < lane->files.n; i++) {
-            bytes += lane->files.files[i].size;
+            bytes += lane->files.files[i].version.size;
             files++;
         }
     }

@@ -159,20 +159,23 @@ static sluice_status changed(const struct source_file *file, uint64_t size,
     return error_set(err, SLUICE_E_DATA,
                      "%s changed since the run was planned (%" PRIu64 " bytes then, %" PRIu64
                      " now); run again to plan with what is there now",
-                     file->file->path, file->file->size, size);
+                     file->file->path, file->file->version.size, size);
 }
 
 /* Why a file can't be opened: that it is gone says more. */
 static sluice_status open_failed(const struct source_file *file, sluice_status status,
                                  struct sluice_error *err)
 {
-    struct stat st;
+    struct store_version now;
+    bool found;
 
-    if (stat(file->file->path, &st) != 0 && errno == ENOENT) {
+    /* What opening said is what counts; that something else has the name now is another matter. */
+    if (status == SLUICE_E_CONFIG &&
+        store_stat(file->file->path, &now, &found, NULL) == SLUICE_OK && !found) {
         return error_set(err, SLUICE_E_DATA,
                          "%s is gone since the run was planned (%" PRIu64
                          " bytes then); put it back, or run again to plan with what is there now",
-                         file->file->path, file->file->size);
+                         file->file->path, file->file->version.size);
     }
     return status;
 }
@@ -184,8 +187,12 @@ static sluice_status opened(const struct source_file *file, struct input *in,
     struct known *known = known_of(file);
     bool first;
 
-    if (input_size(in) != file->file->size || input_mtime_ns(in) != file->file->mtime_ns) {
-        return changed(file, input_size(in), err);
+    /* Of files that a manifest named no more than the size is known; their hash was compared. */
+    if (input_version(in)->size != file->file->version.size ||
+        ((file->file->version.mtime_ns != 0 || file->file->version.tag[0] != '\0') &&
+         (input_version(in)->mtime_ns != file->file->version.mtime_ns ||
+          strcmp(input_version(in)->tag, file->file->version.tag) != 0))) {
+        return changed(file, input_version(in)->size, err);
     }
     pthread_mutex_lock(&all->mutex);
     first = !known->opened;

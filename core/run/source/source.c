@@ -331,7 +331,7 @@ static sluice_status range_open(struct source *source, struct sluice_error *err)
     if (codec != CODEC_PLAIN) {
         return open_fed(source, file, err);
     }
-    if (range->begin > file->file->size) { /* its name promised more */
+    if (range->begin > file->file->version.size) { /* its name promised more */
         source->at_end = true;
         return SLUICE_OK;
     }
