@@ -49,6 +49,41 @@ json() {
     perl "$JSON" "$@"
 }
 
+# Where a test's runs and datasets are: on the disk, below $TMP, or, with STORE=hostile, in a place
+# without folders and links (core/store/store_hostile.c), whose faults SLUICE_TEST_HOSTILE chooses. A
+# test that says place, land and forget runs on both.
+STORE=${STORE:-disk}
+if [ "$STORE" = hostile ]; then
+    SLUICE_TEST_HOSTILE_ROOT=$TMP/objects
+    XDG_CACHE_HOME=$TMP/cache
+    export SLUICE_TEST_HOSTILE_ROOT XDG_CACHE_HOME
+fi
+
+# place NAME prints the name under which the program knows it.
+place() {
+    case $STORE in
+    disk) echo "$TMP/$1" ;;
+    *) echo "$STORE://$1" ;;
+    esac
+}
+
+# land NAME... : what is there is in folders of these names, to be looked at.
+land() {
+    [ "$STORE" != disk ] || return 0
+    for _name in "$@"; do
+        rm -rf "${TMP:?}/$_name"
+        perl "$SRC/tests/objects.pl" "$TMP/objects" "$_name" "$TMP/$_name" || fail "can't read the objects of $_name"
+    done
+}
+
+# forget NAME... : nothing is there any more.
+forget() {
+    for _name in "$@"; do
+        rm -rf "${TMP:?}/$_name"
+        [ "$STORE" = disk ] || find "$TMP/objects" -name "o$(echo "$_name" | tr / ,),*" -delete
+    done
+}
+
 # tree FOLDER... prints every name below them with the hash of its content or its link's target,
 # without the folders' own names.
 tree() {

@@ -7,8 +7,8 @@
 perl "$CORPUS" corpus files=3 docs=300 bad=4 >made || fail 'no corpus'
 
 go() {
-    "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$TMP/$1.run" "input=$TMP/corpus/*" "out=$TMP/$1.out" \
-        partitions=8 split=64KiB max_bad=2% --workers "$2"
+    "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$(place "$1.run")" "input=$TMP/corpus/*" \
+        "out=$(place "$1.out")" partitions=8 split=64KiB max_bad=2% --workers "$2"
 }
 
 SLUICE_TEST_OPLOG=$TMP/log
@@ -17,6 +17,7 @@ expect 0 go whole 2
 unset SLUICE_TEST_OPLOG
 operations=$(operations log)
 rm log
+land whole.run whole.out
 json whole.run/last.json 'phases.*.tasks' >tasks
 total=$(sum <tasks)
 is "$(awk '$1 != 1 && $1 < 8' tasks)" '' 'phases with fewer than 8 tasks'
@@ -29,15 +30,18 @@ seed=0
 while [ "$killed" -lt "$kills" ]; do
     seed=$((seed + 1))
     [ "$seed" -le $((kills * 3)) ] || fail "only $killed of $seed seeds killed the run"
-    rm -rf cut.run cut.out
+    forget cut.run cut.out
+    [ "$STORE" = disk ] || export SLUICE_TEST_HOSTILE="$seed:8"
     # Every third time the run that resumes is killed too.
     rounds=$((1 + (seed % 3 == 0)))
     while [ "$rounds" -gt 0 ]; do
         may_be_killed "$seed$rounds:$((operations / (rounds * rounds)))" go cut $((1 + seed % 4))
         rounds=$((rounds - 1))
     done
+    land cut.run
     committed=$(commits cut.run)
     expect 0 go cut 2
+    land cut.run cut.out
     again=$(reran cut.run | sum)
     [ $((again + committed)) -le "$total" ] || fail "seed $seed: $committed of $total tasks were committed, $again ran again"
     same whole.out cut.out "datasets after seed $seed"
