@@ -143,8 +143,10 @@ static void remember_files(const char *dir, const struct snapshot *s, const stru
     }
 }
 
-/* When the last snapshot was published, in ns; `latest` is the last of its names. What was not
- * changed since, by a link either, is as it was. */
+#define CLOCK_GRAIN_NS INT64_C(2000000000) /* the coarsest times of a file system */
+
+/* From when on a change may have come behind the last snapshot, in ns; `latest` is the last of its
+ * names. What was not changed since, by a link either, is as it was. */
 static int64_t last_published(const char *dir)
 {
     char *latest = disk_join(dir, "latest");
@@ -152,7 +154,7 @@ static int64_t last_published(const char *dir)
     int64_t ns = latest != NULL && lstat(latest, &st) == 0 ? stat_ns(st.st_mtim) : 0;
 
     free(latest);
-    return ns;
+    return ns - CLOCK_GRAIN_NS;
 }
 
 /* What was damaged since in the snapshots that are there, the shards of this one among them: a file
