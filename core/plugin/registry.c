@@ -16,17 +16,16 @@ static int entry_order(const struct registry_entry *a, const struct registry_ent
     return order != 0 ? order : strcmp(a->plugin_name, b->plugin_name);
 }
 
-/* Puts a new entry in its place. Takes entry. */
+/* Puts a new entry (NULL: there was no memory for it) in its place. */
 static sluice_status insert_entry(struct registry *registry, struct registry_entry *entry,
                                   struct sluice_error *err)
 {
-    struct registry_entry **entries = registry_grow(registry->entries, registry->n_entries);
+    struct registry_entry **entries =
+        arena_more(&registry->arena, registry->entries, registry->n_entries, &registry->entry_room,
+                   sizeof *entries);
     size_t place = registry->n_entries;
 
-    if (entries == NULL) {
-        free(entry);
-        return error_nomem(err, "the stage list");
-    }
+    TRY(registry_status(registry, err));
     registry->entries = entries;
     for (; place > 0 && entry_order(entries[place - 1], entry) > 0; place--) {
         entries[place] = entries[place - 1];
@@ -36,12 +35,12 @@ static sluice_status insert_entry(struct registry *registry, struct registry_ent
     return SLUICE_OK;
 }
 
-static sluice_status set_problem(struct plugin *plugin, const char *problem,
-                                 struct sluice_error *err)
+static sluice_status set_problem(struct registry *registry, struct plugin *plugin,
+                                 const char *problem, struct sluice_error *err)
 {
-    plugin->problem = str_copy(problem, strlen(problem));
+    plugin->problem = arena_copy(&registry->arena, problem, strlen(problem));
     plugin->view.problem = plugin->problem;
-    return plugin->problem != NULL ? SLUICE_OK : error_nomem(err, "the plugin list");
+    return registry_status(registry, err);
 }
 
 /* What is known of a plugin from outside before anything of it runs here; description gets what a
@@ -95,7 +94,7 @@ static sluice_status load_plugin(struct registry *registry, struct plugin *plugi
     }
     buf_deinit(&description);
     if (status != SLUICE_OK) {
-        TRY(set_problem(plugin, why.message, err));
+        TRY(set_problem(registry, plugin, why.message, err));
         return status == SLUICE_E_NOMEM ? error_nomem(err, "a plugin") : SLUICE_OK;
     }
     plugin->view.name = plugin->file.plugin.name;
@@ -109,10 +108,8 @@ static sluice_status load_plugin(struct registry *registry, struct plugin *plugi
     plugin->view.loaded = true;
     plugin->view.isolated = isolated;
     for (size_t k = 0; k < plugin->file.n_stages; k++) {
-        struct registry_entry *entry = calloc(1, sizeof *entry);
-        if (entry == NULL) {
-            return error_nomem(err, "the stage list");
-        }
+        struct registry_entry *entry = ARENA_NEW(&registry->arena, struct registry_entry);
+        TRY(registry_status(registry, err));
         entry->stage = plugin->file.stages[k];
         entry->plugin = &plugin->view;
         entry->plugin_name = plugin->view.name;
@@ -149,11 +146,10 @@ sluice_status registry_create(const struct registry_options *options, struct reg
     registry->contained = options->contained;
     registry->expected = options->expected;
     registry->probe_ms = options->probe_ms;
-    status = SLUICE_OK;
     if (options->prober != NULL) {
-        registry->prober = str_copy(options->prober, strlen(options->prober));
-        status = registry->prober != NULL ? SLUICE_OK : error_nomem(err, "the stage list");
+        registry->prober = arena_copy(&registry->arena, options->prober, strlen(options->prober));
     }
+    status = registry_status(registry, err);
     if (status == SLUICE_OK) {
         status = registry_scan(registry, options, err);
     }
@@ -170,37 +166,12 @@ sluice_status registry_create(const struct registry_options *options, struct reg
     return SLUICE_OK;
 }
 
-static void free_lines(char **lines, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        free(lines[k]);
-    }
-    free(lines);
-}
-
 void registry_destroy(struct registry *registry)
 {
-    if (registry == NULL) {
-        return;
+    if (registry != NULL) {
+        arena_deinit(&registry->arena);
+        free(registry);
     }
-    for (size_t k = 0; k < registry->n_plugins; k++) {
-        struct plugin *plugin = registry->plugins[k];
-        plugin_file_deinit(&plugin->file);
-        free(plugin->path);
-        free(plugin->problem);
-        free(plugin->index);
-        free(plugin);
-    }
-    for (size_t k = 0; k < registry->n_entries; k++) {
-        free(registry->entries[k]);
-    }
-    free(registry->plugins);
-    free(registry->entries);
-    free_lines(registry->origins, registry->n_origins);
-    free_lines(registry->tried, registry->n_tried);
-    free_lines(registry->skipped, registry->n_skipped);
-    free(registry->prober);
-    free(registry);
 }
 
 sluice_status registry_load_all(struct registry *registry, struct sluice_error *err)
@@ -280,11 +251,11 @@ static struct matches find_matches(const struct registry *registry, const char *
 }
 
 /* Appends lines to a message while they fit in an error. */
-static void add_lines(struct buf *out, const char *title, char *const *lines, size_t n)
+static void add_lines(struct buf *out, const char *title, const struct registry_lines *lines)
 {
-    for (size_t k = 0; k < n && out->size < 800; k++) {
+    for (size_t k = 0; k < lines->n && out->size < 800; k++) {
         buf_puts(out, k == 0 ? title : "; ");
-        buf_puts(out, lines[k]);
+        buf_puts(out, lines->items[k]);
     }
 }
 
@@ -319,8 +290,8 @@ static sluice_status refuse_unknown(struct registry *registry, const char *name,
             first = false;
         }
     }
-    add_lines(&message, " Left out of this build: ", registry->skipped, registry->n_skipped);
-    add_lines(&message, " Nothing found in ", registry->tried, registry->n_tried);
+    add_lines(&message, " Left out of this build: ", &registry->skipped);
+    add_lines(&message, " Nothing found in ", &registry->tried);
     error_set(err, SLUICE_E_CONFIG, "%s", buf_str(&message));
     if (err != NULL) {
         utf8_clean(err->message);
@@ -451,6 +422,7 @@ sluice_status registry_add_user(struct registry *registry, const struct sluice_s
                                 struct sluice_error *err)
 {
     struct registry_entry *entry;
+    const char *copy;
     struct matches found;
 
     if (out != NULL) {
@@ -463,15 +435,13 @@ sluice_status registry_add_user(struct registry *registry, const struct sluice_s
                          "the stage '%s' is defined twice: %s and %s; give one another name",
                          stage->name, found.first->origin, origin);
     }
-    TRY(registry_line(&registry->origins, &registry->n_origins, origin, err));
-    entry = calloc(1, sizeof *entry);
-    if (entry == NULL) {
-        return error_nomem(err, "the stage list");
-    }
+    entry = ARENA_NEW(&registry->arena, struct registry_entry);
+    copy = arena_copy(&registry->arena, origin, strlen(origin));
+    TRY(registry_status(registry, err));
     entry->stage = *stage;
     entry->stage.size = sizeof entry->stage;
     entry->plugin_name = strcmp(plugin_name, PLUGIN_SCRIPT) == 0 ? PLUGIN_SCRIPT : PLUGIN_CORE;
-    entry->origin = registry->origins[registry->n_origins - 1];
+    entry->origin = copy;
     entry->hash = hash;
     entry->libraries = "";
     entry->user = user;
@@ -512,12 +482,12 @@ const struct registry_plugin *registry_plugin_at(const struct registry *registry
 
 const char *registry_skipped(const struct registry *registry, size_t k)
 {
-    return k < registry->n_skipped ? registry->skipped[k] : NULL;
+    return k < registry->skipped.n ? registry->skipped.items[k] : NULL;
 }
 
 const char *registry_tried(const struct registry *registry, size_t k)
 {
-    return k < registry->n_tried ? registry->tried[k] : NULL;
+    return k < registry->tried.n ? registry->tried.items[k] : NULL;
 }
 
 sluice_status registry_index(struct registry *registry, struct buf *out, struct sluice_error *err)
@@ -566,7 +536,9 @@ void registry_isolate_always(struct registry *registry, const struct registry_en
 sluice_status registry_set_libraries(struct registry *registry, const struct registry_entry *entry,
                                      const char *libraries, struct sluice_error *err)
 {
-    TRY(registry_line(&registry->origins, &registry->n_origins, libraries, err));
-    own_entry(registry, entry)->libraries = registry->origins[registry->n_origins - 1];
+    const char *copy = arena_copy(&registry->arena, libraries, strlen(libraries));
+
+    TRY(registry_status(registry, err));
+    own_entry(registry, entry)->libraries = copy;
     return SLUICE_OK;
 }

@@ -2,29 +2,34 @@
 #ifndef SLUICE_PLUGIN_REGISTRYINT_H
 #define SLUICE_PLUGIN_REGISTRYINT_H
 
+#include "base/arena.h"
 #include "plugin/plugin_file.h"
 #include "plugin/registry.h"
 
 struct plugin {
-    /* what others see; its texts are owned here or by the plugin's mapped file */
+    /* what others see; its texts are the registry's or the plugin's mapped file's */
     struct registry_plugin view;
-    char *path;
-    char *problem;
-    char *index;            /* standard plugins: "stage stage" of index.txt, or NULL */
+    const char *path;
+    const char *problem;
+    const char *index;      /* standard plugins: "stage stage" of index.txt, or NULL */
     uint64_t device, inode; /* two paths to one file are one plugin */
     bool tried;
     struct plugin_file file;
 };
 
+struct registry_lines {
+    const char **items;
+    uint32_t n, room;
+};
+
 struct registry {
-    struct plugin **plugins; /* owned, in the order found */
-    size_t n_plugins;
-    struct registry_entry **entries; /* owned, by name and plugin */
-    char **origins;                  /* owned texts of registry_add and registry_set_libraries */
-    size_t n_entries, n_origins;
-    char **tried, **skipped; /* owned lines */
-    size_t n_tried, n_skipped;
-    char *prober;
+    struct arena arena;              /* of all that is below */
+    struct plugin **plugins;         /* in the order found */
+    struct registry_entry **entries; /* by name and plugin */
+    uint32_t n_plugins, plugin_room, n_entries, entry_room;
+    struct registry_lines tried,
+        skipped; /* places without plugins; plugins left out of the build */
+    const char *prober;
     uint32_t probe_ms;
     bool trust, contained;
     struct hash128 expected;
@@ -38,10 +43,7 @@ sluice_status registry_scan(struct registry *, const struct registry_options *,
 sluice_status registry_file(struct registry *, const char *path, const char *found_by,
                             bool standard, struct plugin **out, struct sluice_error *err) MUST_USE;
 
-/* Appends a copied line to a list of n. */
-sluice_status registry_line(char ***lines, size_t *n, const char *line,
-                            struct sluice_error *err) MUST_USE;
-/* Room for one more pointer in an array of n pointers. */
-void *registry_grow(void *items, size_t n);
+/* Out of memory, if it ran out while the registry was filled. */
+sluice_status registry_status(const struct registry *, struct sluice_error *err) MUST_USE;
 
 #endif

@@ -13,40 +13,31 @@
 
 #define INDEX_MAX (1 << 20)
 
-void *registry_grow(void *items, size_t n)
+sluice_status registry_status(const struct registry *registry, struct sluice_error *err)
 {
-    /* Doubles at powers of two, so the capacity need not be kept. */
-    return (n & (n - 1)) == 0 ? realloc(items, (n == 0 ? 1 : 2 * n) * sizeof(void *)) : items;
+    return arena_status(&registry->arena, err, "the list of plugins and stages");
 }
 
-sluice_status registry_line(char ***lines, size_t *n, const char *line, struct sluice_error *err)
+/* The line is the registry's. */
+static void add_line(struct registry *registry, struct registry_lines *lines, const char *line)
 {
-    char **grown = registry_grow(*lines, *n);
-    char *copy = str_copy(line, strlen(line));
+    const char **items =
+        arena_more(&registry->arena, lines->items, lines->n, &lines->room, sizeof *items);
 
-    if (grown != NULL) {
-        *lines = grown;
+    if (items != NULL) {
+        items[lines->n++] = line;
+        lines->items = items;
     }
-    if (grown == NULL || copy == NULL) {
-        free(copy);
-        return error_nomem(err, "the plugin list");
-    }
-    grown[(*n)++] = copy;
-    return SLUICE_OK;
 }
 
-static sluice_status note_tried(struct registry *registry, const char *path, const char *why,
-                                struct sluice_error *err)
+static void note_tried(struct registry *registry, const char *path, const char *why)
 {
-    char *line = str_printf("%s: %s", path, why);
-    sluice_status status;
+    add_line(registry, &registry->tried, arena_printf(&registry->arena, "%s: %s", path, why));
+}
 
-    if (line == NULL) {
-        return error_nomem(err, "the plugin list");
-    }
-    status = registry_line(&registry->tried, &registry->n_tried, line, err);
-    free(line);
-    return status;
+static void close_plugin(void *plugin)
+{
+    plugin_file_deinit(&((struct plugin *)plugin)->file);
 }
 
 sluice_status registry_file(struct registry *registry, const char *path, const char *found_by,
@@ -76,20 +67,19 @@ sluice_status registry_file(struct registry *registry, const char *path, const c
             return SLUICE_OK;
         }
     }
-    plugin = calloc(1, sizeof *plugin);
-    plugins = registry_grow(registry->plugins, registry->n_plugins);
-    if (plugins != NULL) {
-        registry->plugins = plugins;
+    plugins = arena_more(&registry->arena, registry->plugins, registry->n_plugins,
+                         &registry->plugin_room, sizeof *plugins);
+    plugin = ARENA_NEW(&registry->arena, struct plugin);
+    if (plugin != NULL) {
+        plugin->path = arena_copy(&registry->arena, full, strlen(full));
+        arena_defer(&registry->arena, close_plugin, plugin);
     }
-    if (plugin == NULL || plugins == NULL) {
-        free(full);
-        free(plugin);
-        return error_nomem(err, "the plugin list");
-    }
-    plugin->path = full;
+    free(full);
+    TRY(registry_status(registry, err));
+    registry->plugins = plugins;
     plugin->device = (uint64_t)st.st_dev;
     plugin->inode = (uint64_t)st.st_ino;
-    plugin->view.path = full;
+    plugin->view.path = plugin->path;
     plugin->view.name = plugin->view.version = plugin->view.license = plugin->view.libraries = "";
     plugin->view.found_by = found_by;
     plugin->view.standard = standard;
@@ -120,29 +110,26 @@ static sluice_status scan_folder(struct registry *registry, const char *folder,
     sluice_status status = SLUICE_OK;
 
     if (n < 0) {
-        return errno == ENOMEM ? error_nomem(err, "the plugin list")
-                               : note_tried(registry, folder, strerror(errno), err);
-    }
-    if (n == 0) {
-        status = note_tried(registry, folder, "no .so files", err);
+        registry->arena.failed |= errno == ENOMEM;
+        note_tried(registry, folder, strerror(errno));
+    } else if (n == 0) {
+        note_tried(registry, folder, "no .so files");
     }
     for (int i = 0; i < n; i++) {
-        char *path = str_printf("%s/%s", folder, names[i]->d_name);
+        const char *path = arena_printf(&registry->arena, "%s/%s", folder, names[i]->d_name);
         struct plugin *plugin;
         free(names[i]);
-        if (status == SLUICE_OK && path == NULL) {
-            status = error_nomem(err, "the plugin list");
-        } else if (status == SLUICE_OK) {
+        if (status == SLUICE_OK && path != NULL) {
             status = registry_file(registry, path, found_by, standard, &plugin, err);
             if (status == SLUICE_E_CONFIG) {
                 /* Gone, a dangling link: not worth failing for. */
-                status = note_tried(registry, path, "cannot be opened", err);
+                note_tried(registry, path, "cannot be opened");
+                status = SLUICE_OK;
             }
         }
-        free(path);
     }
     free(names);
-    return status;
+    return status == SLUICE_OK ? registry_status(registry, err) : status;
 }
 
 /* A small text file of the install tree, or NULL. Gives. */
@@ -175,7 +162,7 @@ static void read_index(struct registry *registry, char *text)
             struct plugin *plugin = registry->plugins[k];
             const char *name = strrchr(plugin->path, '/') + 1;
             if (plugin->index == NULL && strlen(name) == n && memcmp(name, line, n) == 0) {
-                plugin->index = str_copy(line + n, strlen(line + n));
+                plugin->index = arena_copy(&registry->arena, line + n, strlen(line + n));
             }
         }
     }
@@ -185,15 +172,14 @@ static void read_index(struct registry *registry, char *text)
     }
 }
 
-static sluice_status read_skipped(struct registry *registry, char *text, struct sluice_error *err)
+static void read_skipped(struct registry *registry, char *text)
 {
     char *rest = NULL;
 
     for (char *line = strtok_r(text, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest)) {
-        TRY(registry_line(&registry->skipped, &registry->n_skipped, line, err));
+        add_line(registry, &registry->skipped, arena_copy(&registry->arena, line, strlen(line)));
     }
-    return SLUICE_OK;
 }
 
 static sluice_status scan_install_tree(struct registry *registry, const char *exe_dir,
@@ -208,20 +194,19 @@ static sluice_status scan_install_tree(struct registry *registry, const char *ex
         own[n > 0 ? n : 0] = '\0';
         slash = strrchr(own, '/');
         if (slash == NULL) {
-            return note_tried(registry, "/proc/self/exe", "cannot tell where this program is", err);
+            note_tried(registry, "/proc/self/exe", "cannot tell where this program is");
+            return registry_status(registry, err);
         }
         *slash = '\0';
         exe_dir = own;
     }
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        char *folder = str_printf("%s/%s", exe_dir, places[i]);
+        const char *folder = arena_printf(&registry->arena, "%s/%s", exe_dir, places[i]);
         struct stat st;
         sluice_status status = SLUICE_OK;
         bool there;
         char *text;
-        if (folder == NULL) {
-            return error_nomem(err, "the plugin list");
-        }
+        TRY(registry_status(registry, err));
         there = stat(folder, &st) == 0 && S_ISDIR(st.st_mode);
         status = scan_folder(registry, folder, "install tree", true, err);
         if (there && status == SLUICE_OK && (text = read_text(folder, "index.txt")) != NULL) {
@@ -229,10 +214,10 @@ static sluice_status scan_install_tree(struct registry *registry, const char *ex
             free(text);
         }
         if (there && status == SLUICE_OK && (text = read_text(folder, "skipped.txt")) != NULL) {
-            status = read_skipped(registry, text, err);
+            read_skipped(registry, text);
             free(text);
+            status = registry_status(registry, err);
         }
-        free(folder);
         /* The first that is there is the install tree: a build's, or that of an installed
          * program. */
         if (there || status != SLUICE_OK) {
@@ -249,21 +234,15 @@ static sluice_status scan_search_path(struct registry *registry, const char *sea
 
     for (;;) {
         size_t n = strcspn(at, ":");
-        char *folder = str_copy(at, n);
-        sluice_status status = SLUICE_OK;
-        if (folder == NULL) {
-            return error_nomem(err, "the plugin list");
-        }
+        const char *folder = arena_copy(&registry->arena, at, n);
+        TRY(registry_status(registry, err));
         if (n > 0 && folder[0] != '/') {
-            status =
-                note_tried(registry, folder, "SLUICE_PLUGIN_PATH takes absolute paths only", err);
+            note_tried(registry, folder, "SLUICE_PLUGIN_PATH takes absolute paths only");
         } else if (n > 0) {
-            status = scan_folder(registry, folder, "SLUICE_PLUGIN_PATH", false, err);
+            TRY(scan_folder(registry, folder, "SLUICE_PLUGIN_PATH", false, err));
         }
-        free(folder);
-        TRY(status);
         if (at[n] == '\0') {
-            return SLUICE_OK;
+            return registry_status(registry, err);
         }
         at += n + 1;
     }
@@ -272,15 +251,10 @@ static sluice_status scan_search_path(struct registry *registry, const char *sea
 static sluice_status scan_under(struct registry *registry, const char *folder, const char *below,
                                 const char *found_by, struct sluice_error *err)
 {
-    char *path = str_printf("%s/%s", folder, below);
-    sluice_status status;
+    const char *path = arena_printf(&registry->arena, "%s/%s", folder, below);
 
-    if (path == NULL) {
-        return error_nomem(err, "the plugin list");
-    }
-    status = scan_folder(registry, path, found_by, false, err);
-    free(path);
-    return status;
+    TRY(registry_status(registry, err));
+    return scan_folder(registry, path, found_by, false, err);
 }
 
 sluice_status registry_scan(struct registry *registry, const struct registry_options *options,
