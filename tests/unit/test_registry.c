@@ -15,6 +15,7 @@
 #include "plugin/options.h"
 #include "plugin/plugin_describe.h"
 #include "plugin/registry.h"
+#include "alloc_fail.h"
 
 static char libraries[PATH_MAX]; /* folder of the plugins of tests/abi */
 
@@ -612,6 +613,51 @@ static sluice_status keep_all(void *worker, const struct sluice_batch *batch,
     return SLUICE_OK;
 }
 
+/* A registry with everything that it remembers, and a stage of a caller's. */
+static sluice_status filled(const struct registry_options *options, struct registry **registry)
+{
+    static const struct sluice_stage stage = { .size = sizeof stage,
+                                               .name = "mine",
+                                               .version = "1",
+                                               .summary = "Nothing.",
+                                               .role = SLUICE_ROLE_FILTER,
+                                               .reasons = "lorem",
+                                               .process = keep_all };
+    const struct registry_entry *entry;
+    struct sluice_error err = ERROR_INIT;
+    sluice_status status = registry_create(options, registry, &err);
+
+    if (status == SLUICE_OK) {
+        status = registry_add(*registry, &stage, PLUGIN_SCRIPT, "here:1", (struct hash128){ 1, 2 },
+                              &entry, &err);
+    }
+    return status == SLUICE_OK ? registry_set_libraries(*registry, entry, "libz 1.2", &err)
+                               : status;
+}
+
+static void test_memory(void **state)
+{
+    struct tree tree;
+    char exe_dir[PATH_MAX + 64];
+    struct registry_options options = { .exe_dir = exe_dir,
+                                        .prober = "/proc/self/exe",
+                                        .search_path = "relative:/nothing/there",
+                                        .script_dir = exe_dir };
+    struct registry *registry = NULL;
+    sluice_status status;
+
+    (void)state;
+    tree_open(&tree);
+    snprintf(exe_dir, sizeof exe_dir, "%s", tree.root);
+    make_folder(&tree, "plugins");
+    copy_file(&tree, "old", "plugins/old.so");
+    copy_file(&tree, "future", "plugins/future.so");
+    write_file(&tree, "plugins/index.txt", "future.so future_keep\nold.so old_few_words\n");
+    write_file(&tree, "plugins/skipped.txt", "lost: no library\n");
+    ALLOC_EACH(status = filled(&options, &registry), registry_destroy(registry));
+    tree_close(&tree);
+}
+
 static void test_added(void **state)
 {
     struct registry_options options = { .bare = true };
@@ -729,8 +775,9 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_not_a_library), cmocka_unit_test(test_isolated),
         cmocka_unit_test(test_descriptions),  cmocka_unit_test(test_world_writable),
         cmocka_unit_test(test_places),        cmocka_unit_test(test_index),
-        cmocka_unit_test(test_twins),         cmocka_unit_test(test_added),
-        cmocka_unit_test(test_descriptors),   cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_memory),        cmocka_unit_test(test_twins),
+        cmocka_unit_test(test_added),         cmocka_unit_test(test_descriptors),
+        cmocka_unit_test(test_environment),
     };
     ssize_t n;
 
