@@ -20,7 +20,8 @@
  *
  * `open` and `prepare` run on one thread; `sluice check` stops after `prepare`, so neither may
  * touch data. `prepare` may run several times, each time with the final say over what the times
- * before declared; no worker is open then. What `open` returns ("shared") is read-only after
+ * before declared; no worker is open then. A reader with cut "own" may be given a worker before it,
+ * for a survey, which is closed again: survey does without what prepare finds. What `open` returns ("shared") is read-only after
  * `prepare` and used from many threads at once; mutable state lives in workers, each used by one
  * thread at a time, not always the same one. `flush` ends a worker's input: once, after its last
  * process or read. After an error from process, read, flush, save, load or merge the worker's state
@@ -209,7 +210,9 @@ struct sluice_option {
  * with SLUICE_HAS first; those of 1.0 are always there. */
 #define SLUICE_HAS(api, fn) \
     ((api)->size >= offsetof(struct sluice_host_api, fn) + sizeof((api)->fn) && (api)->fn != NULL)
-/* The same for functions of struct sluice_emit. */
+/* The same for functions of struct sluice_plan and of struct sluice_emit. */
+#define SLUICE_HAS_PLAN(plan, fn) \
+    ((plan)->size >= offsetof(struct sluice_plan, fn) + sizeof((plan)->fn) && (plan)->fn != NULL)
 #define SLUICE_HAS_EMIT(emit, fn) \
     ((emit)->size >= offsetof(struct sluice_emit, fn) + sizeof((emit)->fn) && (emit)->fn != NULL)
 #define SLUICE_LOG_DEBUG 0
@@ -295,7 +298,8 @@ struct sluice_plan {
      * Readers and transforms: the whole output (input columns don't pass). Annotators: added
      * columns, or replaced ones when the name exists. metadata: "key=value\nkey=value" or NULL.
      * Names that begin with _ are refused but for _origin, _span (transforms) and _begin, _end
-     * (readers: the record's decoded bytes, uint64, for tracing). A type that can't be stored:
+     * (readers: the record's decoded bytes, uint64, for tracing; those that read at random may leave
+     * them out, and rows are traced to their unit then). A type that can't be stored:
      * SLUICE_E_SCHEMA. */
     sluice_status (*add)(struct sluice_plan *, const char *name, const char *type,
                          const char *metadata, struct sluice_error *);
@@ -326,6 +330,13 @@ struct sluice_plan {
      * everything is wanted, the second time the answer is final and columns nobody wants need not
      * be added. */
     int32_t (*wanted)(struct sluice_plan *, const char *name);
+    /* Since 1.1. Readers with cut "own": what survey said with emit->describe of the first file of
+     * the input, which the host surveys before it prepares (and remembers). *uri is the file's name,
+     * NULL where none is known (`sluice check` where there are no files); *data is NULL then, and
+     * where nothing was said. Both are borrowed until prepare returns. Other files may differ: scan
+     * refuses them, naming file and column. */
+    sluice_status (*described)(struct sluice_plan *, const char **uri, const void **data,
+                               uint64_t *n, struct sluice_error *);
 };
 
 /* ---- Data ---- */
@@ -436,8 +447,12 @@ struct sluice_file {
 struct sluice_unit {
     uint64_t size;
     uint64_t begin, end; /* bytes of the file; the first one decides which range owns it */
-    uint64_t bytes;      /* of text when decoded, an estimate for memory; 0 = not known */
-    int64_t rows;        /* -1 = not known */
+    /* That a scan holds at once when decoded, an estimate for memory; 0 = no more than it asks
+     * for. */
+    uint64_t bytes;
+    /* -1 = not known. Else what the scan's calls give comes to it, with what they call bad or
+     * skipped; or the file is damaged. */
+    int64_t rows;
     /* NULL: it is to be read. Else why it need not be ([a-z0-9_]+: "min_max", "bloom"): what an
      * option of the reader asks for can't be in it. It is accounted for as skipped. */
     const char *skip;
@@ -501,7 +516,7 @@ struct sluice_emit {
     sluice_status (*batch)(struct sluice_emit *, struct ArrowArray *);
     /* Readers: a record that can't be read: its decoded byte range [begin, end), a reason
      * ([a-z0-9_]+, under 64 bytes) and a detail for people (NULL = none). The host quarantines
-     * it. */
+     * it. (Those that read at random: bytes of the file as it is stored.) */
     sluice_status (*bad)(struct sluice_emit *, uint64_t begin, uint64_t end, const char *reason,
                          const char *detail);
     /* Writers: appends n bytes to the current file of output kind `output` (a number from 0, in the
@@ -661,8 +676,8 @@ struct sluice_stage {
     void (*close)(void *shared);
 
     /* Since 1.1. Memory that one call takes beside what it is given, with what it gives back: bytes
-     * per byte of the columns that the stage asked for (readers: of the chunk), upper estimate. The
-     * host admits records above the size of a batch by it, and refuses those that --memory is too
+     * per byte of the columns that the stage asked for (readers: of the chunk), upper estimate. (Readers that ask: per byte that they ask for at once, or that a unit says that
+     * it holds.) The host admits records above the size of a batch by it, and refuses those that --memory is too
      * small for. 0 = not known: the host reckons with SLUICE_BYTES_PER_BATCH. */
     double bytes_per_batch;
     /* Since 1.1. The answers to what the worker asked for in the call before, which goes on with

@@ -17,7 +17,9 @@
 #include "cmd/program.h"
 #include "lua/native/native.h"
 #include "run/limits.h"
+#include "run/source/survey.h"
 #include "run/watchdog.h"
+#include "store/filemap.h"
 #include "store/input.h"
 #include "store/pending.h"
 #include "store/store.h"
@@ -357,6 +359,20 @@ static void release_file(void *ctx, const void *data)
     free((void *)(uintptr_t)data);
 }
 
+static sluice_status map_file(void *ctx, const char *path, const void **data, uint64_t *size,
+                              struct sluice_error *err)
+{
+    struct session *session = ctx;
+
+    return session->maps == NULL ? error_nomem(err, "a mapped file")
+                                 : filemaps_take(session->maps, path, data, size, err);
+}
+
+static void unmap_file(void *ctx, const void *data, uint64_t size)
+{
+    filemaps_release(((struct session *)ctx)->maps, data, size);
+}
+
 static const char *scratch_dir(void *ctx, const char *stage)
 {
     struct session *session = ctx;
@@ -433,17 +449,35 @@ void session_services(struct session *session)
     uint64_t share =
         session->options.memory / 4 / (session->options.workers > 0 ? session->options.workers : 1);
 
+    if (session->maps == NULL) {
+        session->maps = filemaps_create();
+    }
     session->services =
         (struct stage_services){ .ctx = session,
                                  .budget = &session->budget,
                                  .log = session->options.log,
                                  .read_file = read_file,
                                  .release_file = release_file,
+                                 .map_file = map_file,
+                                 .unmap_file = unmap_file,
                                  .scratch_dir = scratch_dir,
                                  .seed = session->graph == NULL ? 0 : session->graph->seed,
                                  .memory_share = share,
                                  .cancelled = &session_cancelled,
                                  .check = getenv("SLUICE_CHECK") != NULL };
+}
+
+static sluice_status describe(void *ctx, struct stage *stage, const struct listing *files,
+                              const struct hash128 *hashes, struct buf *out, bool *said,
+                              struct sluice_error *err)
+{
+    return survey_first(((struct session *)ctx)->cache, stage, files, hashes, out, said, err);
+}
+
+void session_describes(struct session *session, struct plan_options *options)
+{
+    options->describe = describe;
+    options->describe_ctx = session;
 }
 
 static sluice_status open_plan(struct session *session, enum session_depth depth,
@@ -461,6 +495,7 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
                                     .in_process = session->options.in_process };
 
     session_services(session);
+    session_describes(session, &options);
     return plan_build(session->graph, session->registry, &options, &session->plan, err);
 }
 
@@ -640,6 +675,7 @@ void session_close(struct session *session)
     plan_destroy(session->plan);
     isolation_close(session);
     statcache_close(session->cache);
+    filemaps_destroy(session->maps);
     graph_destroy(session->graph);
     registry_destroy(session->registry);
     script_destroy(session->script);

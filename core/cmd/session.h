@@ -57,6 +57,7 @@ struct session {
     struct budget budget;
     struct stage_services services;
     struct statcache *cache;
+    struct filemaps *maps; /* of stages; NULL = none yet */
     struct plan *plan;
     struct run *run;
     struct isolate *isolate; /* children of isolated stages (isolate.h), or NULL */
@@ -76,6 +77,8 @@ sluice_status session_open(const struct session_options *, enum session_depth, s
 void session_close(struct session *);
 /* Fills session->services, for stages that are opened without a plan. */
 void session_services(struct session *);
+/* Has plans survey files for readers that want to know their columns. */
+void session_describes(struct session *, struct plan_options *);
 /* A registry alone, for inspect and plugins. */
 sluice_status session_registry(const struct session_options *, struct session *,
                                struct sluice_error *) MUST_USE;

@@ -22,7 +22,7 @@ struct carry_open { /* texts are borrowed: from the payload where it was got */
     struct isolate_target target;
     const char *name, *scratch;
     uint64_t seed, memory_share, memory;
-    bool network, gpu, files;
+    bool network, gpu, files, maps;
 };
 
 void carry_put_open(struct buf *, const struct carry_open *, const struct options *);

@@ -39,6 +39,7 @@ void carry_put_open(struct buf *out, const struct carry_open *open, const struct
     wire_put(out, open->network);
     wire_put(out, open->gpu);
     wire_put(out, open->files);
+    wire_put(out, open->maps);
     wire_put_text(out, open->scratch);
     wire_put(out, options_count(options));
     for (uint64_t k = 0; options_get(options, k, &value); k++) {
@@ -66,6 +67,7 @@ bool carry_get_open(struct wire *wire, struct carry_open *open)
     open->network = wire_get(wire) != 0;
     open->gpu = wire_get(wire) != 0;
     open->files = wire_get(wire) != 0;
+    open->maps = wire_get(wire) != 0;
     open->scratch = wire_get_text(wire);
     return !wire->failed && open->name != NULL;
 }
@@ -160,6 +162,9 @@ void carry_put_inputs(struct buf *out, const struct stage_inputs *inputs)
             wire_put_text(out, field->derived_source);
         }
     }
+    wire_put_text(out, inputs->described_uri);
+    wire_put(out, inputs->described_data != NULL);
+    wire_put_bytes(out, inputs->described_data, (size_t)inputs->described_n);
 }
 
 /* A copy of text, which may be NULL; false = out of memory. */
@@ -198,6 +203,10 @@ sluice_status carry_get_inputs(struct wire *wire, struct schema *schemas,
                                struct stage_inputs *inputs, bool *find, bool *wanted,
                                struct sluice_error *err)
 {
+    const void *described;
+    size_t size;
+    bool said;
+
     memset(inputs, 0, sizeof *inputs);
     *find = wire_get(wire) != 0;
     *wanted = wire_get(wire) != 0;
@@ -210,6 +219,11 @@ sluice_status carry_get_inputs(struct wire *wire, struct schema *schemas,
             TRY(get_field(wire, &schemas[port], err));
         }
     }
+    inputs->described_uri = wire_get_text(wire);
+    said = wire_get(wire) != 0;
+    described = wire_get_bytes(wire, &size);
+    inputs->described_data = said ? described : NULL;
+    inputs->described_n = size;
     return wire_end(wire) ? SLUICE_OK : carry_nonsense(err, "schemas");
 }
 

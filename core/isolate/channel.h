@@ -35,6 +35,7 @@ enum channel_op { /* of a packet */
                   /* services: child to parent, then OP_ANSWER */
                   OP_LOG,  /* no answer; arg: level */
                   OP_FILE, /* answered with a descriptor */
+                  OP_MAP,  /* likewise: of the file itself, to be read only */
                   OP_FIND,
                   OP_WANTED
 };

@@ -162,7 +162,8 @@ static bool serve(struct child *child, const struct packet *packet, int fd)
     case OP_AREA:
         return child_area(child, &child->main, packet, fd);
     case OP_WORKER:
-        if (fd < 0 || !child->prepared) {
+        if (fd < 0 || child->stage == NULL ||
+            (!child->prepared && stage_kind(child->stage)->survey == NULL)) {
             return false;
         }
         child_worker(child, fd, (uint64_t)packet->arg);

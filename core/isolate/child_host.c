@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "isolate/childInt.h"
 
@@ -58,10 +59,9 @@ static sluice_status ask(struct child *child, uint32_t op, const struct buf *req
     return SLUICE_OK;
 }
 
-static sluice_status forward_read_file(void *ctx, const char *path, const void **data,
-                                       uint64_t *size, struct sluice_error *err)
+static sluice_status forward_file(struct child *child, uint32_t op, const char *path,
+                                  const void **data, uint64_t *size, struct sluice_error *err)
 {
-    struct child *child = ctx;
     struct buf request = BUF_INIT;
     struct buf body = BUF_INIT;
     struct packet packet;
@@ -70,10 +70,13 @@ static sluice_status forward_read_file(void *ctx, const char *path, const void *
     sluice_status status;
 
     buf_append(&request, path, strlen(path) + 1);
-    status = ask(child, OP_FILE, &request, &packet, &body, &fd, err);
+    status = ask(child, op, &request, &packet, &body, &fd, err);
     buf_deinit(&request);
     buf_deinit(&body);
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && packet.size == 0 && op == OP_MAP) {
+        close(fd);
+        mapped = (void *)(uintptr_t) "";
+    } else if (status == SLUICE_OK) {
         struct area area = AREA_INIT;
         size_t mapped_size = packet.size > 0 ? (size_t)packet.size : 1;
         if (!area_map(&area, fd, mapped_size, AREA_PARENT_WRITES)) {
@@ -86,6 +89,25 @@ static sluice_status forward_read_file(void *ctx, const char *path, const void *
     *data = mapped;
     *size = status == SLUICE_OK ? packet.size : 0;
     return status;
+}
+
+static sluice_status forward_read_file(void *ctx, const char *path, const void **data,
+                                       uint64_t *size, struct sluice_error *err)
+{
+    return forward_file(ctx, OP_FILE, path, data, size, err);
+}
+
+static sluice_status forward_map_file(void *ctx, const char *path, const void **data,
+                                      uint64_t *size, struct sluice_error *err)
+{
+    return forward_file(ctx, OP_MAP, path, data, size, err);
+}
+
+static void keep_map(void *ctx, const void *data, uint64_t size)
+{
+    (void)ctx;
+    (void)data;
+    (void)size; /* until the process ends */
 }
 
 static const char *own_scratch(void *ctx, const char *stage)
@@ -103,6 +125,8 @@ void child_services(struct child *child, const struct carry_open *open)
         .budget = &child->budget,
         .log = forward_log,
         .read_file = open->files ? forward_read_file : NULL,
+        .map_file = open->maps ? forward_map_file : NULL,
+        .unmap_file = keep_map,
         .scratch_dir = open->scratch != NULL ? own_scratch : NULL,
         .seed = open->seed,
         .memory_share = open->memory_share,

@@ -230,7 +230,8 @@ static sluice_status send_open(struct instance *instance, struct process *proces
                                      .memory = twin->limits.memory,
                                      .network = twin->limits.network,
                                      .gpu = twin->limits.gpu,
-                                     .files = services->read_file != NULL };
+                                     .files = services->read_file != NULL,
+                                     .maps = services->map_file != NULL };
     struct buf payload = BUF_INIT;
     struct buf head = BUF_INIT;
     sluice_status status;

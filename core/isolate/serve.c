@@ -10,6 +10,7 @@
 
 #include "isolate/processInt.h"
 #include "isolate/wire.h"
+#include "store/filemap.h"
 
 #define TICK_MS 100
 #define GRACE_NS UINT64_C(2000000000) /* for a stage to hear of a cancellation */
@@ -112,6 +113,28 @@ static void serve_file(struct process *process, const char *path)
     buf_deinit(&body);
 }
 
+/* The file itself: pages of it are shared by all who map it. */
+static void serve_map(struct process *process, const char *path)
+{
+    struct sluice_error error = ERROR_INIT;
+    struct buf body = BUF_INIT;
+    uint64_t size = 0;
+    int fd = -1;
+    sluice_status status =
+        process->host.services->map_file == NULL
+            ? error_set(&error, SLUICE_E_INTERNAL, "no files can be mapped here")
+        : !file_safe(process, path)
+            ? error_set(&error, SLUICE_E_IO,
+                        "the host maps no such file for a stage in a child process: %s", path)
+            : filemap_open(path, &fd, &size, &error);
+
+    answer(process, status, &body, &error, size, fd);
+    if (fd >= 0) {
+        close(fd);
+    }
+    buf_deinit(&body);
+}
+
 static void serve_ask(struct process *process, uint32_t op, const void *request, size_t n)
 {
     struct sluice_error error = ERROR_INIT;
@@ -134,6 +157,9 @@ static bool serve_packet(struct process *process, const struct packet *packet, c
         return true;
     case OP_FILE:
         serve_file(process, data);
+        return true;
+    case OP_MAP:
+        serve_map(process, data);
         return true;
     case OP_FIND:
     case OP_WANTED:
@@ -164,7 +190,8 @@ static bool serve(struct process *process)
         }
         process->service_gone = got < 0;
         sane = got < 0 || serve_packet(process, &packet, data, n);
-        long_enough = k >= SERVED_AT_ONCE || (got > 0 && packet.op == OP_FILE);
+        long_enough =
+            k >= SERVED_AT_ONCE || (got > 0 && (packet.op == OP_FILE || packet.op == OP_MAP));
     }
     pthread_mutex_unlock(&process->serving);
     return sane;

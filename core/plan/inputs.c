@@ -116,20 +116,16 @@ static void note_skipped(const struct planner *planner, const struct lane *lane,
     services->log(services->ctx, SLUICE_LOG_WARN, lane->node->name, text);
 }
 
-static sluice_status plan_lane(struct planner *planner, struct lane *lane, struct sluice_error *err)
+static sluice_status list_lane(struct planner *planner, struct lane *lane, struct sluice_error *err)
 {
     const struct node *files = planner->graph->nodes[lane->node->inputs[0]];
-    const struct sluice_stage *reader = &lane->node->entry->stage;
-    struct split_options options = { .target = files->split_bytes,
-                                     .cut =
-                                         reader->cut != NULL && strcmp(reader->cut, "newline") == 0
-                                             ? SPLIT_CUT_NEWLINE
-                                             : SPLIT_CUT_NONE };
-    struct split_input *inputs;
     struct snapshot *snapshot = NULL;
     const char *folder = NULL;
     sluice_status status;
 
+    if (lane->listed) {
+        return SLUICE_OK;
+    }
     if (files->kind == NODE_DATASET) {
         status = dataset_folder(planner, files, &folder, &snapshot, err);
         if (status == SLUICE_OK) {
@@ -144,10 +140,53 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     if (status != SLUICE_OK) {
         return error_prefix(err, "%s", files->where);
     }
+    lane->listed = true;
+    note_skipped(planner, lane, files);
+    return SLUICE_OK;
+}
+
+sluice_status planner_describe(struct planner *planner, struct lane *lane, struct stage *stage,
+                               struct sluice_error *err)
+{
+    const struct plan_options *options = &planner->plan->options;
+    struct buf said = BUF_INIT;
+    bool any = false;
+    sluice_status status;
+
+    if (lane->described || options->describe == NULL || stage_kind(stage)->survey == NULL) {
+        return SLUICE_OK;
+    }
+    lane->described = true;
+    status = list_lane(planner, lane, err);
+    if (status != SLUICE_OK || lane->files.n == 0) {
+        return options->check_only ? SLUICE_OK : status; /* a check does without files */
+    }
+    status = options->describe(options->describe_ctx, stage, &lane->files, lane->hashes, &said,
+                               &any, err);
+    if (status == SLUICE_OK) {
+        lane->described_uri = lane->files.files[0].name;
+    }
+    if (status == SLUICE_OK && any) {
+        lane->described_data = arena_copy(&planner->plan->arena, buf_str(&said), said.size);
+        lane->described_n = said.size;
+        status = said.failed ? error_nomem(err, "the plan")
+                             : arena_status(&planner->plan->arena, err, "the plan");
+    }
+    buf_deinit(&said);
+    return status;
+}
+
+static sluice_status plan_lane(struct planner *planner, struct lane *lane, struct sluice_error *err)
+{
+    const struct node *files = planner->graph->nodes[lane->node->inputs[0]];
+    const struct sluice_stage *reader = &lane->node->entry->stage;
+    struct split_options options = { .target = files->split_bytes, .cut = splits_cut(reader->cut) };
+    struct split_input *inputs;
+
+    TRY(list_lane(planner, lane, err));
     if (files->kind == NODE_FILES) {
         TRY(planner_check_files(planner, files, &lane->files, err));
     }
-    note_skipped(planner, lane, files);
     inputs = ARENA_ARRAY(&planner->arena, struct split_input, lane->files.n);
     TRY(arena_status(&planner->arena, err, "the list of input files"));
     for (size_t i = 0; i < lane->files.n; i++) {

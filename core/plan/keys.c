@@ -32,6 +32,36 @@ static sluice_status path_hashes(const struct options *options, struct buf *text
     return SLUICE_OK;
 }
 
+/* The code and the options of a stage. */
+static sluice_status stage_text(const struct stage *stage, struct buf *text,
+                                struct sluice_error *err)
+{
+    const struct registry_entry *entry = stage_entry(stage);
+    char hex[33];
+
+    hash_hex(entry->hash, hex);
+    buf_printf(text, "stage %s.%s %s %s %s\n", entry->plugin_name, entry->stage.name,
+               entry->stage.version == NULL ? "" : entry->stage.version, hex, entry->libraries);
+    options_canonical(stage_options(stage), text);
+    return path_hashes(stage_options(stage), text, err);
+}
+
+sluice_status plan_stage_key(const struct stage *stage, struct hash128 *out,
+                             struct sluice_error *err)
+{
+    struct buf text = BUF_INIT;
+    sluice_status status = stage_text(stage, &text, err);
+
+    if (status == SLUICE_OK) {
+        status = buf_status(&text, err);
+    }
+    if (status == SLUICE_OK) {
+        *out = hash_bytes(text.data, text.size);
+    }
+    buf_deinit(&text);
+    return status;
+}
+
 /* The text says all that shapes what the op gives, and no more: a line that is added, moved or
  * worded anew has every task of every run done again. */
 static sluice_status op_key(struct plan *plan, const struct phase *phase, struct op *op,
@@ -39,7 +69,6 @@ static sluice_status op_key(struct plan *plan, const struct phase *phase, struct
 {
     static const char *const kinds[] = { "read", "load", "stage", "union", "collect", "store" };
     struct buf text = BUF_INIT;
-    char hex[33];
     char *schema = schema_print(&op->out, true);
     const struct op_code *code = op_code(op);
     const struct plan_edge *edge = op_edge(op);
@@ -47,12 +76,11 @@ static sluice_status op_key(struct plan *plan, const struct phase *phase, struct
 
     buf_printf(&text, "%s %s\n", kinds[op->kind], op->name);
     if (code != NULL) {
-        const struct registry_entry *entry = stage_entry(code->stage);
-        hash_hex(entry->hash, hex);
-        buf_printf(&text, "stage %s.%s %s %s %s\n", entry->plugin_name, entry->stage.name,
-                   entry->stage.version == NULL ? "" : entry->stage.version, hex, entry->libraries);
-        options_canonical(stage_options(code->stage), &text);
-        status = path_hashes(stage_options(code->stage), &text, err);
+        size_t begin = text.size;
+        status = stage_text(code->stage, &text, err);
+        if (op->kind == OP_READ && !text.failed) {
+            op_edit_read(op)->stage_key = hash_bytes(text.data + begin, text.size - begin);
+        }
         if (code->quarantine_late) {
             buf_puts(&text, "on_timeout=quarantine\n");
         }

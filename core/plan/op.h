@@ -50,6 +50,7 @@ struct op_read {
     struct op_code code;
     uint32_t lane;             /* index in the phase's lanes */
     struct op_column *columns; /* per out slot: FROM_PLUGIN or FROM_HOST */
+    struct hash128 stage_key;  /* of its code and options: plan_stage_key */
     int32_t *parts;            /* per out slot: which {part} of the path it is, or -1 */
     bool again; /* a second pass for an OP_LOAD, which drives it; none of its rows is counted */
 };

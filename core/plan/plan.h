@@ -11,6 +11,7 @@
 #ifndef SLUICE_PLAN_PLAN_H
 #define SLUICE_PLAN_PLAN_H
 
+#include "base/buf.h"
 #include "base/hash.h"
 #include "data/schema.h"
 #include "plan/graph.h"
@@ -56,7 +57,13 @@ struct lane {
     /* LANE_SPLITS */
     struct listing files; /* owned */
     struct splits splits; /* owned */
+    bool listed;          /* files is there */
     bool planned;         /* splits is there */
+    bool described;       /* of readers with survey, it was looked for */
+    /* What the reader said of the first file: struct sluice_plan.described */
+    const char *described_uri;
+    const void *described_data;
+    uint64_t described_n;
     /* What the manifest says that the files of a dataset hold, per file; NULL: nobody says so, it
      * is found out when they are read. */
     const struct hash128 *hashes;
@@ -91,6 +98,12 @@ struct plan_options {
                              const struct node_isolation *isolation,
                              const struct registry_entry **twin, struct sluice_error *err);
     void *isolate_ctx;
+    /* Surveys the first of the files with a reader that is not prepared yet: what it said of it, and
+     * whether it said anything. hashes as in struct lane. NULL: nobody does. */
+    sluice_status (*describe)(void *ctx, struct stage *, const struct listing *,
+                              const struct hash128 *hashes, struct buf *out, bool *said,
+                              struct sluice_error *err);
+    void *describe_ctx;
     bool in_process; /* for debuggers: nothing is isolated, whatever a script or an entry says */
     /* Rows may end anywhere, with all of their columns: nothing need come of them but what an
      * observer of the chain is told. */
@@ -116,6 +129,10 @@ struct plan {
 sluice_status plan_build(const struct graph *, struct registry *, const struct plan_options *,
                          struct plan **out, struct sluice_error *) MUST_USE;
 void plan_destroy(struct plan *);
+
+/* A hash of a stage's code and options: by what a survey of a file is remembered. */
+sluice_status plan_stage_key(const struct stage *, struct hash128 *out,
+                             struct sluice_error *) MUST_USE;
 
 /* Task numbers. */
 struct task_id {

@@ -144,6 +144,9 @@ sluice_status planner_check_files(const struct planner *, const struct node *fil
                                   const struct listing *found, struct sluice_error *) MUST_USE;
 
 /* inputs.c: listing, splits. */
+/* What a reader with survey says of the first file, if there is one. Once for each lane. */
+sluice_status planner_describe(struct planner *, struct lane *, struct stage *,
+                               struct sluice_error *) MUST_USE;
 sluice_status planner_inputs(struct planner *, struct sluice_error *) MUST_USE;
 
 /* keys.c */

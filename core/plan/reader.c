@@ -66,16 +66,22 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
     const struct node *files = planner->graph->nodes[op->node->inputs[0]];
     struct stage_inputs inputs = { .n_ports = 0 };
     struct op_read *read = op_edit_read(op);
+    struct lane *lane = phase->lanes[read->lane];
     struct stage_prepared prepared;
     sluice_status status;
 
-    (void)phase;
+    TRY(planner_describe(planner, lane, read->code.stage, err));
+    inputs.described_uri = lane->described_uri;
+    inputs.described_data = lane->described_data;
+    inputs.described_n = lane->described_n;
     if (final) {
         inputs.wanted = wanted;
         inputs.ctx = op;
     }
     status = stage_prepare(read->code.stage, &inputs, &prepared, err);
-    for (size_t i = 0; status == SLUICE_OK && i < 2; i++) {
+    /* The rows of a unit are traced to it, where the reader knows no better. */
+    for (size_t i = 0;
+         status == SLUICE_OK && i < 2 && !splits_random(splits_cut(op_declared(op)->cut)); i++) {
         if (schema_find(&prepared.added, hidden[i]) < 0) {
             status = error_set(
                 err, SLUICE_E_INTERNAL,

@@ -47,21 +47,32 @@ bool splits_compressed(const char *name)
     return false;
 }
 
+enum split_cut splits_cut(const char *cut)
+{
+    return cut == NULL                   ? SPLIT_CUT_NONE
+           : strcmp(cut, "newline") == 0 ? SPLIT_CUT_NEWLINE
+           : strcmp(cut, "own") == 0     ? SPLIT_CUT_OWN
+           : strcmp(cut, "sync") == 0    ? SPLIT_CUT_SYNC
+                                         : SPLIT_CUT_NONE;
+}
+
 static uint64_t times(uint64_t size, uint64_t ratio)
 {
     return size > UINT64_MAX / 2 / ratio ? UINT64_MAX / 2 : size * ratio;
 }
 
 /* Decoded bytes of a file, as far as its name and size tell. */
-static uint64_t input_weight(const struct split_input *file)
+static uint64_t input_weight(const struct planner *p, const struct split_input *file)
 {
-    return splits_compressed(file->name) ? times(file->size, RATIO) : file->size;
+    return !splits_random(p->cut) && splits_compressed(file->name) ? times(file->size, RATIO)
+                                                                   : file->size;
 }
 
 /* Decoded bytes that it is cut for. */
-static uint64_t input_most(const struct split_input *file)
+static uint64_t input_most(const struct planner *p, const struct split_input *file)
 {
-    return splits_compressed(file->name) ? times(file->size, RATIO_MOST) : file->size;
+    return !splits_random(p->cut) && splits_compressed(file->name) ? times(file->size, RATIO_MOST)
+                                                                   : file->size;
 }
 
 static bool grow(void *array, size_t *capacity, size_t need, size_t item)
@@ -129,11 +140,11 @@ static sluice_status split_group(struct planner *p, size_t begin, size_t end,
 
 static sluice_status split_large(struct planner *p, size_t file, struct sluice_error *err)
 {
-    uint64_t weight = input_weight(&p->files[file]);
+    uint64_t weight = input_weight(p, &p->files[file]);
     uint64_t pieces = 1;
 
-    if (p->cut == SPLIT_CUT_NEWLINE) {
-        weight = input_most(&p->files[file]);
+    if (p->cut != SPLIT_CUT_NONE) {
+        weight = input_most(p, &p->files[file]);
         pieces = weight / p->target + (weight % p->target >= (p->target + 3) / 4 ? 1 : 0);
         pieces = pieces == 0 ? 1 : pieces;
     }
@@ -255,7 +266,7 @@ static sluice_status planner_prepare(struct planner *p, struct sluice_error *err
         return error_nomem(err, "input splits");
     }
     for (size_t i = 0; i < p->n; i++) {
-        uint64_t weight = input_weight(&p->files[i]);
+        uint64_t weight = input_weight(p, &p->files[i]);
         if (i > 0 && strcmp(p->files[i - 1].name, p->files[i].name) >= 0) {
             return error_set(
                 err, SLUICE_E_CONFIG,
@@ -287,7 +298,7 @@ static sluice_status planner_run(struct planner *p, struct sluice_error *err)
 
     TRY(planner_prepare(p, err));
     for (size_t i = 0; i < p->n; i++) {
-        if (input_weight(&p->files[i]) > p->target) {
+        if (input_weight(p, &p->files[i]) > p->target) {
             TRY(split_run(p, begin, i, err));
             TRY(split_large(p, i, err));
             begin = i + 1;

@@ -1,7 +1,7 @@
 /* Cuts a list of files into input splits, from names and sizes alone: nothing is read. Depends on
  * base/.
  *
- * A range is one of decoded bytes. Files above the target are cut at its multiples (a last piece
+ * A range is one of decoded bytes (but see OWN). Files above the target are cut at its multiples (a last piece
  * below a quarter joins its predecessor), and the last range of a file goes to its end, wherever
  * that is. A name tells whether a file is compressed, and then its decoded size is guessed: where
  * the guess is wrong, some ranges are empty or the last one is long, and nothing else. Small files
@@ -16,7 +16,16 @@
 
 #include "base/hash.h"
 
-enum split_cut { SPLIT_CUT_NONE, SPLIT_CUT_NEWLINE };
+/* OWN and SYNC: a range is one of bytes as they are stored, whatever the file's name says of a
+ * codec, and the reader knows what begins in it. */
+enum split_cut { SPLIT_CUT_NONE, SPLIT_CUT_NEWLINE, SPLIT_CUT_OWN, SPLIT_CUT_SYNC };
+/* What a reader declares (struct sluice_stage, cut). */
+enum split_cut splits_cut(const char *cut);
+/* Does the reader read at random? */
+static inline bool splits_random(enum split_cut cut)
+{
+    return cut == SPLIT_CUT_OWN || cut == SPLIT_CUT_SYNC;
+}
 
 #define SPLIT_TARGET (UINT64_C(64) << 20)
 #define SPLIT_TO_END UINT64_MAX /* the end of a file's last range */

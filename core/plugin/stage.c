@@ -269,7 +269,7 @@ sluice_status stage_worker_open(struct stage *stage, struct stage_worker **out,
     sluice_status status = SLUICE_OK;
 
     WITH_ERROR(err);
-    assert(stage->prepared);
+    assert(stage->prepared || stage->kind->survey != NULL);
     *out = NULL;
     if (stage->lacking != NULL) {
         status =

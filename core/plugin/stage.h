@@ -141,6 +141,11 @@ struct stage_inputs {
      * it to the schema that it lent. NULL = nothing is added. */
     void (*absent)(void *ctx, uint32_t port, const char *name, const char *type);
     void *ctx;
+    /* Readers with survey: struct sluice_plan.described. described_uri NULL: no file is known;
+     * described_data NULL: nothing was said of it. Borrowed. */
+    const char *described_uri;
+    const void *described_data;
+    uint64_t described_n;
 };
 
 struct stage_prepared {
@@ -249,6 +254,7 @@ bool stage_absence_next(const struct stage_result *, size_t *at, struct stage_ab
 
 /* ---- workers ---- */
 
+/* After prepare; of a reader with survey also before it, for surveys only. */
 sluice_status stage_worker_open(struct stage *, struct stage_worker **out,
                                 struct sluice_error *err) MUST_USE;
 void stage_worker_close(struct stage_worker *); /* NULL is fine */

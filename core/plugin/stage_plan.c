@@ -54,6 +54,26 @@ static int32_t plan_wanted(struct sluice_plan *plan, const char *name)
     return inputs->wanted == NULL || name == NULL ? 1 : inputs->wanted(inputs->ctx, name);
 }
 
+static sluice_status plan_described(struct sluice_plan *plan, const char **uri, const void **data,
+                                    uint64_t *n, struct sluice_error *err)
+{
+    struct stage_recorder *recorder = plan->ctx;
+    const struct stage_inputs *inputs = recorder->inputs;
+
+    *uri = inputs->described_uri;
+    *data = inputs->described_data;
+    *n = inputs->described_n;
+    if (recorder->stage->kind->survey == NULL) {
+        if (recorder->failed == SLUICE_OK) {
+            recorder->failed =
+                DEFECT(&recorder->error, "only readers with cut \"own\" have files described");
+        }
+        error_give(err, &recorder->error);
+        return recorder->failed;
+    }
+    return SLUICE_OK;
+}
+
 void stage_recorder_init(struct stage_recorder *recorder, struct stage *stage,
                          const struct stage_inputs *inputs, struct stage_prepared *out)
 {
@@ -68,6 +88,7 @@ void stage_recorder_init(struct stage_recorder *recorder, struct stage *stage,
         .note = recorder_note,
         .column = recorder_column,
         .wanted = plan_wanted,
+        .described = plan_described,
     };
 
     memset(recorder, 0, sizeof *recorder);

@@ -31,10 +31,16 @@ struct floor_phase {
     uint64_t window;     /* of those: a zstd file with a window above the usual */
 };
 
+/* Its reader decodes by itself. */
+static bool lane_random(const struct lane *lane)
+{
+    return lane->kind == LANE_SPLITS && splits_random(splits_cut(lane->node->entry->stage.cut));
+}
+
 /* As far as its name tells. */
 static bool is_compressed(const struct lane *lane, size_t file)
 {
-    return splits_compressed(lane->files.files[file].name);
+    return !lane_random(lane) && splits_compressed(lane->files.files[file].name);
 }
 
 /* Bytes of the process itself: code, plan, what is kept of every task and file, shared parts of
@@ -73,8 +79,8 @@ static uint64_t largest_feed(const struct lane *lane, const struct floor_found *
         const struct split *split = &lane->splits.items[i];
         for (size_t k = 0; k < split->n_ranges; k++) {
             const struct split_range *range = &split->ranges[k];
-            if ((found->decodes || is_compressed(lane, range->file)) && !range->last &&
-                range->end - range->begin > most) {
+            if (((found->decodes && !lane_random(lane)) || is_compressed(lane, range->file)) &&
+                !range->last && range->end - range->begin > most) {
                 most = range->end - range->begin;
             }
         }
@@ -98,7 +104,7 @@ static uint64_t largest_split(const struct phase *phase)
 /* What decoding takes: 0 where no file is compressed. */
 static uint64_t decoder(const struct lane *lane, const struct floor_found *found)
 {
-    bool compressed = found->decodes;
+    bool compressed = found->decodes && !lane_random(lane);
 
     for (size_t i = 0; !compressed && i < lane->files.n; i++) {
         compressed = is_compressed(lane, i);

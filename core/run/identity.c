@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "run/runInt.h"
+#include "run/source/scanner.h"
 #include "run/source/sources.h"
 
 #define SPLIT_WHAT "split "
@@ -94,6 +95,7 @@ static sluice_status entry_of(const struct identities *all, const struct lane *l
 {
     const struct split *split = &lane->splits.items[number];
     struct source_options how = sources_options(all->plan, lane->node, 0);
+    const struct op *reader = plan_find_op(all->plan, lane->node->name, NULL);
     struct hasher *name = hasher_create();
     struct hasher *version = hasher_create();
 
@@ -106,6 +108,9 @@ static sluice_status entry_of(const struct identities *all, const struct lane *l
     hasher_add_hash(name, split->layout);
     hasher_add_u64(name, how.cut);
     hasher_add_u64(name, how.max_record);
+    if (splits_random(how.cut) && reader != NULL) {
+        hasher_add_hash(name, reader->key); /* what is read is for the stage to say */
+    }
     hasher_add_u64(version, execution);
     for (size_t k = 0; k < split->n_ranges; k++) {
         const struct listing_file *file = &lane->files.files[split->ranges[k].file];
@@ -241,6 +246,47 @@ sluice_status identity_found(struct run *run, const struct lane *lane, size_t nu
 
 /* ---- reading for nothing else ---- */
 
+static int32_t is_cancelled(void *ctx)
+{
+    return run_cancelled(ctx);
+}
+
+/* What a reader asks for is known only by asking it. */
+static sluice_status scan_digest(struct run *run, const struct lane *lane, size_t split,
+                                 struct hash128 *digest, struct sluice_error *err)
+{
+    const struct op *reader = plan_find_op(run->plan, lane->node->name, NULL);
+    struct scanner_options options = { .cut = splits_cut(lane->node->entry->stage.cut),
+                                       .digest = true,
+                                       .cancelled = is_cancelled,
+                                       .ctx = run };
+    struct scanner *scanner = NULL;
+    struct stage_result result;
+    bool more = true;
+    sluice_status status;
+
+    if (reader == NULL || reader->kind != OP_READ) {
+        return error_set(err, SLUICE_E_INTERNAL, "nothing reads %s",
+                         lane->splits.items[split].name);
+    }
+    options.key = op_read(reader)->stage_key;
+    TRY(stage_worker_open(op_code(reader)->stage, &options.worker, err));
+    stage_result_init(&result);
+    status = scanner_open(source_files_all(run->lane_files[lane->index]),
+                          &lane->splits.items[split], &options, &scanner, err);
+    while (status == SLUICE_OK && more) {
+        struct scanned scanned;
+        status = scanner_next(scanner, &result, &scanned, &more, err);
+    }
+    if (status == SLUICE_OK) {
+        *digest = scanner_digest(scanner);
+    }
+    scanner_close(scanner);
+    stage_result_deinit(&result);
+    stage_worker_close(options.worker);
+    return status;
+}
+
 static sluice_status read_digest(struct run *run, const struct lane *lane, size_t split,
                                  struct hash128 *digest, struct sluice_error *err)
 {
@@ -251,6 +297,9 @@ static sluice_status read_digest(struct run *run, const struct lane *lane, size_
     bool more = true;
     sluice_status status;
 
+    if (splits_random(options.cut)) {
+        return scan_digest(run, lane, split, digest, err);
+    }
     options.digest = true;
     TRY(source_open(run->feeder, files, &lane->splits.items[split], &options, &source, err));
     do {

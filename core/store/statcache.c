@@ -308,6 +308,11 @@ bool statcache_knows(struct statcache *cache, const char *path)
     return known;
 }
 
+const char *statcache_path(const struct statcache *cache)
+{
+    return cache->path;
+}
+
 bool statcache_empty(const struct statcache *cache)
 {
     return cache->empty;

@@ -18,6 +18,14 @@ void statcache_close(struct statcache *);
 /* True if path and version are as remembered; appends what was said of the file then. */
 bool statcache_find(struct statcache *, const struct listing_file *, struct buf *what);
 
+/* The same for many bytes, which are kept in a file of their own beside the cache's: what was found
+ * out about the file by `key`. Nothing is kept of a file that is young. Failures cost time only. */
+bool statcache_find_bytes(struct statcache *, const struct listing_file *, struct hash128 key,
+                          struct buf *out);
+void statcache_add_bytes(struct statcache *, const struct listing_file *, struct hash128 key,
+                         const void *data, size_t n);
+const char *statcache_path(const struct statcache *);
+
 /* Whether anything was said of a file of this path, in whatever state; whether anything was there
  * when it was opened. */
 bool statcache_knows(struct statcache *, const char *path);

@@ -62,6 +62,7 @@ sluice_status try_plan_open(const struct sample *sample, struct session *session
 
     memset(out, 0, sizeof *out);
     session_services(session);
+    session_describes(session, &options);
     session->services.scratch_dir = NULL; /* there is no run */
     if (session->script == NULL) {
         session->services.budget = NULL;

@@ -67,6 +67,15 @@ sluice_status chain_book(struct chain *chain, uint32_t index, const struct stage
     for (size_t at = 0; stage_absence_next(result, &at, &absence);) {
         TRY(ledger_absent(entry, &absence, err));
     }
+    for (uint32_t k = 0; k < result->n_skips; k++) {
+        const struct stage_skip *skip = &result->skips[k];
+        if (skip->rows > 0 || skip->bytes > 0) {
+            TRY(ledger_skip(
+                entry,
+                &(struct ledger_skip){ .how = skip->how, .rows = skip->rows, .bytes = skip->bytes },
+                err));
+        }
+    }
     return SLUICE_OK;
 }
 

@@ -33,6 +33,10 @@ void ledger_deinit(struct ledger *ledger)
         for (uint32_t k = 0; k < entry->n_measures; k++) {
             free(entry->measures[k].name);
         }
+        for (uint32_t k = 0; k < entry->n_skips; k++) {
+            free((char *)(uintptr_t)entry->skips[k].how);
+        }
+        free(entry->skips);
         free(entry->measures);
         free(entry->dropped);
         json_decref(entry->absent);
@@ -74,6 +78,33 @@ sluice_status ledger_measure(struct ledger_op *entry, const char *name, int64_t 
     } else {
         entry->measures[k].out += delta;
     }
+    return SLUICE_OK;
+}
+
+sluice_status ledger_skip(struct ledger_op *entry, const struct ledger_skip *one,
+                          struct sluice_error *err)
+{
+    struct ledger_skip *skips = entry->skips;
+    uint32_t k = 0;
+
+    while (k < entry->n_skips && strcmp(skips[k].how, one->how) != 0) {
+        k++;
+    }
+    if (k == entry->n_skips) {
+        char *how = str_copy(one->how, strlen(one->how));
+        skips = how == NULL ? NULL : realloc(skips, (k + 1) * sizeof *skips);
+        if (skips == NULL) {
+            free(how);
+            return error_nomem(err, "the ledger");
+        }
+        entry->skips = skips;
+        skips[k] = (struct ledger_skip){ .how = how };
+        entry->n_skips++;
+    }
+    skips[k].units += one->units;
+    skips[k].rows += one->rows;
+    skips[k].bytes += one->bytes;
+    entry->rows_skipped += one->units == 0 ? one->rows : 0;
     return SLUICE_OK;
 }
 
@@ -132,6 +163,27 @@ static sluice_status unequal(const char *op, const char *left, uint64_t a, const
                      op, left, (unsigned long long)a, right, (unsigned long long)b);
 }
 
+static sluice_status check_units(const struct op *op, const struct ledger_op *entry,
+                                 struct sluice_error *err)
+{
+    uint64_t skipped = 0;
+
+    for (uint32_t k = 0; k < entry->n_skips; k++) {
+        skipped += entry->skips[k].units;
+    }
+    if (entry->units != entry->units_read + skipped) {
+        return unequal(op->name, "units", entry->units, "read + skipped",
+                       entry->units_read + skipped, err);
+    }
+    if (entry->units_counted > 0 && entry->units_counted == entry->units_read &&
+        entry->rows_said != entry->emitted + entry->quarantined + entry->rows_skipped) {
+        return unequal(op->name, "rows of the units that were read", entry->rows_said,
+                       "emitted + quarantined + skipped",
+                       entry->emitted + entry->quarantined + entry->rows_skipped, err);
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status check_op(const struct ledger *ledger, const struct op *op,
                               struct sluice_error *err)
 {
@@ -140,6 +192,8 @@ static sluice_status check_op(const struct ledger *ledger, const struct op *op,
 
     switch (op->kind) {
     case OP_READ:
+        TRY(check_units(op, entry, err));
+        break;
     case OP_LOAD:
         break;
     case OP_COLLECT:
@@ -237,6 +291,24 @@ static bool put(json_t *object, const char *name, uint64_t value)
     return value == 0 || json_object_set_new(object, name, json_integer((json_int_t)value)) == 0;
 }
 
+/* {"min_max": {"units": 9, "rows": 900, "bytes": 90000}} */
+static bool put_skips(json_t *object, const struct ledger_op *entry)
+{
+    json_t *all = json_object();
+    bool ok = all != NULL;
+
+    for (uint32_t k = 0; ok && k < entry->n_skips; k++) {
+        json_t *one = json_object();
+        ok = one != NULL && put(one, "units", entry->skips[k].units) &&
+             put(one, "rows", entry->skips[k].rows) && put(one, "bytes", entry->skips[k].bytes) &&
+             json_object_set(all, entry->skips[k].how, one) == 0;
+        json_decref(one);
+    }
+    ok = ok && (entry->n_skips == 0 || json_object_set(object, "skipped", all) == 0);
+    json_decref(all);
+    return ok;
+}
+
 static json_t *op_json(const struct op *op, const struct ledger_op *entry)
 {
     json_t *object = json_object();
@@ -247,7 +319,9 @@ static json_t *op_json(const struct op *op, const struct ledger_op *entry)
     ok = ok && put(object, "in", entry->in[0]) && put(object, "side_in", entry->in[1]) &&
          put(object, "kept", entry->kept) && put(object, "quarantined", entry->quarantined) &&
          put(object, "consumed", entry->consumed) && put(object, "emitted", entry->emitted) &&
-         put(object, "written", entry->written) && put(object, "text_bytes", entry->text_bytes);
+         put(object, "written", entry->written) && put(object, "text_bytes", entry->text_bytes) &&
+         put(object, "units", entry->units) && put(object, "units_read", entry->units_read) &&
+         put_skips(object, entry);
     for (uint32_t k = 1; ok && k <= entry->n_reasons; k++) {
         ok = put(dropped, stage_reason(op_code(op)->stage, k), entry->dropped[k]);
     }
@@ -348,6 +422,21 @@ int64_t ledger_dropped(const json_t *sum, const char *op)
     json_object_foreach(json_object_get(json_object_get(sum, op), "dropped"), name, value)
     {
         total += json_integer_value(value);
+    }
+    return total;
+}
+
+struct ledger_skip ledger_skipped(const json_t *sum, const char *op)
+{
+    struct ledger_skip total = { .how = NULL };
+    const char *how;
+    json_t *one;
+
+    json_object_foreach(json_object_get(json_object_get(sum, op), "skipped"), how, one)
+    {
+        total.units += (uint64_t)json_integer_value(json_object_get(one, "units"));
+        total.rows += (uint64_t)json_integer_value(json_object_get(one, "rows"));
+        total.bytes += (uint64_t)json_integer_value(json_object_get(one, "bytes"));
     }
     return total;
 }

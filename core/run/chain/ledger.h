@@ -5,7 +5,9 @@
  *   transforms:                   in = consumed + sum(dropped) + quarantined; what they emit is
  *                                 counted apart;
  *                                 a conserved measure goes in and comes out equal
- *   readers:                      records = emitted + quarantined
+ *   readers:                      records = emitted + quarantined; of those that read at random:
+ *                                 units = read + skipped, and where the file says how many rows
+ *                                 each unit has: rows = emitted + quarantined + skipped in them
  *   writers:                      in = written
  *   links:                        what the producer emitted = what each consumer counted in */
 #ifndef SLUICE_RUN_LEDGER_H
@@ -20,6 +22,11 @@ struct ledger_measure {
     int64_t in, out;
 };
 
+struct ledger_skip {             /* what was not looked at, by which means */
+    const char *how;             /* owned by the ledger once it is there */
+    uint64_t units, rows, bytes; /* units: whole ones; rows: those that the file tells of */
+};
+
 struct ledger_op {
     uint64_t in[2]; /* rows that arrived on each port (unions: port 0 sums all) */
     uint64_t kept, quarantined, consumed, emitted, written;
@@ -28,6 +35,11 @@ struct ledger_op {
     struct ledger_measure *measures;
     uint32_t n_measures;
     uint64_t text_bytes; /* readers: decoded bytes of the records */
+    struct ledger_skip *skips;
+    uint32_t n_skips;
+    /* readers that read at random; counted: those of the read ones whose rows the file tells */
+    uint64_t units, units_read, units_counted, rows_said;
+    uint64_t rows_skipped; /* in units that were read */
     bool source; /* what it emitted was given to the chain: it has no input to account for */
     /* readers: {"name": {"rows": 7, "there": {"other": 1}}} of what records don't have; or NULL;
      * owned */
@@ -49,6 +61,9 @@ sluice_status ledger_measure(struct ledger_op *, const char *name, int64_t delta
  * them in the task. */
 sluice_status ledger_absent(struct ledger_op *, const struct stage_absence *,
                             struct sluice_error *) MUST_USE;
+/* Adds to what was skipped by the same means; how is copied. */
+sluice_status ledger_skip(struct ledger_op *, const struct ledger_skip *,
+                          struct sluice_error *) MUST_USE;
 /* Checks the equations; SLUICE_E_INTERNAL names the op and both numbers. */
 sluice_status ledger_check(const struct ledger *, struct sluice_error *) MUST_USE;
 /* {"op": {...}} by op name; gives a reference. NULL = out of memory. */
@@ -61,5 +76,7 @@ bool ledger_add_text(json_t *sum, const char *ledger);
 /* sum[op][field], or sum[op]["dropped"][...] totals; 0 when absent. */
 int64_t ledger_get(const json_t *sum, const char *op, const char *field);
 int64_t ledger_dropped(const json_t *sum, const char *op);
+/* The totals of sum[op]["skipped"]. */
+struct ledger_skip ledger_skipped(const json_t *sum, const char *op);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "plan/splits.h"
+#include "run/source/survey.h"
 #include "store/statcache.h"
 
 struct known {
@@ -25,6 +26,7 @@ struct source_files {
     struct known *known;
     size_t n;
     struct statcache *cache;
+    struct surveys *surveys; /* NULL = nobody wants any */
     source_decoding_fn decoding;
     void *ctx;
     pthread_mutex_t mutex;
@@ -69,6 +71,7 @@ void source_files_destroy(struct source_files *all)
     for (size_t i = 0; i < all->n; i++) {
         input_info_deinit(&all->known[i].info);
     }
+    surveys_destroy(all->surveys);
     pthread_mutex_destroy(&all->mutex);
     pthread_cond_destroy(&all->changed);
     free(all->files);
@@ -85,6 +88,24 @@ void source_files_watch(struct source_files *all, source_decoding_fn fn, void *c
 const struct source_file *source_files_all(const struct source_files *all)
 {
     return all->files;
+}
+
+struct surveys *source_files_surveys(struct source_files *all)
+{
+    struct surveys *surveys;
+
+    pthread_mutex_lock(&all->mutex);
+    if (all->surveys == NULL) {
+        all->surveys = surveys_create(all->n);
+    }
+    surveys = all->surveys;
+    pthread_mutex_unlock(&all->mutex);
+    return surveys;
+}
+
+struct statcache *source_files_cache(const struct source_files *all)
+{
+    return all->cache;
 }
 
 static struct known *known_of(const struct source_file *file)
@@ -162,9 +183,8 @@ static sluice_status changed(const struct source_file *file, uint64_t size,
                      file->file->path, file->file->version.size, size);
 }
 
-/* Why a file can't be opened: that it is gone says more. */
-static sluice_status open_failed(const struct source_file *file, sluice_status status,
-                                 struct sluice_error *err)
+sluice_status source_file_gone(const struct source_file *file, sluice_status status,
+                               struct sluice_error *err)
 {
     struct store_version now;
     bool found;
@@ -180,6 +200,19 @@ static sluice_status open_failed(const struct source_file *file, sluice_status s
     return status;
 }
 
+sluice_status source_file_same(const struct source_file *file, const struct store_version *now,
+                               struct sluice_error *err)
+{
+    const struct store_version *listed = &file->file->version;
+    bool named = listed->mtime_ns != 0 || listed->tag[0] != '\0';
+
+    /* Of files that a manifest named no more than the size is known; their hash was compared. */
+    return now->size == listed->size && (!named || (now->mtime_ns == listed->mtime_ns &&
+                                                    strcmp(now->tag, listed->tag) == 0))
+               ? SLUICE_OK
+               : changed(file, now->size, err);
+}
+
 static sluice_status opened(const struct source_file *file, struct input *in,
                             struct sluice_error *err)
 {
@@ -187,13 +220,7 @@ static sluice_status opened(const struct source_file *file, struct input *in,
     struct known *known = known_of(file);
     bool first;
 
-    /* Of files that a manifest named no more than the size is known; their hash was compared. */
-    if (input_version(in)->size != file->file->version.size ||
-        ((file->file->version.mtime_ns != 0 || file->file->version.tag[0] != '\0') &&
-         (input_version(in)->mtime_ns != file->file->version.mtime_ns ||
-          strcmp(input_version(in)->tag, file->file->version.tag) != 0))) {
-        return changed(file, input_version(in)->size, err);
-    }
+    TRY(source_file_same(file, input_version(in), err));
     pthread_mutex_lock(&all->mutex);
     first = !known->opened;
     known->opened = true;
@@ -221,7 +248,7 @@ sluice_status source_file_open(const struct source_file *file, struct input **ou
         status = input_open(file->file->path, out, err);
     }
     if (status != SLUICE_OK) {
-        return open_failed(file, status, err);
+        return source_file_gone(file, status, err);
     }
     status = opened(file, *out, err);
     if (status != SLUICE_OK) {

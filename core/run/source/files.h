@@ -32,6 +32,10 @@ void source_files_destroy(struct source_files *); /* NULL is fine */
 void source_files_watch(struct source_files *, source_decoding_fn, void *ctx);
 const struct source_file *
 source_files_all(const struct source_files *); /* in the listing's order */
+/* What is known of the units of files (survey.h), made at the first call; NULL = out of memory. */
+struct surveys;
+struct surveys *source_files_surveys(struct source_files *);
+struct statcache *source_files_cache(const struct source_files *); /* or NULL */
 
 /* Opens the file. SLUICE_E_DATA: it is not what was listed, or holds something else than its
  * manifest says. */
@@ -43,6 +47,12 @@ sluice_status source_file_compare(const struct source_file *, struct sluice_erro
  * leads by now does not matter. */
 sluice_status source_file_unchanged(const struct source_file *, const struct input *,
                                     struct sluice_error *) MUST_USE;
+/* The same for those who open it by themselves: is this still its version? */
+sluice_status source_file_same(const struct source_file *, const struct store_version *,
+                               struct sluice_error *) MUST_USE;
+/* Why it can't be opened, after status: that it is gone says more. */
+sluice_status source_file_gone(const struct source_file *, sluice_status status,
+                               struct sluice_error *) MUST_USE;
 /* Opens it at the first call, to see how it begins. */
 sluice_status source_file_codec(const struct source_file *, enum codec *,
                                 struct sluice_error *) MUST_USE;

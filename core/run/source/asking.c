@@ -1,0 +1,199 @@
+/* Calls that ask for bytes: see asking.h. */
+#include "run/source/asking.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TRIES 3                       /* of a call that fails for a passing reason */
+#define KEPT_MAX ((size_t)4 << 20)    /* of the buffer, from call to call */
+#define ROUNDS_MAX UINT32_C(10000000) /* of one call: more is no reading */
+
+void asking_deinit(struct asking *asking)
+{
+    hasher_destroy(asking->call);
+    free(asking->buffer);
+    asking->call = NULL;
+    asking->buffer = NULL;
+    asking->capacity = 0;
+}
+
+static void meter(const struct asking *asking, bool begins, bool reads)
+{
+    if (asking->meter != NULL) {
+        asking->meter(asking->ctx, begins, reads);
+    }
+}
+
+struct round {
+    struct extent *extents;
+    struct sluice_answer *answers;
+    uint32_t n;
+    uint64_t bytes; /* with padding */
+};
+
+static void round_deinit(struct round *round)
+{
+    free(round->extents);
+    free(round->answers);
+}
+
+/* How much a round asks for, before any memory is taken for it. */
+static sluice_status round_plan(struct asking *asking, const struct stage_result *result,
+                                struct round *round, struct sluice_error *err)
+{
+    uint64_t total = 0;
+
+    round->n = result->n_asks;
+    round->extents = calloc(round->n, sizeof *round->extents);
+    round->answers = calloc(round->n, sizeof *round->answers);
+    if (round->extents == NULL || round->answers == NULL) {
+        return error_nomem(err, "answers");
+    }
+    for (uint32_t k = 0; k < round->n; k++) {
+        struct sluice_extent extent;
+        if (result->asks[k].kind != SLUICE_ASK_BYTES) {
+            return error_set(err, SLUICE_E_INTERNAL, "a reader asks for something else than bytes");
+        }
+        memcpy(&extent, result->asked.data + result->asks[k].offset, sizeof extent);
+        round->extents[k] = (struct extent){ .offset = extent.offset, .n = extent.n };
+        round->bytes += extent.n + SLUICE_PADDING; /* each is within the file */
+        total += extent.n;
+        if (round->bytes > SIZE_MAX / 4) {
+            return error_nomem(err, "answers");
+        }
+    }
+    asking->asked += total;
+    return asking->hold == NULL ? SLUICE_OK : asking->hold(asking->ctx, round->bytes, err);
+}
+
+static sluice_status round_room(struct asking *asking, struct round *round,
+                                struct sluice_error *err)
+{
+    char *at;
+
+    if (round->bytes > asking->capacity) {
+        free(asking->buffer);
+        asking->buffer = malloc((size_t)round->bytes);
+        asking->capacity = asking->buffer == NULL ? 0 : (size_t)round->bytes;
+        if (asking->buffer == NULL) {
+            return error_nomem(err, "answers");
+        }
+    }
+    at = asking->buffer;
+    for (uint32_t k = 0; k < round->n; k++) {
+        round->extents[k].to = at;
+        at += round->extents[k].n;
+        memset(at, 0, SLUICE_PADDING);
+        at += SLUICE_PADDING;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status round_read(struct asking *asking, const struct stage_result *result,
+                                struct round *round, struct sluice_error *err)
+{
+    TRY(round_plan(asking, result, round, err));
+    TRY(round_room(asking, round, err));
+    TRY(extents_read(asking->file, round->extents, round->n, err));
+    for (uint32_t k = 0; k < round->n; k++) {
+        const struct extent *extent = &round->extents[k];
+        round->answers[k] = (struct sluice_answer){ .size = sizeof round->answers[k],
+                                                    .tag = result->asks[k].tag,
+                                                    .data = extent->to,
+                                                    .n = extent->n,
+                                                    .type = "" };
+        if (asking->call != NULL) {
+            hasher_add_u64(asking->call, extent->offset);
+            hasher_add_u64(asking->call, extent->n);
+            hasher_add(asking->call, extent->to, (size_t)extent->n);
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status answer(struct asking *asking, struct stage_result *result,
+                            struct sluice_error *err)
+{
+    struct round round = { .n = 0 };
+    sluice_status status;
+
+    meter(asking, true, true);
+    status = round_read(asking, result, &round, err);
+    meter(asking, false, true);
+    if (status == SLUICE_OK) {
+        meter(asking, true, false);
+        status = stage_resume(asking->worker, round.answers, round.n, result, err);
+        meter(asking, false, false);
+    }
+    round_deinit(&round);
+    if (asking->capacity > KEPT_MAX) {
+        free(asking->buffer);
+        asking->buffer = NULL;
+        asking->capacity = 0;
+    }
+    return status;
+}
+
+static sluice_status call_once(struct asking *asking, const struct sluice_file *file,
+                               struct sluice_scan *scan, struct stage_result *result,
+                               struct sluice_error *err)
+{
+    sluice_status status;
+
+    if (asking->hasher != NULL) {
+        asking->call = asking->call == NULL ? hasher_create() : asking->call;
+        if (asking->call == NULL) {
+            return error_nomem(err, "an input split");
+        }
+        hasher_reset(asking->call);
+    }
+    meter(asking, true, false);
+    status = scan == NULL ? stage_survey(asking->worker, file, result, err)
+                          : stage_scan(asking->worker, scan, result, err);
+    meter(asking, false, false);
+    for (uint32_t k = 0; status == SLUICE_OK && result->n_asks > 0; k++) {
+        if (asking->cancelled != NULL && asking->cancelled(asking->ctx) != 0) {
+            return error_set(err, SLUICE_E_CANCELLED, "the run is being stopped");
+        }
+        if (k == ROUNDS_MAX) {
+            return error_set(err, SLUICE_E_INTERNAL,
+                             "(a defect of the plugin) it goes on asking, %u times in one call",
+                             ROUNDS_MAX);
+        }
+        status = answer(asking, result, err);
+    }
+    if (status == SLUICE_OK && asking->hasher != NULL) {
+        hasher_add_hash(asking->hasher, hasher_digest(asking->call));
+    }
+    return status;
+}
+
+/* A unit's first call may be made again; what later ones go on with is in the worker. */
+static sluice_status call(struct asking *asking, const struct sluice_file *file,
+                          struct sluice_scan *scan, struct stage_result *result,
+                          struct sluice_error *err)
+{
+    bool first = scan == NULL || scan->call == 0;
+    sluice_status status = call_once(asking, file, scan, result, err);
+
+    for (int k = 1; status == SLUICE_E_RETRY && first && k < TRIES; k++) {
+        status = call_once(asking, file, scan, result, err);
+    }
+    if (status == SLUICE_E_RETRY) {
+        err->code = status = SLUICE_E_IO;
+    }
+    return status;
+}
+
+sluice_status asking_survey(struct asking *asking, const struct sluice_file *file,
+                            struct stage_result *result, struct sluice_error *err)
+{
+    return call(asking, file, NULL, result, err);
+}
+
+sluice_status asking_scan(struct asking *asking, struct sluice_scan *scan,
+                          struct stage_result *result, struct sluice_error *err)
+{
+    return call(asking, scan->file, scan, result, err);
+}
