@@ -32,7 +32,9 @@ void sha256_bytes(const void *data, size_t n, char hex[SHA256_HEX])
     digest_hex(&state, hex);
 }
 
-sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_error *err)
+/* hasher: gets the bytes too, or NULL. */
+static sluice_status read_file(const char *path, struct hasher *hasher, char hex[SHA256_HEX],
+                               struct sluice_error *err)
 {
     struct sha256_ctx state;
     uint8_t *block = malloc(BLOCK);
@@ -46,6 +48,9 @@ sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_
         n = read(fd, block, BLOCK);
         if (n > 0) {
             sha256_update(&state, (size_t)n, block);
+            if (hasher != NULL) {
+                hasher_add(hasher, block, (size_t)n);
+            }
         } else if (n < 0 && errno != EINTR) {
             status = error_errno(err, errno, "cannot read %s", path);
         } else if (n < 0) {
@@ -59,5 +64,24 @@ sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_
         close(fd);
     }
     free(block);
+    return status;
+}
+
+sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_error *err)
+{
+    return read_file(path, NULL, hex, err);
+}
+
+sluice_status sha256_file_both(const char *path, char hex[SHA256_HEX], struct hash128 *hash,
+                               struct sluice_error *err)
+{
+    struct hasher *hasher = hasher_create();
+    sluice_status status =
+        hasher == NULL ? error_nomem(err, "a hash") : read_file(path, hasher, hex, err);
+
+    if (status == SLUICE_OK) {
+        *hash = hasher_digest(hasher);
+    }
+    hasher_destroy(hasher);
     return status;
 }

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "cmd/freeze/freeze.h"
 #include "isolate/guards.h"
 #include "isolate/isolate.h"
 #include "store/pending.h"
@@ -144,6 +145,30 @@ static void add_text(json_t *list, const char *text)
     json_array_append_new(list, json_string(text));
 }
 
+/* Libraries that are not where the script says: path and place in turn. */
+static json_t *describe_places(const struct session *session)
+{
+    json_t *places = json_array();
+    const char *path;
+
+    for (uint32_t k = 0; (path = script_library(session->script, k)) != NULL; k++) {
+        const char *origin = freeze_origin(session, path);
+        if (strcmp(origin, path) != 0) {
+            add_text(places, origin);
+            add_text(places, path);
+        }
+    }
+    for (size_t k = 0; k < registry_plugin_count(session->registry); k++) {
+        const struct registry_plugin *plugin = registry_plugin_at(session->registry, k);
+        const char *origin = freeze_origin(session, plugin->path);
+        if (strcmp(origin, plugin->path) != 0) {
+            add_text(places, origin);
+            add_text(places, plugin->path);
+        }
+    }
+    return places;
+}
+
 /* What `load_session` below reads. */
 static sluice_status describe_script(struct session *session, char **out, struct sluice_error *err)
 {
@@ -167,8 +192,9 @@ static sluice_status describe_script(struct session *session, char **out, struct
         }
     }
     if (status == SLUICE_OK) {
-        json = json_pack("{s:s, s:s, s:s, s:O, s:O}", "script", path, "base", session->base_dir,
-                         "cwd", session->cwd, "args", args, "plugins", plugins);
+        json = json_pack("{s:s, s:s, s:s, s:O, s:O, s:o}", "script", path, "base",
+                         session->base_dir, "cwd", session->cwd, "args", args, "plugins", plugins,
+                         "places", describe_places(session));
         *out = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
         status = *out == NULL ? error_nomem(err, "a script's description") : SLUICE_OK;
     }
@@ -231,7 +257,7 @@ void isolation_close(struct session *session)
 struct child {
     struct session session; /* of core stages and scripts */
     struct registry *registry;
-    const char *words[ARGS_MAX], *plugins[ARGS_MAX];
+    const char *words[ARGS_MAX], *plugins[ARGS_MAX], *places[ARGS_MAX];
 };
 
 static sluice_status load_plugin(struct child *child, const struct isolate_target *target,
@@ -275,6 +301,9 @@ static sluice_status load_session(struct child *child, const json_t *json, struc
     if (json == NULL) {
         return SLUICE_OK;
     }
+    read_list(json_object_get(json, "places"), child->places, &session->n_places);
+    session->n_places /= 2;
+    session->places = child->places;
     session->cwd = json_string_value(json_object_get(json, "cwd"));
     session->base_dir = json_string_value(json_object_get(json, "base"));
     session->script_path = json_string_value(json_object_get(json, "script"));

@@ -12,16 +12,6 @@
 #include "run/chain/chain.h"
 #include "run/facts/report.h"
 
-static void log_message(void *ctx, int32_t level, const char *stage, const char *message)
-{
-    static const char *const levels[] = { "debug", "info", "warning", "error" };
-
-    (void)ctx;
-    if (level >= SLUICE_LOG_INFO) {
-        say_to(stderr, "sluice: %s: %s: %s\n", stage, levels[level > 3 ? 3 : level], message);
-    }
-}
-
 /* Policies see the report so far. */
 struct barrier_ctx {
     struct progress progress; /* the first: events of progress find it at the same place */
@@ -125,7 +115,7 @@ static void prepare_events(struct common *common, struct barrier_ctx *barrier,
     common->options.events = (struct run_events){
         .ctx = barrier, .progress = progress_tick, .warn = progress_warn, .barrier = on_barrier
     };
-    common->options.log = log_message;
+    common->options.log = common_log;
 }
 
 /* A run or a part of one, from the session to the exit status. */
@@ -161,11 +151,13 @@ static int execute(struct common *common)
 
 int cmd_run(int argc, char **argv)
 {
-    static const char *const usage = "sluice run PIPELINE.lua [name=value ...] [options]";
+    static const char *const usage = "sluice run PIPELINE.lua|RUN [name=value ...] [options]";
     static const char *const text = "Runs the pipeline that the script returns. Finished tasks are "
                                     "kept in the run directory: the same command\n"
                                     "resumes after a stop or crash, and runs only what changed "
                                     "after a change of inputs or script.\n"
+                                    "RUN, a run directory or name, runs its frozen plan: see "
+                                    "`sluice prepare`.\n"
                                     "SIGINT and SIGTERM end it within about a second, with 130 "
                                     "unless everything was published before.";
     struct common common;
@@ -178,6 +170,7 @@ int cmd_run(int argc, char **argv)
     if (status >= 0) {
         return status;
     }
+    common_frozen(&common);
     common.options.lock = true;
     return execute(&common);
 }
@@ -283,60 +276,83 @@ int cmd_work(int argc, char **argv)
     return execute(&common);
 }
 
-/* Runs task number N alone; earlier phases must be complete where it needs them. */
-static sluice_status one_task(struct session *session, uint32_t number, bool *reused,
-                              struct sluice_error *err)
+/* Runs tasks first to last alone; earlier phases must be complete where they need them. *reused: of
+ * so many nothing was to be done. */
+static sluice_status some_tasks(struct session *session, uint32_t first, uint32_t last,
+                                uint32_t *reused, struct sluice_error *err)
 {
     struct run *run = session->run;
-    struct task_id id;
-    struct worker_cache *cache;
-    sluice_status status;
 
-    if (number >= run->plan->n_tasks) {
-        return error_set(err, SLUICE_E_CONFIG, "found task %u, the run has tasks 0 to %u", number,
+    if (last >= run->plan->n_tasks) {
+        return error_set(err, SLUICE_E_CONFIG, "found task %u, the run has tasks 0 to %u", last,
                          run->plan->n_tasks - 1);
     }
     TRY(run_check_memory(run, err));
-    id = plan_task(run->plan, number);
-    for (uint32_t p = 0; p < id.phase; p++) {
-        bool needed = false;
-        for (uint32_t d = 0; d < run->plan->phases[id.phase]->n_depends; d++) {
-            needed = needed || run->plan->phases[id.phase]->depends[d] >= p;
+    while (first <= last) {
+        struct task_id id = plan_task(run->plan, first);
+        uint32_t left = run->plan->phases[id.phase]->n_tasks - id.task;
+        uint32_t n = last - first < left ? last - first + 1 : left;
+        struct task_range range = { id.phase, id.task, id.task + n };
+        TRY(run_prepare_tasks(run, range, err));
+        for (uint32_t t = range.first; t < range.end; t++) {
+            *reused += run->tasks[range.phase][t].done;
         }
-        if (!needed) {
-            continue;
-        }
-        TRY(run_find_phase(run, p, err));
-        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
-            if (!run->tasks[p][t].done) {
-                return error_set(
-                    err, SLUICE_E_CONFIG,
-                    "task %u needs task %u (%s), which is not done; run that one first", number,
-                    plan_task_number(run->plan, (struct task_id){ p, t }),
-                    run->plan->phases[p]->name);
-            }
-        }
+        TRY(run_tasks(run, range, err));
+        first += n;
     }
-    TRY(run_prepare_phase(run, id.phase, err));
-    *reused = run->tasks[id.phase][id.task].done;
-    if (*reused) {
-        return SLUICE_OK;
+    return run_heed(run, err);
+}
+
+/* "7" or "7..12". */
+static sluice_status parse_range(const char *text, uint64_t *first, uint64_t *last,
+                                 struct sluice_error *err)
+{
+    const char *dots = strstr(text, "..");
+    char *begin = dots == NULL ? NULL : str_copy(text, (size_t)(dots - text));
+    sluice_status status;
+
+    if (dots == NULL) {
+        status = look_word(text, "N", UINT32_MAX, first, err);
+        *last = *first;
+        return status;
     }
-    cache = worker_cache_create(run->plan);
-    if (cache == NULL) {
-        return error_nomem(err, "a worker");
+    status = begin == NULL ? error_nomem(err, "a number")
+                           : look_word(begin, "N of N..M", UINT32_MAX, first, err);
+    free(begin);
+    if (status == SLUICE_OK) {
+        status = look_word(dots + 2, "M of N..M", UINT32_MAX, last, err);
     }
-    status = run_task(run, id.phase, id.task, cache, err);
-    worker_cache_destroy(cache);
-    return status == SLUICE_OK ? run_heed(run, err) : status;
+    return status != SLUICE_OK || *first <= *last
+               ? status
+               : error_set(err, SLUICE_E_CONFIG,
+                           "found the tasks '%s', expected N..M with N not above M", text);
+}
+
+static void tell_tasks(uint64_t first, uint64_t last, uint32_t reused, bool json)
+{
+    unsigned long long n = last - first + 1;
+
+    if (first == last) {
+        say(json ? "{\"event\":\"task\",\"number\":%llu,\"reused\":%s}\n" : "task %llu: %s\n",
+            (unsigned long long)first,
+            json ? (reused > 0 ? "true" : "false") : (reused > 0 ? "was done" : "done"));
+    } else if (json) {
+        say("{\"event\":\"tasks\",\"first\":%llu,\"last\":%llu,\"done\":%llu,\"reused\":%u}\n",
+            (unsigned long long)first, (unsigned long long)last, n - reused, reused);
+    } else {
+        say("tasks %llu to %llu: %llu done, %u %s\n", (unsigned long long)first,
+            (unsigned long long)last, n - reused, reused, reused == 1 ? "was done" : "were done");
+    }
 }
 
 int cmd_task(int argc, char **argv)
 {
     static const struct command command = {
-        .usage = "sluice task RUN N [options]",
+        .usage = "sluice task RUN N|N..M [options]",
         .text =
-            "Runs task N of a run (see `sluice plan`), commits it and ends; needs no coordinator.",
+            "Runs task N of a run, or tasks N to M (see `sluice plan`), commits them and ends; "
+            "needs no coordinator.\nReads the records of earlier tasks that these need, and no "
+            "others.",
         .specs = worker_specs,
         .n_specs = N_WORKER_SPECS,
         .least = 2,
@@ -347,8 +363,9 @@ int cmd_task(int argc, char **argv)
     struct session session;
     struct barrier_ctx barrier;
     struct sluice_error err = ERROR_INIT;
-    uint64_t number = 0;
-    bool reused = false;
+    uint64_t first = 0;
+    uint64_t last = 0;
+    uint32_t reused = 0;
     int status = 0;
 
     memset(&session, 0, sizeof session);
@@ -358,20 +375,17 @@ int cmd_task(int argc, char **argv)
         return ended;
     }
     if (worker_options(&common, &err) != SLUICE_OK ||
-        look_word(common.args.words[1], "N", UINT32_MAX, &number, &err) != SLUICE_OK) {
+        parse_range(common.args.words[1], &first, &last, &err) != SLUICE_OK) {
         return session_fail(&err, args_get(&common.args, "--json") != NULL);
     }
     session_signals();
     prepare_events(&common, &barrier, &session);
     barrier.progress.mode = PROGRESS_QUIET;
     if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
-        one_task(&session, (uint32_t)number, &reused, &err) != SLUICE_OK) {
+        some_tasks(&session, (uint32_t)first, (uint32_t)last, &reused, &err) != SLUICE_OK) {
         status = session_fail(&err, common.json);
     } else {
-        say(common.json ? "{\"event\":\"task\",\"number\":%llu,\"reused\":%s}\n"
-                        : "task %llu: %s\n",
-            (unsigned long long)number,
-            common.json ? (reused ? "true" : "false") : (reused ? "was done" : "done"));
+        tell_tasks(first, last, reused, common.json);
     }
     session_close(&session);
     return status;

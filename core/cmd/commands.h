@@ -3,6 +3,7 @@
 #define SLUICE_CMD_COMMANDS_H
 
 int cmd_run(int argc, char **argv);
+int cmd_prepare(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_task(int argc, char **argv);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/say.h"
+#include "cmd/look/look.h"
 #include "plugin/option_table.h"
 
 /* Options of commands that take a script. */
@@ -161,6 +162,25 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
         common->options.limit_files = n;
     }
     return SLUICE_OK;
+}
+
+void common_log(void *ctx, int32_t level, const char *stage, const char *message)
+{
+    static const char *const levels[] = { "debug", "info", "warning", "error" };
+
+    (void)ctx;
+    if (level >= SLUICE_LOG_INFO) {
+        say_to(stderr, "sluice: %s: %s: %s\n", stage, levels[level > 3 ? 3 : level], message);
+    }
+}
+
+void common_frozen(struct common *common)
+{
+    if (common->options.n_words == 0 && common->options.run_dir == NULL &&
+        look_is_run(common->options.script)) {
+        common->options.run_dir = common->options.script;
+        common->options.script = NULL;
+    }
 }
 
 int common_registry(const struct command *command, int argc, char **argv,

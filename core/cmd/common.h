@@ -16,6 +16,12 @@ struct common {
 sluice_status common_script(int argc, char **argv, const char *usage, const char *text,
                             struct common *, int *exit_status, struct sluice_error *) MUST_USE;
 
+/* For session_options.log: what stages say goes to standard error. */
+void common_log(void *ctx, int32_t level, const char *stage, const char *message);
+
+/* A word alone that names a run directory means its frozen plan, not a script. */
+void common_frozen(struct common *);
+
 /* A command on the registry of the plugins that --plugin and --trust name: parses argv, opens it,
  * calls work, closes it; the exit status. */
 int common_registry(const struct command *, int argc, char **argv,

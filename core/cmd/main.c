@@ -18,6 +18,7 @@ static const struct {
     const char *doc;
 } commands[] = {
     { "run", cmd_run, "run a pipeline script; run it again to resume or to take in what changed" },
+    { "prepare", cmd_prepare, "freeze the plan of a pipeline for run, work and task" },
     { "check", cmd_check, "validate a script: options, columns, wiring; reads no data" },
     { "plan", cmd_plan, "show phases and tasks: what would run, what is reused and why" },
     { "work", cmd_work, "take tasks of a run until none are left (any number of processes)" },

@@ -13,6 +13,7 @@
 
 #include "base/say.h"
 #include "cmd/cmd_isolate.h"
+#include "cmd/freeze/freeze.h"
 #include "cmd/plan/used.h"
 #include "cmd/program.h"
 #include "lua/native/native.h"
@@ -165,6 +166,8 @@ sluice_status session_registry(const struct session_options *options, struct ses
 {
     struct registry_options registry = { 0 };
     const char *plugins[ARGS_MAX];
+    const char *const *kept;
+    size_t n_kept;
     size_t n = 0;
 
     if (session->exe_dir == NULL) {
@@ -175,169 +178,21 @@ sluice_status session_registry(const struct session_options *options, struct ses
     for (size_t i = 0; i < options->n_plugins && n < ARGS_MAX; i++) {
         plugins[n++] = options->plugins[i];
     }
-    for (size_t i = 0; i < session->n_stored_plugins && n < ARGS_MAX; i++) {
-        plugins[n++] = session->stored_plugins[i];
+    kept = freeze_plugins(session, &n_kept);
+    for (size_t i = 0; i < n_kept && n < ARGS_MAX; i++) {
+        plugins[n++] = kept[i];
     }
     registry.exe_dir = session->exe_dir;
     registry.files = plugins;
     registry.n_files = n;
-    registry.script_dir = session->base_dir;
     registry.trust = options->trust;
     registry.contained = options->contained;
-    registry_environment(&registry, session->data_home, sizeof session->data_home);
+    if (!freeze_is_loaded(session)) { /* which names all that it needs */
+        registry.script_dir = session->base_dir;
+        registry_environment(&registry, session->data_home, sizeof session->data_home);
+    }
     TRY(registry_create(&registry, &session->registry, err));
     return native_register(session->registry, options->contained || options->in_process, err);
-}
-
-/* ---- plan.json: how to build the plan again ---- */
-
-/* The texts in an array; others are passed over. */
-static const char **stored_list(struct session *session, const json_t *array, size_t *n)
-{
-    const char **list = ARENA_ARRAY(&session->arena, const char *, json_array_size(array));
-
-    *n = 0;
-    for (size_t i = 0; i < json_array_size(array) && list != NULL; i++) {
-        const char *text = json_string_value(json_array_get(array, i));
-        if (text != NULL) {
-            list[(*n)++] = copy(session, text);
-        }
-    }
-    return list;
-}
-
-static sluice_status read_stored(struct session *session, struct sluice_error *err)
-{
-    char *path = store_join(session->run_dir, "plan.json");
-    struct buf text = BUF_INIT;
-    json_t *json = NULL;
-    json_error_t place;
-    bool found = false;
-    const char *script;
-    const char *base;
-    sluice_status status = store_read_all(path, 16u << 20, &text, &found, err);
-
-    if (status == SLUICE_OK && !found) {
-        status = error_set(err, SLUICE_E_CONFIG,
-                           "no run in %s: plan.json is not there; give a run directory or the name "
-                           "of a pipeline that ran here",
-                           session->run_dir);
-    }
-    if (status == SLUICE_OK) {
-        json = json_loadb(text.data, text.size, 0, &place);
-        script = json_string_value(json_object_get(json, "script"));
-        base = json_string_value(json_object_get(json, "base"));
-        if (script == NULL || base == NULL) {
-            status = error_set(err, SLUICE_E_DATA,
-                               "%s is damaged; run the pipeline again to write it anew", path);
-        } else {
-            session->script_path =
-                arena_printf(&session->arena, "%s/script/%s", session->run_dir, script);
-            session->base_dir = copy(session, base);
-            session->options.limit_files =
-                (uint64_t)json_integer_value(json_object_get(json, "limit_files"));
-            session->options.trust =
-                session->options.trust || json_is_true(json_object_get(json, "trust"));
-            session->stored_words =
-                stored_list(session, json_object_get(json, "args"), &session->n_stored_words);
-            session->stored_plugins =
-                stored_list(session, json_object_get(json, "plugins"), &session->n_stored_plugins);
-            status = arena_status(&session->arena, err, "plan.json");
-        }
-    }
-    json_decref(json);
-    buf_deinit(&text);
-    free(path);
-    return status;
-}
-
-/* What the next run of the script writes again. */
-static sluice_status replace_file(const char *dir, const char *name, const void *data, size_t n,
-                                  struct sluice_error *err)
-{
-    struct published published;
-    return pending_put(dir, name, data, n, PENDING_LOOSE, &published, err);
-}
-
-/* Arguments with a path type are stored absolute, so that the plan can be built from any working
- * directory. */
-static sluice_status stored_args(struct session *session, json_t *list, struct sluice_error *err)
-{
-    for (size_t i = 0; i < session->options.n_words; i++) {
-        const char *word = session->options.words[i];
-        const char *equals = strchr(word, '=');
-        char name[200];
-        const char *text = word;
-        snprintf(name, sizeof name, "%.*s", (int)(equals - word), word);
-        for (uint32_t k = 0; k < session->graph->n_args && text == word; k++) {
-            const struct graph_arg *arg = &session->graph->args[k];
-            bool path = strcmp(arg->type, "glob") == 0 || strcmp(arg->type, "path") == 0;
-            if (strcmp(arg->name, name) == 0 && path && equals[1] != '/' && equals[1] != '\0' &&
-                strstr(equals, "://") == NULL) {
-                bool at = equals[1] == '@';
-                if (equals[1 + at] != '/') {
-                    text = arena_printf(&session->arena, "%s=%s%s/%s", name, at ? "@" : "",
-                                        session->cwd, equals + 1 + at);
-                }
-                break;
-            }
-        }
-        TRY(arena_status(&session->arena, err, "plan.json"));
-        if (json_array_append_new(list, json_string(text)) != 0) {
-            return error_set(err, SLUICE_E_CONFIG, "argument %s is not UTF-8", name);
-        }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status write_stored(struct session *session, struct sluice_error *err)
-{
-    json_t *args = json_array();
-    json_t *plugins = json_array();
-    json_t *json = NULL;
-    char *text = NULL;
-    size_t n;
-    const struct script_file *files = script_files(session->script, &n);
-    sluice_status status = args == NULL || plugins == NULL ? error_nomem(err, "plan.json")
-                                                           : stored_args(session, args, err);
-
-    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
-        char *path = arena_printf(&session->arena, "%s/script/%s", session->run_dir, files[i].name);
-        char *slash = path == NULL ? NULL : strrchr(path, '/');
-        if (slash == NULL) {
-            status = arena_status(&session->arena, err, "a path");
-            break;
-        }
-        *slash = '\0';
-        status = store_make_folder(path, false, err);
-        if (status == SLUICE_OK) {
-            status = temp_sweep(path, NULL, err);
-        }
-        if (status == SLUICE_OK) {
-            status = replace_file(path, slash + 1, files[i].text, files[i].size, err);
-        }
-    }
-    for (size_t i = 0; status == SLUICE_OK && i < session->options.n_plugins; i++) {
-        char *path = absolute(session, session->options.plugins[i]);
-        if (path == NULL || json_array_append_new(plugins, json_string(path)) != 0) {
-            status = error_nomem(err, "plan.json");
-        }
-    }
-    if (status == SLUICE_OK) {
-        json = json_pack("{s:s, s:s, s:s, s:O, s:O, s:b, s:I}", "name", session->graph->name,
-                         "script", files[0].name, "base", session->base_dir, "args", args,
-                         "plugins", plugins, "trust", session->options.trust ? 1 : 0, "limit_files",
-                         (json_int_t)session->options.limit_files);
-        text = json == NULL ? NULL : json_dumps(json, JSON_INDENT(1) | JSON_SORT_KEYS);
-        status = text == NULL
-                     ? error_nomem(err, "plan.json")
-                     : replace_file(session->run_dir, "plan.json", text, strlen(text), err);
-    }
-    free(text);
-    json_decref(json);
-    json_decref(args);
-    json_decref(plugins);
-    return status;
 }
 
 /* ---- services for stages ---- */
@@ -403,6 +258,18 @@ static void watch_end(struct script_watching *watching)
 
 static const struct script_watch watch = { watch_begin, watch_end };
 
+static const char *place_of(void *ctx, const char *path)
+{
+    const struct session *session = ctx;
+
+    for (size_t i = 0; i < session->n_places; i++) {
+        if (strcmp(session->places[2 * i], path) == 0) {
+            return session->places[2 * i + 1];
+        }
+    }
+    return freeze_place(ctx, path);
+}
+
 sluice_status session_script(struct session *session, struct sluice_error *err)
 {
     struct script_arg args[ARGS_MAX];
@@ -418,11 +285,14 @@ sluice_status session_script(struct session *session, struct sluice_error *err)
                                       .testing = session->options.testing,
                                       .stop = &session_cancelled,
                                       .watch = &watch,
+                                      .place = place_of,
+                                      .place_ctx = session,
                                       .declared = session->options.declared,
                                       .declared_ctx = session->options.declared_ctx };
     const char *words[ARGS_MAX];
     size_t n_words = 0;
 
+    options.files = freeze_scripts(session, &options.n_files);
     for (size_t i = 0; i < session->n_stored_words && n_words < ARGS_MAX; i++) {
         words[n_words++] = session->stored_words[i];
     }
@@ -492,7 +362,11 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
                                     .services = &session->services,
                                     .isolate = isolation_twin,
                                     .isolate_ctx = session,
-                                    .in_process = session->options.in_process };
+                                    .in_process = session->options.in_process,
+                                    .keep = freeze_keep,
+                                    .thaw = freeze_thaw,
+                                    .frozen_ctx = session,
+                                    .frozen = freeze_is_loaded(session) };
 
     session_services(session);
     session_describes(session, &options);
@@ -578,21 +452,58 @@ static sluice_status collect_used(struct session *session, struct sluice_error *
     return status;
 }
 
-static sluice_status write_used(struct session *session, struct sluice_error *err)
+/* The plan of a script, or of a run directory, in which the script is. */
+static sluice_status open_source(const struct session_options *options, struct session *session,
+                                 struct sluice_error *err)
 {
-    char *text = used_text(session->used);
-    sluice_status status =
-        text == NULL ? error_nomem(err, "used.json")
-                     : replace_file(session->run_dir, "used.json", text, strlen(text), err);
+    const char *slash;
+    char *run_dir;
 
-    free(text);
-    return status;
+    if (options->script == NULL) {
+        run_dir = session_run_dir(options->run_dir);
+        session->run_dir = run_dir == NULL ? NULL : copy(session, run_dir);
+        free(run_dir);
+        return session->run_dir == NULL ? error_nomem(err, "paths") : freeze_load(session, err);
+    }
+    TRY(freeze_create(session, err));
+    session->script_path = absolute(session, options->script);
+    slash = session->script_path == NULL ? NULL : strrchr(session->script_path, '/');
+    if (slash != NULL) {
+        session->base_dir = arena_copy(&session->arena, session->script_path,
+                                       (size_t)(slash - session->script_path));
+    }
+    TRY(arena_status(&session->arena, err, "paths"));
+    if (access(session->script_path, F_OK) != 0 || is_directory(session->script_path)) {
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "%s is %s, expected a pipeline script (a file that returns s.pipeline {...})",
+            options->script, is_directory(session->script_path) ? "a folder" : "not there");
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status open_run(struct session *session, struct sluice_error *err)
+{
+    struct run_options run = { .run_dir = session->run_dir,
+                               .local_dir = session->local_dir,
+                               .scratch = session->scratch,
+                               .workers = session->options.workers,
+                               .memory = session->options.memory,
+                               .batch_bytes = session->options.batch_bytes,
+                               .fresh = session->options.fresh,
+                               .lock = session->options.lock,
+                               .inputs = session->cache,
+                               .drain = &session_drain,
+                               .cancelled = &session_cancelled,
+                               .events = session->options.events };
+
+    return run_open(session->plan, &run, &session->run, err);
 }
 
 sluice_status session_open(const struct session_options *options, enum session_depth depth,
                            struct session *session, struct sluice_error *err)
 {
-    const char *slash;
+    bool freezes;
 
     memset(session, 0, sizeof *session);
     session->options = *options;
@@ -601,29 +512,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
     session->options.memory = options->memory > 0 ? options->memory : limits_memory();
     budget_init(&session->budget, NULL, session->options.memory);
     TRY(find_places(session, err));
-    if (options->script != NULL) {
-        session->script_path = absolute(session, options->script);
-        slash = session->script_path == NULL ? NULL : strrchr(session->script_path, '/');
-        if (slash != NULL) {
-            session->base_dir = arena_copy(&session->arena, session->script_path,
-                                           (size_t)(slash - session->script_path));
-        }
-        TRY(arena_status(&session->arena, err, "paths"));
-        if (access(session->script_path, F_OK) != 0 || is_directory(session->script_path)) {
-            return error_set(
-                err, SLUICE_E_CONFIG,
-                "%s is %s, expected a pipeline script (a file that returns s.pipeline {...})",
-                options->script, is_directory(session->script_path) ? "a folder" : "not there");
-        }
-    } else {
-        char *run_dir = session_run_dir(options->run_dir);
-        session->run_dir = run_dir == NULL ? NULL : copy(session, run_dir);
-        free(run_dir);
-        if (session->run_dir == NULL) {
-            return error_nomem(err, "paths");
-        }
-        TRY(read_stored(session, err));
-    }
+    TRY(open_source(options, session, err));
     TRY(session_registry(options, session, err));
     TRY(session_script(session, err));
     if (options->edit != NULL) {
@@ -639,33 +528,23 @@ sluice_status session_open(const struct session_options *options, enum session_d
                                               session->graph->name);
     }
     TRY(find_local(session, err));
-    if (depth >= SESSION_PLAN && (depth == SESSION_RUN || is_directory(session->local_dir))) {
+    freezes =
+        options->script != NULL && (options->freeze || (session->runs && !options->read_only));
+    if (depth >= SESSION_PLAN && (session->runs || freezes || is_directory(session->local_dir))) {
         TRY(open_run_dir(session, err));
     }
+    session->keeps = freezes;
     TRY(open_plan(session, depth, err));
-    if (options->locked || depth == SESSION_RUN) {
+    if (options->locked || session->runs || freezes) {
         TRY(collect_used(session, err));
     }
-    if (depth == SESSION_RUN) {
-        struct run_options run = { .run_dir = session->run_dir,
-                                   .local_dir = session->local_dir,
-                                   .scratch = session->scratch,
-                                   .workers = session->options.workers,
-                                   .memory = session->options.memory,
-                                   .batch_bytes = session->options.batch_bytes,
-                                   .fresh = session->options.fresh,
-                                   .lock = session->options.lock,
-                                   .inputs = session->cache,
-                                   .drain = &session_drain,
-                                   .cancelled = &session_cancelled,
-                                   .events = session->options.events };
-        TRY(run_open(session->plan, &run, &session->run, err));
-        if (!session->options.read_only && options->script != NULL) {
-            TRY(write_stored(session, err));
-            TRY(write_used(session, err));
-        }
+    if (session->runs && options->script == NULL) {
+        TRY(freeze_compare(session, err));
     }
-    return SLUICE_OK;
+    if (session->runs) {
+        TRY(open_run(session, err));
+    }
+    return freezes ? freeze_write(session, err) : SLUICE_OK;
 }
 
 void session_close(struct session *session)
@@ -679,6 +558,7 @@ void session_close(struct session *session)
     graph_destroy(session->graph);
     registry_destroy(session->registry);
     script_destroy(session->script);
+    freeze_close(session);
     arena_deinit(&session->arena);
     memset(session, 0, sizeof *session);
 }

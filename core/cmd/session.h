@@ -12,6 +12,7 @@ enum session_depth { SESSION_GRAPH, SESSION_SCHEMAS, SESSION_PLAN, SESSION_RUN }
 
 struct session;
 struct isolate;
+struct freeze;
 
 struct session_options {
     const char *script;      /* path of a script, or NULL: run_dir tells */
@@ -31,7 +32,8 @@ struct session_options {
     uint64_t memory;  /* 0 = what is granted */
     uint64_t batch_bytes;
     bool fresh, lock;
-    bool read_only;        /* don't write plan.json or copies */
+    bool read_only;        /* don't write plan.json or what it names */
+    bool freeze;           /* SESSION_PLAN of a script: write them */
     bool locked;           /* refuse what the lock file does not list */
     const char *lock_file; /* NULL = SCRIPT with .lock in place of .lua */
     struct run_events events;
@@ -66,10 +68,14 @@ struct session {
     bool runs;
     _Atomic uint32_t isolate_deaths;
     struct json_t *used;       /* what the plan is made of (used.h), or NULL */
+    struct freeze *freeze;     /* the plan's files (freeze/freeze.h) */
+    bool keeps;                /* they are kept in the run directory */
     const char **stored_words; /* arguments read from plan.json */
     size_t n_stored_words;
-    const char **stored_plugins;
-    size_t n_stored_plugins;
+    /* Where a file is that the script names, for a child process whose plan is not here: pairs of
+     * path and place, n of both. */
+    const char *const *places;
+    size_t n_places;
 };
 
 sluice_status session_open(const struct session_options *, enum session_depth, struct session *,

@@ -59,6 +59,24 @@ static sluice_status note_dataset(struct plan *plan, struct op_stage *stage,
     return arena_status(&plan->arena, err, "the plan");
 }
 
+/* The stage reads its files where they are kept. */
+static sluice_status keep_files(const struct plan_options *how, struct options *options,
+                                struct sluice_error *err)
+{
+    const char *name;
+    const char *path;
+    uint32_t flags;
+
+    for (uint64_t k = 0; how->keep != NULL && options_path(options, k, &name, &path, &flags); k++) {
+        struct hash128 hash;
+        if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH)) == 0) {
+            TRY(how->keep(how->frozen_ctx, path, &path, &hash, err));
+            TRY(options_set_path(options, name, path, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* The place in the script, where the stage has one. */
 static sluice_status placed(const char *where, struct sluice_error *err)
 {
@@ -76,7 +94,10 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
         options_parse(&table, args, planner->plan->options.base_dir, &options, err);
 
     if (status == SLUICE_OK) {
-        status = place_stage(planner, op, &entry, err);
+        status = keep_files(&planner->plan->options, options, err);
+        if (status == SLUICE_OK) {
+            status = place_stage(planner, op, &entry, err);
+        }
         if (status != SLUICE_OK) {
             /* Ours until stage_open takes them, which it does also when it fails. */
             options_destroy(options);

@@ -118,11 +118,19 @@ static void note_skipped(const struct planner *planner, const struct lane *lane,
 
 static sluice_status list_lane(struct planner *planner, struct lane *lane, struct sluice_error *err)
 {
+    const struct plan_options *how = &planner->plan->options;
     const struct node *files = planner->graph->nodes[lane->node->inputs[0]];
     struct snapshot *snapshot = NULL;
     const char *folder = NULL;
     sluice_status status;
 
+    if (lane->listed) {
+        return SLUICE_OK;
+    }
+    if (how->thaw != NULL) {
+        TRY(how->thaw(how->frozen_ctx, lane->node->name, &lane->files, &lane->hashes,
+                      &lane->listed, err));
+    }
     if (lane->listed) {
         return SLUICE_OK;
     }
@@ -134,8 +142,7 @@ static sluice_status list_lane(struct planner *planner, struct lane *lane, struc
         snapshot_destroy(snapshot);
     } else {
         status = listing_expand((const char *const *)files->patterns, files->n_patterns,
-                                planner->plan->options.base_dir, planner->plan->options.limit_files,
-                                &lane->files, err);
+                                how->base_dir, how->limit_files, &lane->files, err);
     }
     if (status != SLUICE_OK) {
         return error_prefix(err, "%s", files->where);
@@ -184,7 +191,7 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     struct split_input *inputs;
 
     TRY(list_lane(planner, lane, err));
-    if (files->kind == NODE_FILES) {
+    if (files->kind == NODE_FILES && !planner->plan->options.frozen) {
         TRY(planner_check_files(planner, files, &lane->files, err));
     }
     inputs = ARENA_ARRAY(&planner->arena, struct split_input, lane->files.n);

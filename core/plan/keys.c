@@ -11,8 +11,8 @@
 #include "store/outcodec.h"
 #include "store/store.h"
 
-static sluice_status path_hashes(const struct options *options, struct buf *text,
-                                 struct sluice_error *err)
+static sluice_status path_hashes(const struct plan_options *how, const struct options *options,
+                                 struct buf *text, struct sluice_error *err)
 {
     const char *name;
     const char *path;
@@ -25,7 +25,8 @@ static sluice_status path_hashes(const struct options *options, struct buf *text
         if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH)) != 0) {
             continue;
         }
-        TRY(store_hash(path, &bytes, &hash, NULL, err));
+        TRY(how == NULL || how->keep == NULL ? store_hash(path, &bytes, &hash, NULL, err)
+                              : how->keep(how->frozen_ctx, path, &path, &hash, err));
         hash_hex(hash, hex);
         buf_printf(text, "%s content=%s\n", name, hex);
     }
@@ -33,8 +34,8 @@ static sluice_status path_hashes(const struct options *options, struct buf *text
 }
 
 /* The code and the options of a stage. */
-static sluice_status stage_text(const struct stage *stage, struct buf *text,
-                                struct sluice_error *err)
+static sluice_status stage_text(const struct plan_options *how, const struct stage *stage,
+                                struct buf *text, struct sluice_error *err)
 {
     const struct registry_entry *entry = stage_entry(stage);
     char hex[33];
@@ -43,14 +44,14 @@ static sluice_status stage_text(const struct stage *stage, struct buf *text,
     buf_printf(text, "stage %s.%s %s %s %s\n", entry->plugin_name, entry->stage.name,
                entry->stage.version == NULL ? "" : entry->stage.version, hex, entry->libraries);
     options_canonical(stage_options(stage), text);
-    return path_hashes(stage_options(stage), text, err);
+    return path_hashes(how, stage_options(stage), text, err);
 }
 
 sluice_status plan_stage_key(const struct stage *stage, struct hash128 *out,
                              struct sluice_error *err)
 {
     struct buf text = BUF_INIT;
-    sluice_status status = stage_text(stage, &text, err);
+    sluice_status status = stage_text(NULL, stage, &text, err);
 
     if (status == SLUICE_OK) {
         status = buf_status(&text, err);
@@ -77,7 +78,7 @@ static sluice_status op_key(struct plan *plan, const struct phase *phase, struct
     buf_printf(&text, "%s %s\n", kinds[op->kind], op->name);
     if (code != NULL) {
         size_t begin = text.size;
-        status = stage_text(code->stage, &text, err);
+        status = stage_text(&plan->options, code->stage, &text, err);
         if (op->kind == OP_READ && !text.failed) {
             op_edit_read(op)->stage_key = hash_bytes(text.data + begin, text.size - begin);
         }

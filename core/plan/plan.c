@@ -70,7 +70,14 @@ bool phase_pulls(const struct phase *phase, uint32_t load)
     return false;
 }
 
-const char *phase_task_name(const struct phase *phase, uint32_t task, char buffer[64])
+const char *lane_split_name(const struct lane *lane, size_t number, char buffer[SPLIT_NAME])
+{
+    const struct split *split = &lane->splits.items[number];
+
+    return split_name(split, lane->files.files[split->ranges[0].file].name, buffer);
+}
+
+const char *phase_task_name(const struct phase *phase, uint32_t task, char buffer[SPLIT_NAME])
 {
     uint32_t index = 0;
     const struct lane *lane = phase_lane(phase, task, &index);
@@ -80,9 +87,9 @@ const char *phase_task_name(const struct phase *phase, uint32_t task, char buffe
     }
     switch (lane->kind) {
     case LANE_SPLITS:
-        return lane->splits.items[index].name;
+        return lane_split_name(lane, index, buffer);
     case LANE_PARTITIONS:
-        snprintf(buffer, 64, "partition %u", index);
+        snprintf(buffer, SPLIT_NAME, "partition %u", index);
         return buffer;
     case LANE_GLOBAL:
         break;

@@ -105,6 +105,16 @@ struct plan_options {
                               struct sluice_error *err);
     void *describe_ctx;
     bool in_process; /* for debuggers: nothing is isolated, whatever a script or an entry says */
+    /* Of a plan that is frozen, or to be. keep: where the file that an option names is kept, and
+     * what it holds; a path that it gave it answers with itself. thaw: gives the files of a reader
+     * as they were listed once; *found false: they are listed now. NULL: files are used where they
+     * are, and read for their hashes; all are listed. */
+    sluice_status (*keep)(void *ctx, const char *path, const char **place, struct hash128 *hash,
+                          struct sluice_error *err);
+    sluice_status (*thaw)(void *ctx, const char *reader, struct listing *files,
+                          const struct hash128 **hashes, bool *found, struct sluice_error *err);
+    void *frozen_ctx;
+    bool frozen; /* it was planned before: files are those that were listed then */
     /* Rows may end anywhere, with all of their columns: nothing need come of them but what an
      * observer of the chain is told. */
     bool open;
@@ -146,7 +156,9 @@ const struct lane *phase_lane(const struct phase *, uint32_t task, uint32_t *ind
  * NULL: every task of the phase. */
 const struct lane *phase_load_lane(const struct phase *, const struct op *load);
 /* "web/a.jsonl.zst@0", "partition 7", "all". Borrowed or written to buffer. */
-const char *phase_task_name(const struct phase *, uint32_t task, char buffer[64]);
+const char *phase_task_name(const struct phase *, uint32_t task, char buffer[SPLIT_NAME]);
+/* The first of them, of a split of the lane. */
+const char *lane_split_name(const struct lane *, size_t split, char buffer[SPLIT_NAME]);
 /* Does a collector take what this OP_LOAD brings by itself, in its own order? Then nobody pushes
  * it. */
 bool phase_pulls(const struct phase *, uint32_t load);

@@ -2,11 +2,11 @@
 #include "plan/splits.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "base/buf.h"
 
 #define PIECES_MAX (UINT64_C(1) << 24) /* of one file; more would only slow the plan down */
 #define RATIO 4u      /* decoded bytes of a compressed file's byte: text gives 3 to 5 */
@@ -29,8 +29,6 @@ struct planner {
     struct splits *out;
     size_t items_capacity, n_ranges, ranges_capacity;
     size_t *first_range; /* of each split */
-    struct buf names;
-    size_t *name_at;
 };
 
 bool splits_compressed(const char *name)
@@ -107,31 +105,25 @@ static sluice_status range_add(struct planner *p, size_t file, uint64_t begin, u
 }
 
 /* Begins a split whose first range will be added next. */
-static sluice_status split_begin(struct planner *p, size_t file, uint64_t begin, uint64_t weight,
-                                 struct sluice_error *err)
+static sluice_status split_begin(struct planner *p, uint64_t weight, struct sluice_error *err)
 {
     size_t first = p->items_capacity;
-    size_t names = p->items_capacity;
     size_t n = p->out->n + 1;
 
     if (!grow(&p->first_range, &first, n, sizeof *p->first_range) ||
-        !grow(&p->name_at, &names, n, sizeof *p->name_at) ||
         !grow(&p->out->items, &p->items_capacity, n, sizeof *p->out->items)) {
         return error_nomem(err, "input splits");
     }
     p->out->items[p->out->n].weight = weight;
     p->first_range[p->out->n] = p->n_ranges;
-    p->name_at[p->out->n] = p->names.size;
     p->out->n++;
-    buf_printf(&p->names, "%s@%" PRIu64, p->files[file].name, begin);
-    buf_putc(&p->names, '\0');
     return SLUICE_OK;
 }
 
 static sluice_status split_group(struct planner *p, size_t begin, size_t end,
                                  struct sluice_error *err)
 {
-    TRY(split_begin(p, begin, 0, p->before[end] - p->before[begin], err));
+    TRY(split_begin(p, p->before[end] - p->before[begin], err));
     for (size_t i = begin; i < end; i++) {
         TRY(range_add(p, i, 0, SPLIT_TO_END, true, err));
     }
@@ -158,7 +150,7 @@ static sluice_status split_large(struct planner *p, size_t file, struct sluice_e
     for (uint64_t i = 0; i < pieces; i++) {
         uint64_t begin = i * p->target;
         bool last = i + 1 == pieces;
-        TRY(split_begin(p, file, begin, last ? weight - begin : p->target, err));
+        TRY(split_begin(p, last ? weight - begin : p->target, err));
         TRY(range_add(p, file, begin, last ? SPLIT_TO_END : begin + p->target, last, err));
     }
     return SLUICE_OK;
@@ -328,17 +320,14 @@ static sluice_status planner_finish(struct planner *p, struct sluice_error *err)
     struct splits *out = p->out;
     struct hasher *hasher = hasher_create();
 
-    out->names = buf_take(&p->names);
-    if (hasher == NULL || (out->n > 0 && out->names == NULL)) {
-        hasher_destroy(hasher);
+    if (hasher == NULL) {
         return error_nomem(err, "input splits");
     }
     for (size_t i = 0; i < out->n; i++) {
         struct split *split = &out->items[i];
         size_t end = i + 1 < out->n ? p->first_range[i + 1] : p->n_ranges;
-        split->name = out->names + p->name_at[i];
         split->ranges = out->ranges + p->first_range[i];
-        split->n_ranges = end - p->first_range[i];
+        split->n_ranges = (uint32_t)(end - p->first_range[i]);
         hasher_reset(hasher);
         for (size_t k = 0; k < split->n_ranges; k++) {
             layout_range(hasher, &p->files[split->ranges[k].file], &split->ranges[k]);
@@ -357,7 +346,6 @@ sluice_status splits_plan(const struct split_input *files, size_t n,
     sluice_status status;
 
     memset(out, 0, sizeof *out);
-    buf_init(&p.names);
     p.target = options->target == 0 ? SPLIT_TARGET : options->target;
     if (n >= UINT32_MAX || p.target > UINT64_MAX / 16) {
         return error_set(err, SLUICE_E_CONFIG,
@@ -375,18 +363,21 @@ sluice_status splits_plan(const struct split_input *files, size_t n,
     free(p.smallest);
     free(p.stack);
     free(p.first_range);
-    free(p.name_at);
-    buf_deinit(&p.names);
     if (status != SLUICE_OK) {
         splits_deinit(out);
     }
     return status;
 }
 
+const char *split_name(const struct split *split, const char *file, char buffer[SPLIT_NAME])
+{
+    snprintf(buffer, SPLIT_NAME, "%s@%" PRIu64, file, split->ranges[0].begin);
+    return buffer;
+}
+
 void splits_deinit(struct splits *splits)
 {
     free(splits->items);
     free(splits->ranges);
-    free(splits->names);
     memset(splits, 0, sizeof *splits);
 }

@@ -48,19 +48,18 @@ struct split_range {
     bool last;           /* the file ends with this range */
 };
 
+/* There may be millions: its name is made when somebody asks (split_name). */
 struct split {
-    const char *name; /* of the first range: "a/b.jsonl.zst@0" */
     const struct split_range *ranges;
-    size_t n_ranges;
     uint64_t weight;       /* decoded bytes, as guessed */
     struct hash128 layout; /* of names, ranges and path parts, not of what is in the files */
+    uint32_t n_ranges;
 };
 
 struct splits {
     struct split *items;
     size_t n;
-    struct split_range *ranges; /* private: memory of all ranges and names */
-    char *names;
+    struct split_range *ranges; /* private: memory of all ranges */
 };
 
 /* Whether a file of this name is taken for a compressed one (.gz, .zst and such). */
@@ -71,5 +70,11 @@ bool splits_compressed(const char *name);
 sluice_status splits_plan(const struct split_input *files, size_t n, const struct split_options *,
                           struct splits *out, struct sluice_error *err) MUST_USE;
 void splits_deinit(struct splits *);
+
+#define SPLIT_NAME 4200 /* of a name with its NUL: a path can't be longer */
+
+/* The split's name, of its first range: "a/b.jsonl.zst@0"; file is the name of that range's file.
+ * Written to buffer; returns it. */
+const char *split_name(const struct split *, const char *file, char buffer[SPLIT_NAME]);
 
 #endif

@@ -461,6 +461,22 @@ bool options_path(const struct options *options, uint64_t k, const char **name, 
     return false;
 }
 
+sluice_status options_set_path(struct options *options, const char *name, const char *path,
+                               struct sluice_error *err)
+{
+    struct slot *slot = slot_find(options, name);
+    char *copy = str_copy(path, strlen(path));
+
+    assert(slot != NULL && slot->option.type == SLUICE_OPT_PATH);
+    if (copy == NULL) {
+        return error_nomem(err, "an option");
+    }
+    free(slot->text);
+    slot->text = copy;
+    memcpy((char *)options->config + slot->option.offset, &copy, sizeof copy);
+    return SLUICE_OK;
+}
+
 void options_json(const struct options *options, struct buf *out)
 {
     buf_putc(out, '{');

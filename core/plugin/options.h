@@ -99,6 +99,10 @@ void options_canonical(const struct options *, struct buf *out);
  * past the end. Borrowed. */
 bool options_path(const struct options *, uint64_t k, const char **name, const char **path,
                   uint32_t *flags);
+/* Puts another path in the place of such a one, in the config and in all texts: that of a copy. The
+ * task key does not change by it. */
+sluice_status options_set_path(struct options *, const char *name, const char *path,
+                               struct sluice_error *err) MUST_USE;
 /* All options as one JSON object {"name": canonical text or null}, sorted: for manifests and
  * `plan`. */
 void options_json(const struct options *, struct buf *out);

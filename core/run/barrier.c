@@ -9,17 +9,16 @@
 #include "run/labels.h"
 #include "store/store.h"
 
-/* Sums ledgers of a complete phase into run->ledgers. */
+/* The sum of a complete phase's ledgers becomes run->ledgers[p]: a copy with sorted members, as they
+ * were added in the order in which tasks ended. */
 static sluice_status sum_ledgers(struct run *run, uint32_t p, struct sluice_error *err)
 {
-    json_t *sum = json_object();
+    char *text = run->sums_lack[p]      ? NULL
+                 : run->sums[p] == NULL ? str_copy("{}", 2)
+                                        : json_dumps(run->sums[p], JSON_COMPACT | JSON_SORT_KEYS);
+    json_t *sum = text == NULL ? NULL : json_loads(text, 0, NULL);
 
-    for (uint32_t t = 0; sum != NULL && t < run->plan->phases[p]->n_tasks; t++) {
-        if (!ledger_add_text(sum, run->tasks[p][t].ledger)) {
-            json_decref(sum);
-            sum = NULL;
-        }
-    }
+    free(text);
     if (sum == NULL) {
         return error_set(
             err, SLUICE_E_DATA,
@@ -71,7 +70,7 @@ static void first_bad(const struct run *run, uint32_t p, char *text, size_t size
             size_t n_detail;
             const char *reason = array_bytes(&batch->columns[BAD_REASON]->array, 0, &n_reason);
             const char *detail = array_bytes(&batch->columns[BAD_DETAIL]->array, 0, &n_detail);
-            char buffer[64];
+            char buffer[SPLIT_NAME];
             snprintf(text, size, "; the first is %.*s in %s: %.*s", (int)n_reason, reason,
                      phase_task_name(phase, t, buffer), n_detail > 200 ? 200 : (int)n_detail,
                      detail);

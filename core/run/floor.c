@@ -10,7 +10,8 @@
 
 #define MIB ((uint64_t)1 << 20)
 #define PROCESS (12 * MIB)             /* code, Lua, libraries */
-#define TASK_BYTES ((uint64_t)6 << 10) /* records and directories of a task's commit */
+#define TASK_BYTES ((uint64_t)2 << 10) /* a done task: its record, hashes of its files and split */
+#define SLICE_BYTES ((uint64_t)48)     /* a partition of what it stored, and a frame of it */
 #define FILE_BYTES ((uint64_t)512)     /* a listed and probed file, its name twice */
 #define FRAME_BYTES ((uint64_t)24)     /* a place where decoding can begin */
 #define WINDOW (8 * MIB)               /* of zstd as it is usually called */
@@ -49,6 +50,11 @@ static uint64_t base_bytes(const struct plan *plan)
 {
     uint64_t bytes = PROCESS + plan->n_tasks * TASK_BYTES;
 
+    for (uint32_t k = 0; k < plan->n_edges; k++) {
+        const struct plan_edge *edge = plan->edges[k];
+        bytes += (uint64_t)plan->phases[edge->producer_phase]->n_tasks * edge->n_partitions *
+                 SLICE_BYTES;
+    }
     for (uint32_t k = 0; k < plan->n_lanes; k++) {
         const struct lane *lane = plan->lanes[k];
         bytes += lane->files.n * FILE_BYTES;

@@ -229,6 +229,7 @@ sluice_status identity_found(struct run *run, const struct lane *lane, size_t nu
     const struct split *split = &lane->splits.items[number];
     struct held *held = held_of(run->identities, lane, number);
     struct hash128 hash;
+    char name[SPLIT_NAME];
 
     TRY(make_hash(lane, split, digest, &hash, err));
     if (held->known) {
@@ -237,7 +238,7 @@ sluice_status identity_found(struct run *run, const struct lane *lane, size_t nu
                    : error_set(err, SLUICE_E_DATA,
                                "%s: the input is not what it was when it was read before; run "
                                "again when nobody writes to it",
-                               split->name);
+                               lane_split_name(lane, number, name));
     }
     held->hash = hash;
     held->known = true;
@@ -266,8 +267,9 @@ static sluice_status scan_digest(struct run *run, const struct lane *lane, size_
     sluice_status status;
 
     if (reader == NULL || reader->kind != OP_READ) {
+        char name[SPLIT_NAME];
         return error_set(err, SLUICE_E_INTERNAL, "nothing reads %s",
-                         lane->splits.items[split].name);
+                         lane_split_name(lane, split, name));
     }
     options.key = op_read(reader)->stage_key;
     TRY(stage_worker_open(op_code(reader)->stage, &options.worker, err));

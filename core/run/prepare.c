@@ -4,6 +4,7 @@
  * doing its task again. */
 #include <stdlib.h>
 
+#include "run/chain/chain.h"
 #include "run/identity.h"
 #include "run/runInt.h"
 #include "store/store.h"
@@ -24,12 +25,13 @@ static sluice_status look(void *ctx, void *state, uint32_t i, bool *taken, struc
     return task_try_key(looking->run, looking->phase, looking->tasks[i], looking->effort, err);
 }
 
-/* Tasks that have no key. */
-static uint32_t gather(const struct run *run, uint32_t p, uint32_t *tasks)
+/* Tasks of a range that have no key. */
+static uint32_t gather(const struct run *run, struct task_range range, uint32_t *tasks)
 {
+    const uint32_t p = range.phase;
     uint32_t n = 0;
 
-    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+    for (uint32_t t = range.first; t < range.end; t++) {
         if (!run->tasks[p][t].keyed) {
             tasks[n++] = t;
         }
@@ -38,12 +40,14 @@ static uint32_t gather(const struct run *run, uint32_t p, uint32_t *tasks)
 }
 
 /* Tasks whose splits are not remembered; tasks: room for the numbers of all. */
-static sluice_status look_into(struct run *run, uint32_t p, enum key_effort effort, uint32_t *tasks,
-                               struct sluice_error *err)
+static sluice_status look_into(struct run *run, struct task_range range, enum key_effort effort,
+                               uint32_t *tasks, struct sluice_error *err)
 {
-    struct looking looking = { .run = run, .phase = p, .effort = effort, .tasks = tasks };
+    struct looking looking = {
+        .run = run, .phase = range.phase, .effort = effort, .tasks = tasks
+    };
     struct pool_job pool = { .ctx = &looking,
-                             .n = gather(run, p, tasks),
+                             .n = gather(run, range, tasks),
                              .n_threads = run->options.workers,
                              .run = look,
                              .drain = run->options.drain };
@@ -67,11 +71,11 @@ static int compare_twins(const void *a, const void *b, void *ctx)
 }
 
 /* Of tasks with one key the first gives its name, whoever does the work; in whatever process. */
-static void find_twins(struct task_state *states, uint32_t n_tasks, uint32_t *tasks)
+static void find_twins(struct task_state *states, struct task_range range, uint32_t *tasks)
 {
     uint32_t n = 0;
 
-    for (uint32_t t = 0; t < n_tasks; t++) {
+    for (uint32_t t = range.first; t < range.end; t++) {
         states[t].first = t;
         if (states[t].keyed) {
             tasks[n++] = t;
@@ -104,13 +108,15 @@ static sluice_status find_records(struct run *run, uint32_t p, const uint32_t *t
     return SLUICE_OK;
 }
 
-static sluice_status prepare_phase(struct run *run, uint32_t p, enum key_effort effort,
-                                   struct sluice_error *err)
+static sluice_status prepare(struct run *run, struct task_range range, enum key_effort effort,
+                             struct sluice_error *err)
 {
+    const uint32_t p = range.phase;
     const struct phase *phase = run->plan->phases[p];
-    uint32_t *tasks = calloc(2 * (size_t)phase->n_tasks + 1, sizeof *tasks);
+    const uint32_t room = range.end - range.first;
+    uint32_t *tasks = calloc(2 * (size_t)room + 1, sizeof *tasks);
     char *dir = store_join(run->tasks_dir, phase->name);
-    uint32_t n = tasks == NULL ? 0 : gather(run, p, tasks);
+    uint32_t n = tasks == NULL ? 0 : gather(run, range, tasks);
     sluice_status status = tasks == NULL || dir == NULL ? error_nomem(err, "the run")
                                                         : store_make_folder(dir, false, err);
 
@@ -118,10 +124,10 @@ static sluice_status prepare_phase(struct run *run, uint32_t p, enum key_effort 
         status = task_try_key(run, p, tasks[i], KEY_RECALL, err);
     }
     if (status == SLUICE_OK && !run->options.fresh) {
-        status = look_into(run, p, effort, tasks + phase->n_tasks, err);
+        status = look_into(run, range, effort, tasks + room, err);
     }
     if (status == SLUICE_OK) {
-        find_twins(run->tasks[p], phase->n_tasks, tasks + phase->n_tasks);
+        find_twins(run->tasks[p], range, tasks + room);
         status = find_records(run, p, tasks, n, err);
     }
     free(dir);
@@ -129,12 +135,154 @@ static sluice_status prepare_phase(struct run *run, uint32_t p, enum key_effort 
     return status;
 }
 
-sluice_status run_prepare_phase(struct run *run, uint32_t p, struct sluice_error *err)
+static struct task_range whole(const struct run *run, uint32_t p)
 {
-    return prepare_phase(run, p, KEY_DOUBT, err);
+    return (struct task_range){ .phase = p, .end = run->plan->phases[p]->n_tasks };
 }
 
-sluice_status run_find_phase(struct run *run, uint32_t p, struct sluice_error *err)
+sluice_status run_prepare_phase(struct run *run, uint32_t p, struct sluice_error *err)
 {
-    return prepare_phase(run, p, run_records(run, p) > 0 ? KEY_READ : KEY_DOUBT, err);
+    return prepare(run, whole(run, p), KEY_DOUBT, err);
+}
+
+/* ---- some tasks alone ---- */
+
+/* Does any task of the range belong to the lane? NULL: to any. */
+static bool touches(const struct phase *phase, struct task_range range, const struct lane *lane)
+{
+    uint32_t first = 0;
+
+    for (uint32_t k = 0; lane != NULL && k < phase->n_lanes && phase->lanes[k] != lane; k++) {
+        first += phase->lanes[k]->n_tasks;
+    }
+    return lane == NULL || (range.first < first + lane->n_tasks && first < range.end);
+}
+
+/* What of each phase the range needs, and what that needs in turn; needed: one range a phase. */
+static void note_needs(const struct run *run, struct task_range *needed)
+{
+    for (uint32_t p = run->plan->n_phases; p-- > 0;) {
+        const struct phase *phase = run->plan->phases[p];
+        for (uint32_t i = 0; i < phase->n_ops && needed[p].end > needed[p].first; i++) {
+            const struct op *op = phase->ops[i];
+            const struct plan_edge *edge;
+            struct task_range *from;
+            struct task_range more;
+            if (op->kind != OP_LOAD) {
+                continue;
+            }
+            edge = op_load(op)->edge;
+            if ((edge->load == LOAD_KEYED || edge->load == LOAD_GATHER) &&
+                !touches(phase, needed[p], phase_load_lane(phase, op))) {
+                continue;
+            }
+            from = &needed[edge->producer_phase];
+            more = whole(run, edge->producer_phase);
+            if (edge->load == LOAD_SAME) {
+                more.first = needed[p].first;
+                more.end = needed[p].end;
+            }
+            if (from->first == from->end) {
+                *from = more;
+            }
+            from->first = from->first < more.first ? from->first : more.first;
+            from->end = from->end > more.end ? from->end : more.end;
+        }
+    }
+}
+
+/* Earlier tasks must be done. */
+static sluice_status check_done(const struct run *run, struct task_range range,
+                                struct task_range wanted, struct sluice_error *err)
+{
+    for (uint32_t t = range.first; t < range.end; t++) {
+        if (!run->tasks[range.phase][t].done) {
+            return error_set(
+                err, SLUICE_E_CONFIG,
+                "task %u needs task %u (%s), which is not done; run that one first",
+                plan_task_number(run->plan, (struct task_id){ wanted.phase, wanted.first }),
+                plan_task_number(run->plan, (struct task_id){ range.phase, t }),
+                run->plan->phases[range.phase]->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+sluice_status run_prepare_tasks(struct run *run, struct task_range wanted, struct sluice_error *err)
+{
+    struct task_range *needed = calloc(run->plan->n_phases + 1u, sizeof *needed);
+    sluice_status status = needed == NULL ? error_nomem(err, "the run") : SLUICE_OK;
+
+    for (uint32_t p = 0; status == SLUICE_OK && p < run->plan->n_phases; p++) {
+        needed[p].phase = p;
+    }
+    if (status == SLUICE_OK) {
+        needed[wanted.phase] = wanted;
+        note_needs(run, needed);
+    }
+    for (uint32_t p = 0; status == SLUICE_OK && p < wanted.phase; p++) {
+        if (needed[p].first == needed[p].end) {
+            continue;
+        }
+        /* Where there are records, splits that nobody remembers are read to find theirs: this
+         * process does not do the tasks itself. */
+        status = prepare(run, needed[p], run_records(run, p) > 0 ? KEY_READ : KEY_DOUBT, err);
+        if (status == SLUICE_OK) {
+            status = check_done(run, needed[p], wanted, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = prepare(run, wanted, KEY_DOUBT, err);
+    }
+    free(needed);
+    return status;
+}
+
+struct doing {
+    struct run *run;
+    struct task_range range;
+};
+
+static void *thread_open(void *ctx)
+{
+    const struct doing *doing = ctx;
+    return worker_cache_create(doing->run->plan);
+}
+
+static void thread_close(void *ctx, void *state)
+{
+    (void)ctx;
+    worker_cache_destroy(state);
+}
+
+static sluice_status do_task(void *ctx, void *state, uint32_t i, bool *taken,
+                             struct sluice_error *err)
+{
+    const struct doing *doing = ctx;
+    uint32_t task = doing->range.first + i;
+
+    (void)taken;
+    if (state == NULL) {
+        return error_nomem(err, "a worker");
+    }
+    return doing->run->tasks[doing->range.phase][task].done
+               ? SLUICE_OK
+               : run_task(doing->run, doing->range.phase, task, state, err);
+}
+
+sluice_status run_tasks(struct run *run, struct task_range range, struct sluice_error *err)
+{
+    struct doing doing = { .run = run, .range = range };
+    struct pool_job pool = { .ctx = &doing,
+                             .n = range.end - range.first,
+                             .n_threads = run->options.workers,
+                             .thread_open = thread_open,
+                             .thread_close = thread_close,
+                             .run = do_task,
+                             .drain = run->options.drain };
+    bool drained = false;
+    sluice_status status = pool_run(&pool, &drained, err);
+
+    return status == SLUICE_E_CANCELLED || (status == SLUICE_OK && drained) ? run_stopped(err)
+                                                                            : status;
 }

@@ -24,11 +24,13 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
     run->tasks = calloc(plan->n_phases + 1u, sizeof *run->tasks);
     run->n_stores = calloc(plan->n_phases + 1u, sizeof *run->n_stores);
     run->ledgers = calloc(plan->n_phases + 1u, sizeof *run->ledgers);
+    run->sums = calloc(plan->n_phases + 1u, sizeof *run->sums);
+    run->sums_lack = calloc(plan->n_phases + 1u, sizeof *run->sums_lack);
     run->sorter_memory = calloc(plan->n_phases + 1u, sizeof *run->sorter_memory);
     run->lane_files = calloc(plan->n_lanes + 1u, sizeof *run->lane_files);
     run->rooms = calloc(plan->n_phases + 1u, sizeof *run->rooms);
     if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL ||
-        run->sorter_memory == NULL || run->rooms == NULL || run->lane_files == NULL) {
+        run->sums == NULL || run->sums_lack == NULL || run->sorter_memory == NULL || run->rooms == NULL || run->lane_files == NULL) {
         return error_nomem(err, "the run");
     }
     for (uint32_t p = 0; p < plan->n_phases; p++) {
@@ -188,6 +190,9 @@ void run_close(struct run *run)
         if (run->ledgers != NULL) {
             json_decref(run->ledgers[p]);
         }
+        if (run->sums != NULL) {
+            json_decref(run->sums[p]);
+        }
     }
     for (uint32_t k = 0; run->lane_files != NULL && k < run->plan->n_lanes; k++) {
         source_files_destroy(run->lane_files[k]);
@@ -207,6 +212,8 @@ void run_close(struct run *run)
     }
     free(run->rooms);
     free(run->ledgers);
+    free(run->sums);
+    free(run->sums_lack);
     free(run->lane_files);
     free(run->spill_dir);
     free(run->tasks_dir);

@@ -65,7 +65,7 @@ struct task_state {
     bool doubted;          /* its record was there, but damaged, or one of its files was */
     uint32_t first;        /* of the tasks with this key, as the phase was prepared; or itself */
     struct commit *commit; /* when done; trimmed */
-    char *ledger;          /* of the commit, as JSON text: a tenth of the parsed form */
+    char *ledger;          /* with run.keeps_ledgers: of the commit, as JSON text */
     struct edge_directory *directories; /* per OP_STORE of the phase, in order of ops */
 };
 
@@ -93,6 +93,10 @@ struct run {
     bool decodes;    /* a compressed file was met whose name does not say so */
     uint64_t started_ns;
     json_t **ledgers; /* per phase: summed when complete */
+    /* Per phase, of the tasks that are done; of one the ledger could not be added. */
+    json_t **sums;
+    bool *sums_lack;
+    bool keeps_ledgers; /* with the tasks, for who looks at each */
 };
 
 /* Opens the run directory. SLUICE_E_IO with field "lock": another coordinator is at work. */
@@ -107,9 +111,15 @@ sluice_status run_check_memory(const struct run *, struct sluice_error *) MUST_U
 /* Computes the keys of a phase's tasks (its dependencies must be done), as far as it is known what
  * they read, and finds those already committed. */
 sluice_status run_prepare_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
-/* The same, and where there are records, splits that nobody remembers are read to find theirs: for
- * a process that does not do the tasks itself. */
-sluice_status run_find_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;
+/* Tasks first .. end - 1 of a phase. */
+struct task_range {
+    uint32_t phase, first, end;
+};
+/* The same for some tasks, and for what of earlier phases they need: no other record is read.
+ * SLUICE_E_CONFIG: something that they need is not done. */
+sluice_status run_prepare_tasks(struct run *, struct task_range, struct sluice_error *) MUST_USE;
+/* Runs what is left of them on the pool, whoever else may do the same. */
+sluice_status run_tasks(struct run *, struct task_range, struct sluice_error *) MUST_USE;
 /* Runs one prepared task on this thread and commits it. */
 sluice_status run_task(struct run *, uint32_t phase, uint32_t task, struct worker_cache *,
                        struct sluice_error *) MUST_USE;
@@ -162,6 +172,9 @@ const char *run_output_folder(const struct run *, uint32_t phase, const struct c
 sluice_status run_table(const struct run *, uint32_t phase, uint32_t task, enum task_table table,
                         struct schema *schema, struct edge_directory *directory,
                         struct edge_reader **out, struct sluice_error *) MUST_USE;
+
+/* The ledger of a done task, from its record. NULL: it can't be read. Gives. */
+json_t *run_ledger(const struct run *, uint32_t phase, uint32_t task);
 
 /* Sum of a phase's quarantined rows and of its readers' records. */
 void run_quarantine_counts(const struct run *, uint32_t phase, uint64_t *bad, uint64_t *records);

@@ -33,9 +33,20 @@ sluice_status task_try_key(struct run *, uint32_t phase, uint32_t task, enum key
 sluice_status task_find(struct run *, uint32_t phase, uint32_t task, bool old,
                         struct sluice_error *) MUST_USE;
 
+/* "RUN/tasks/PHASE"; given. */
+sluice_status phase_folder(const struct run *, uint32_t phase, char **out,
+                           struct sluice_error *) MUST_USE;
+/* done.c: takes commit; makes the task done. */
+sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct commit *commit,
+                         bool reused, struct sluice_error *) MUST_USE;
+
 /* finish.c: joins the execution of the plan that is under way; begin: begins one if there is
  * none. */
 sluice_status finish_join(struct run *, bool begin, struct sluice_error *) MUST_USE;
+
+/* For who only looks at a frozen plan: run->execution becomes that of its last execution, whose word
+ * on what files held is good, as they are those that were listed. */
+void finish_look(struct run *);
 
 /* How many records of a phase there are; 0 where that can't be told. */
 size_t run_records(const struct run *, uint32_t phase);

@@ -56,6 +56,7 @@ sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fr
     run->plan = plan;
     run->options =
         (struct run_options){ .run_dir = run_dir, .workers = 1, .fresh = fresh, .inputs = inputs };
+    run->keeps_ledgers = true;
     pthread_mutex_init(&run->mutex, NULL);
     if (events != NULL) {
         run->options.events = *events;
@@ -73,6 +74,10 @@ sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fr
     if (status != SLUICE_OK) {
         run_close(run);
         return status;
+    }
+    if (plan->options.frozen && store_is_local(run_dir)) {
+        run->options.local_dir = run_dir;
+        finish_look(run);
     }
     *out = run;
     return SLUICE_OK;
@@ -250,7 +255,7 @@ static sluice_status find_old(struct run *run, uint32_t p, uint32_t task,
                               struct sluice_error *err)
 {
     struct task_state *state = &run->tasks[p][task];
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     const char *name = phase_task_name(run->plan->phases[p], task, buffer);
     struct commit *now = commit_create(state->key, run->plan->phases[p]->name, name);
     sluice_status status =

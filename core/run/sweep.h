@@ -12,6 +12,7 @@ enum sweep_kind {
     SWEEP_DATA,
     SWEEP_KEPT_ROWS,
     SWEEP_TEMPORARY,
+    SWEEP_CONTENT, /* by who knows the frozen plan, not by sweep_run */
     SWEEP_KINDS
 };
 

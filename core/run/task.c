@@ -60,65 +60,11 @@ static const char *folder_of(void *ctx, const struct commit_output *output)
                              sizeof folder->buffer);
 }
 
-static sluice_status phase_folder(const struct run *run, uint32_t p, char **out,
+sluice_status phase_folder(const struct run *run, uint32_t p, char **out,
                                   struct sluice_error *err)
 {
     *out = str_printf("%s/%s", run->tasks_dir, run->plan->phases[p]->name);
     return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
-}
-
-/* Takes commit; makes the task done. */
-static sluice_status adopt(struct run *run, uint32_t p, uint32_t task, struct commit *commit,
-                           bool reused, struct sluice_error *err)
-{
-    const struct phase *phase = run->plan->phases[p];
-    struct task_state *state = &run->tasks[p][task];
-    uint32_t n = 0;
-    sluice_status status = SLUICE_OK;
-
-    state->directories = calloc(run->n_stores[p] + 1u, sizeof *state->directories);
-    if (state->directories == NULL) {
-        commit_destroy(commit);
-        return error_nomem(err, "a task");
-    }
-    for (uint32_t i = 0; status == SLUICE_OK && i < phase->n_ops; i++) {
-        const struct commit_state *blob;
-        if (phase->ops[i]->kind != OP_STORE) {
-            continue;
-        }
-        blob = commit_find_state(commit, label_edge(i).text);
-        if (blob == NULL) {
-            status = error_set(err, SLUICE_E_DATA,
-                               "a commit record of phase %s has no directory of '%s'", phase->name,
-                               phase->ops[i]->name);
-        } else {
-            status = edge_directory_decode(blob->data, blob->size, &state->directories[n], err);
-        }
-        if (status == SLUICE_OK &&
-            state->directories[n].n_partitions != op_store(phase->ops[i])->edge->n_partitions) {
-            /* By split: the number of splits may have changed since; what was stored then is no
-             * longer what is asked for. */
-            status = error_set(err, SLUICE_E_DATA,
-                               "a commit record of phase %s has another number of partitions",
-                               phase->name);
-        }
-        n++;
-    }
-    if (status != SLUICE_OK) {
-        for (uint32_t k = 0; k < n; k++) {
-            edge_directory_deinit(&state->directories[k]);
-        }
-        free(state->directories);
-        state->directories = NULL;
-        commit_destroy(commit);
-        return status;
-    }
-    state->ledger = json_dumps(commit->ledger, JSON_COMPACT | JSON_SORT_KEYS);
-    commit_trim(commit, LABEL_EDGES);
-    state->commit = commit;
-    state->reused = reused;
-    state->done = true;
-    return SLUICE_OK;
 }
 
 /* What a task left is of no use: said once. */
@@ -165,7 +111,7 @@ sluice_status task_find(struct run *run, uint32_t p, uint32_t task, bool old,
         commit_destroy(commit);
         return status;
     }
-    if (adopt(run, p, task, commit, true, &reason) == SLUICE_E_NOMEM) {
+    if (task_adopt(run, p, task, commit, true, &reason) == SLUICE_E_NOMEM) {
         return error_nomem(err, "a task");
     }
     return SLUICE_OK;
@@ -294,7 +240,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
 {
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     char key[33];
     struct commit *commit =
         commit_create(state->key, phase->name, phase_task_name(phase, state->first, buffer));
@@ -330,7 +276,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
         commit_destroy(commit);
         return status;
     }
-    return adopt(run, p, task, commit, false, err);
+    return task_adopt(run, p, task, commit, false, err);
 }
 
 /* ---- running ---- */
@@ -356,13 +302,12 @@ static uint64_t first_pass_records(const struct run *run, const struct phase *ph
 
     for (uint32_t i = 0; i < op_load(load)->n_agains; i++) {
         const struct op_again *again = &op_load(load)->agains[i];
-        const char *text = run->tasks[again->first_phase][task].ledger;
         json_t *ledger;
         int64_t records;
-        if (phase->lanes[op_read(phase->ops[again->op])->lane] != lane || text == NULL) {
+        if (phase->lanes[op_read(phase->ops[again->op])->lane] != lane) {
             continue;
         }
-        ledger = json_loads(text, 0, NULL);
+        ledger = run_ledger(run, again->first_phase, task);
         records = ledger_get(
             ledger, run->plan->phases[again->first_phase]->ops[again->first_op]->name, "emitted");
         json_decref(ledger);
@@ -464,7 +409,7 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
     };
     struct chain *chain = NULL;
     uint64_t begun = clock_ns();
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     sluice_status status = make_loads(run, phase, task, &inputs.loads, err);
 
     if (status == SLUICE_OK) {

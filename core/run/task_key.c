@@ -106,9 +106,10 @@ static sluice_status key_parts(const struct run *run, uint32_t p, uint32_t task,
                 phase->lanes[op_read(op)->lane] == lane) {
                 const struct hash128 *held = identity_of(run, lane, index);
                 if (held == NULL && key != NULL) {
+                    char split[SPLIT_NAME];
                     status =
                         error_set(err, SLUICE_E_INTERNAL, "a task has no key: nobody has read %s",
-                                  lane->splits.items[index].name);
+                                  lane_split_name(lane, index, split));
                     break;
                 }
                 hash = held == NULL ? (struct hash128){ 0, 0 } : *held; /* of nothing */

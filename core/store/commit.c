@@ -36,7 +36,58 @@ void commit_destroy(struct commit *commit)
     json_decref(commit->notes);
     arena_deinit(&commit->arena);
     arena_deinit(&commit->parts_arena);
+    free(commit->packed);
     free(commit);
+}
+
+/* Appends a text; returns the copy. */
+static const char *pack_text(char **at, const char *text)
+{
+    size_t n = strlen(text) + 1;
+    char *copy = memcpy(*at, text, n);
+
+    *at += n;
+    return copy;
+}
+
+/* Moves outputs and states into one block of just their size: of a run's tasks there may be
+ * millions. Without memory for it they stay where they are. */
+static void pack(struct commit *commit)
+{
+    size_t size = commit->n_outputs * sizeof *commit->outputs +
+                  commit->n_states * sizeof *commit->states;
+    struct commit_output *outputs;
+    struct commit_state *states;
+    char *at;
+
+    for (uint32_t i = 0; i < commit->n_outputs; i++) {
+        size += strlen(commit->outputs[i].port) + strlen(commit->outputs[i].file) + 2;
+    }
+    for (uint32_t i = 0; i < commit->n_states; i++) {
+        size += strlen(commit->states[i].name) + 1;
+    }
+    outputs = malloc(size + 1);
+    if (outputs == NULL) {
+        return;
+    }
+    states = (struct commit_state *)(void *)(outputs + commit->n_outputs);
+    at = (char *)(states + commit->n_states);
+    for (uint32_t i = 0; i < commit->n_outputs; i++) {
+        outputs[i] = commit->outputs[i];
+        outputs[i].port = pack_text(&at, outputs[i].port);
+        outputs[i].file = pack_text(&at, outputs[i].file);
+    }
+    for (uint32_t i = 0; i < commit->n_states; i++) {
+        states[i] = commit->states[i];
+        states[i].name = pack_text(&at, states[i].name);
+    }
+    arena_deinit(&commit->arena);
+    commit->packed = outputs;
+    commit->outputs = outputs;
+    commit->states = states;
+    commit->outputs_capacity = commit->n_outputs;
+    commit->states_capacity = commit->n_states;
+    commit->phase = commit->task = NULL;
 }
 
 void commit_trim(struct commit *commit, const char *prefix)
@@ -56,6 +107,9 @@ void commit_trim(struct commit *commit, const char *prefix)
     json_decref(commit->notes);
     commit->ledger = NULL;
     commit->notes = NULL;
+    if (commit->packed == NULL) {
+        pack(commit);
+    }
 }
 
 sluice_status commit_add_part(struct commit *commit, const char *name, const char *value,

@@ -49,14 +49,16 @@ struct commit {
     uint32_t n_states, states_capacity;
     json_t *ledger; /* owned reference or NULL */
     json_t *notes;  /* owned reference or NULL */
+    void *packed;   /* memory of outputs and states behind commit_trim; owned */
 };
 
 /* An empty record; texts are copied. NULL = out of memory. Gives. */
 struct commit *commit_create(struct hash128 key, const char *phase, const char *task);
 void commit_destroy(struct commit *);
 
-/* Frees what a run in progress needs no more: parts, ledger, notes, and the data of states whose
- * names begin with prefix. What is left can't be printed any more. */
+/* Frees what a run in progress needs no more: phase, task, parts, ledger, notes, and the data of
+ * states whose names begin with prefix; the rest takes as little memory as it can. It can't be
+ * printed any more, and nothing may be added. */
 void commit_trim(struct commit *, const char *prefix);
 
 /* These copy what they are given. */

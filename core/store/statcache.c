@@ -2,7 +2,7 @@
  *   CHECKSUM VERSION WHAT PATH
  * with CHECKSUM = XXH3-128 of what follows it, VERSION as store_version_print has it, WHAT as the caller gave it and PATH
  * percent-encoded. Of a probed file WHAT is "s INFO", INFO as in input_info_format; of one that was
- * hashed it is "sha256 HEX".
+ * hashed it is "hashes SHA256,XXH3".
  * A later line replaces an earlier one of the same path. */
 #include "store/statcache.h"
 
@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -402,36 +403,80 @@ sluice_status statcache_put(struct statcache *cache, const struct listing_file *
 
 /* ---- of hashed files ---- */
 
-#define SHA256_WHAT "sha256 "
+#define HASHES_WHAT "hashes "
+#define HASHES_SIZE (sizeof HASHES_WHAT - 1 + SHA256_HEX - 1 + 1 + 32) /* "hashes SHA256,XXH3" */
+
+static bool state_of(const char *path, struct listing_file *file)
+{
+    bool found = false;
+
+    *file = (struct listing_file){ .path = path };
+    return store_stat(path, &file->version, &found, NULL) == SLUICE_OK && found;
+}
+
+static sluice_status hashes_add(struct statcache *cache, const struct listing_file *file,
+                                const char *hex, struct hash128 hash, struct sluice_error *err)
+{
+    char what[HASHES_SIZE + 1];
+    char mine[33];
+
+    hash_hex(hash, mine);
+    snprintf(what, sizeof what, HASHES_WHAT "%s,%s", hex, mine);
+    return statcache_add(cache, file, what, true, err);
+}
+
+static bool hashes_find(struct statcache *cache, const struct listing_file *file,
+                        char hex[SHA256_HEX], struct hash128 *hash)
+{
+    struct buf what = BUF_INIT;
+    const size_t head = sizeof HASHES_WHAT - 1;
+    bool found = statcache_find(cache, file, &what) && what.size == HASHES_SIZE &&
+                 memcmp(what.data, HASHES_WHAT, head) == 0 &&
+                 what.data[head + SHA256_HEX - 1] == ',' &&
+                 hash_parse(buf_str(&what) + head + SHA256_HEX, hash);
+
+    if (found) {
+        memcpy(hex, what.data + head, SHA256_HEX - 1);
+        hex[SHA256_HEX - 1] = '\0';
+    }
+    buf_deinit(&what);
+    return found;
+}
+
+sluice_status statcache_hashes(struct statcache *cache, const char *path, char hex[SHA256_HEX],
+                               struct hash128 *hash, struct sluice_error *err)
+{
+    struct listing_file file;
+
+    if (cache == NULL || !state_of(path, &file)) {
+        return sha256_file_both(path, hex, hash, err);
+    }
+    if (hashes_find(cache, &file, hex, hash)) {
+        return SLUICE_OK;
+    }
+    TRY(sha256_file_both(path, hex, hash, err));
+    return statcache_young(&file) ? SLUICE_OK : hashes_add(cache, &file, hex, *hash, err);
+}
 
 sluice_status statcache_sha256(struct statcache *cache, const char *path, char hex[SHA256_HEX],
                                struct sluice_error *err)
-{
-    struct listing_file file = { .path = path };
-    struct buf what = BUF_INIT;
-    bool found = false;
-    sluice_status status = SLUICE_OK;
+{    struct hash128 hash;
 
-    if (cache == NULL || store_stat(path, &file.version, &found, NULL) != SLUICE_OK || !found) {
-        return sha256_file(path, hex, err);
+    return statcache_hashes(cache, path, hex, &hash, err);
+}
+
+void statcache_renamed(struct statcache *cache, const char *path, const char hex[SHA256_HEX],
+                       struct hash128 hash)
+{
+    struct listing_file file;
+    struct listing_file old;
+
+    if (cache == NULL || !state_of(path, &file)) {
+        return;
     }
-    found = false;
-    if (statcache_find(cache, &file, &what)) {
-        found = what.size == strlen(SHA256_WHAT) + SHA256_HEX - 1 &&
-                memcmp(what.data, SHA256_WHAT, strlen(SHA256_WHAT)) == 0;
+    old = file;
+    old.version.ctime_ns = old.version.mtime_ns; /* a write from now on shows in mtime */
+    if (!statcache_young(&old)) {
+        (void)!hashes_add(cache, &file, hex, hash, NULL); /* costs a reading */
     }
-    if (found) {
-        memcpy(hex, what.data + strlen(SHA256_WHAT), SHA256_HEX - 1);
-        hex[SHA256_HEX - 1] = '\0';
-    } else {
-        status = sha256_file(path, hex, err);
-        if (status == SLUICE_OK && !statcache_young(&file)) {
-            buf_clear(&what);
-            buf_printf(&what, SHA256_WHAT "%s", hex);
-            status = what.failed ? error_nomem(err, "the cache of examined files")
-                                 : statcache_add(cache, &file, buf_str(&what), true, err);
-        }
-    }
-    buf_deinit(&what);
-    return status;
 }

@@ -9,6 +9,7 @@ local KINDS = {
   { "data", "dataset files" },
   { "quarantine", "rows in quarantine" },
   { "temporary", "temporary files" },
+  { "content", "files of earlier plans" },
 }
 
 return function(facts)

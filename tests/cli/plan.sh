@@ -22,6 +22,7 @@ why
 echo '-- an option too'
 sed -i 's/min_doc_words = 9/min_doc_words = 8/' t.lua
 why
+"$SLUICE" prepare t.lua >/dev/null
 "$SLUICE" why t --task 1
 "$SLUICE" plan t.lua | head -n 1
 run

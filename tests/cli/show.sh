@@ -8,6 +8,8 @@ make_pipeline
 "$SLUICE" show t | neutral
 "$SLUICE" run t.lua --quiet >/dev/null 2>&1 || echo "run failed: $?"
 echo '{"id":"b6","text":"a new one with the words"}' >>in/b.jsonl
+"$SLUICE" show "$PWD/.sluice/t" --plan | neutral | sed -n 3p
+"$SLUICE" prepare t.lua | neutral
 "$SLUICE" show "$PWD/.sluice/t" --plan | neutral
 "$SLUICE" show t --json | neutral | grep -o '"state":"[a-z]*"' | sort | uniq -c | sed 's/^ *//'
 echo '-- a run that did not end'

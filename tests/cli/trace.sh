@@ -48,3 +48,5 @@ mkdir elsewhere && cp -r out elsewhere
 echo '-- after a change of the input'
 echo >>in/a.jsonl
 "$SLUICE" trace out 0 0 2>&1 | neutral
+"$SLUICE" prepare t.lua >/dev/null
+"$SLUICE" trace out 0 0 2>&1 | neutral

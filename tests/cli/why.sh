@@ -24,12 +24,15 @@ echo '-- tasks'
 "$SLUICE" why t --task 0
 echo '{"id":"a6","text":"a new one with the words"}' >>in/a.jsonl
 "$SLUICE" why t --task 0
+"$SLUICE" prepare t.lua >/dev/null
+"$SLUICE" why t --task 0
 "$SLUICE" why t --task 2
 echo '-- what was done before the script changed is still known'
 make_corpus
 sed 's/min_doc_words = 9/min_doc_words = 2/' t.lua >t2.lua
 "$SLUICE" run t2.lua --limit 1 --quiet --run-dir .sluice/t >/dev/null 2>&1
-sed -i 's/min_doc_words = 2/min_doc_words = 3/' .sluice/t/script/t2.lua
+sed -i 's/min_doc_words = 2/min_doc_words = 3/' t2.lua
+"$SLUICE" prepare t2.lua --limit 1 --run-dir .sluice/t >/dev/null
 "$SLUICE" why t --id a1 2>&1 | neutral
 echo '-- errors'
 for wrong in '--id nobody' '--id lost' '--reason gopher_short' '--stage exat' '--task 99' '--row 3' '--id a --task 1' '-n none'; do

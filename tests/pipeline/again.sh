@@ -101,6 +101,7 @@ expect 0 "$SLUICE" verify w@1
 expect 0 "$SLUICE" verify w@2
 
 # ---- an input that changes behind the first pass ----
+expect 0 "$SLUICE" prepare f.lua --trust --run-dir steady
 expect 0 "$SLUICE" task steady 0
 cat >g.lua <<'L'
 local s = require "sluice"

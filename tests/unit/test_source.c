@@ -198,7 +198,7 @@ static void chunk_check(const struct sample *s, const struct sluice_chunk *chunk
 static void range_lines(struct feeder *feeder, const struct sample *s, struct split_range range,
                         uint64_t max_record, uint64_t chunk_size, struct lines *out)
 {
-    struct split split = { .name = "split", .ranges = &range, .n_ranges = 1 };
+    struct split split = { .ranges = &range, .n_ranges = 1 };
     struct source_options options = { .cut = SPLIT_CUT_NEWLINE,
                                       .max_record = max_record,
                                       .target_chunk = chunk_size,
@@ -434,7 +434,7 @@ static void test_overlong(void **state)
 static struct hash128 range_digest(const struct sample *s, struct split_range range,
                                    uint64_t max_record, uint64_t chunk_size, bool alone)
 {
-    struct split split = { .name = "split", .ranges = &range, .n_ranges = 1 };
+    struct split split = { .ranges = &range, .n_ranges = 1 };
     struct source_options options = { .cut = SPLIT_CUT_NEWLINE,
                                       .max_record = max_record,
                                       .target_chunk = chunk_size,
@@ -505,7 +505,7 @@ static void test_many_files(void **state)
     struct listing listing = { .files = listed, .n = 6 };
     struct source_files *files;
     struct split_range ranges[6];
-    struct split split = { .name = "s", .ranges = ranges, .n_ranges = 6 };
+    struct split split = { .ranges = ranges, .n_ranges = 6 };
     struct source_options options = { .cut = SPLIT_CUT_NEWLINE };
     struct feeder *feeder;
     struct source *source;
@@ -563,7 +563,7 @@ static void test_uncut(void **state)
         struct source *source;
         struct sample s;
         struct split_range range = { 0, SPLIT_TO_END, 0, true };
-        struct split split = { .name = "s", .ranges = &range, .n_ranges = 1 };
+        struct split split = { .ranges = &range, .n_ranges = 1 };
         struct source_options options = { .cut = SPLIT_CUT_NONE,
                                           .target_chunk = 1 + chance(60),
                                           .max_record = 600 };
@@ -626,7 +626,7 @@ static void test_uncut_too_long(void **state)
     char text[5000];
     struct sluice_error err = ERROR_INIT;
     struct split_range range = { 0, SPLIT_TO_END, 0, true };
-    struct split split = { .name = "s", .ranges = &range, .n_ranges = 1 };
+    struct split split = { .ranges = &range, .n_ranges = 1 };
     struct source_options options = { .cut = SPLIT_CUT_NONE,
                                       .target_chunk = 100,
                                       .max_record = 1000 };
@@ -676,7 +676,7 @@ static sluice_status read_rest(struct source *source, struct sluice_error *err)
 static sluice_status read_all(const struct source_file *file, struct split_range range,
                               struct sluice_error *err)
 {
-    struct split split = { .name = "s", .ranges = &range, .n_ranges = 1 };
+    struct split split = { .ranges = &range, .n_ranges = 1 };
     struct source_options options = { .cut = SPLIT_CUT_NEWLINE };
     struct feeder *feeder;
     struct source *source;
@@ -731,7 +731,7 @@ static sluice_status read_while(struct sample *s, bool plain, bool removed,
                                 struct sluice_error *err)
 {
     struct split_range ranges[] = { { 0, 10000, 0, false }, { 10000, 20000, 0, false } };
-    struct split split = { .name = "s", .ranges = ranges, .n_ranges = plain ? 1 : 2 };
+    struct split split = { .ranges = ranges, .n_ranges = plain ? 1 : 2 };
     struct source_options options = { .cut = SPLIT_CUT_NEWLINE };
     struct feeder *feeder;
     struct source *source;

@@ -20,6 +20,7 @@
 #include "run/chain/quarantine.h"
 #include "run/facts/facts.h"
 #include "run/limits.h"
+#include "store/content.h"
 
 #define FILE_BYTES_MAX ((uint64_t)256 << 20)
 
@@ -82,7 +83,8 @@ static sluice_status add_json(struct bundle *bundle, const char *name, json_t *j
 /* ---- files of the run directory ---- */
 
 /* A file as it is; one that is not there is left out. */
-static sluice_status add_copy(struct bundle *bundle, const char *name, struct sluice_error *err)
+static sluice_status add_copy(struct bundle *bundle, const char *name, const char *as,
+                              struct sluice_error *err)
 {
     char *path = disk_join(bundle->run_dir, name);
     struct buf text = BUF_INIT;
@@ -91,7 +93,7 @@ static sluice_status add_copy(struct bundle *bundle, const char *name, struct sl
                                         : disk_read_file(path, FILE_BYTES_MAX, &text, &found, err);
 
     if (status == SLUICE_OK && found) {
-        status = add(bundle, name, buf_str(&text), text.size, err);
+        status = add(bundle, as, buf_str(&text), text.size, err);
     }
     buf_deinit(&text);
     free(path);
@@ -123,6 +125,37 @@ static sluice_status add_redacted(struct bundle *bundle, const char *name, const
     }
     buf_deinit(&text);
     free(path);
+    return status;
+}
+
+/* The scripts, by the names that plan.json has for them. */
+static sluice_status add_scripts(struct bundle *bundle, struct sluice_error *err)
+{
+    char *path = disk_join(bundle->run_dir, "plan.json");
+    json_t *plan = path == NULL ? NULL : json_load_file(path, 0, NULL);
+    sluice_status status = path == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+    const json_t *entry;
+    size_t i;
+
+    free(path);
+    json_array_foreach(json_object_get(plan, "files"), i, entry)
+    {
+        const char *kind = json_string_value(json_object_get(entry, "kind"));
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        const char *from = json_string_value(json_object_get(entry, "path"));
+        const char *sha256 = json_string_value(json_object_get(entry, "sha256"));
+        if (status == SLUICE_OK && kind != NULL && name != NULL && from != NULL &&
+            sha256 != NULL && strcmp(kind, "script") == 0 && disk_path_valid(name) &&
+            disk_name_valid(sha256)) {
+            char *place = str_printf(CONTENT_FOLDER "/%s/%s", sha256, content_name(from));
+            char *as = disk_join("script", name);
+            status = place == NULL || as == NULL ? error_nomem(err, "a path")
+                                                 : add_copy(bundle, place, as, err);
+            free(place);
+            free(as);
+        }
+    }
+    json_decref(plan);
     return status;
 }
 
@@ -265,10 +298,10 @@ static sluice_status add_all(struct bundle *bundle, struct sluice_error *err)
     TRY(add(bundle, "README", readme, sizeof readme - 1, err));
     TRY(add_version(bundle, err));
     TRY(add_machine(bundle, err));
-    TRY(add_copy(bundle, "plan.json", err));
+    TRY(add_copy(bundle, "plan.json", "plan.json", err));
     TRY(add_plan(bundle, err));
-    TRY(add_copy(bundle, "used.json", err));
-    TRY(each_file(bundle, "script", add_copy, err));
+    TRY(add_copy(bundle, "used.json", "used.json", err));
+    TRY(add_scripts(bundle, err));
     TRY(add_redacted(bundle, "last.json", "report.json", err));
     TRY(each_file(bundle, "history", add_record, err));
     TRY(each_file(bundle, "tasks", add_record, err));

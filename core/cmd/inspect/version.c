@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/freeze/freeze.h"
 #include "cmd/inspect/inspectInt.h"
 #include "cmd/inspect/version.h"
 #include "cmd/plan/used.h"
@@ -17,6 +18,7 @@
 #include "run/chain/quarantine.h"
 #include "run/edge/edge.h"
 #include "store/commit.h"
+#include "store/listing_frozen.h"
 #include "store/snapshot.h"
 
 static const struct epoch {
@@ -31,6 +33,8 @@ static const struct epoch {
     { "frame", FRAME_FORMAT, "blocks of such rows" },
     { "quarantine", QUARANTINE_FORMAT, "rows kept for replay" },
     { "state", STAGE_STATE_FORMAT, "saved states of stages" },
+    { "plan", PLAN_FORMAT, "frozen plans in a run directory" },
+    { "listing", LISTING_FORMAT, "lists of input files in them" },
     { "lock", USED_FORMAT, "what a pipeline is made of: lock files, used.json" },
 };
 #define N_EPOCHS (sizeof epochs / sizeof epochs[0])

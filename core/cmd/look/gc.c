@@ -5,9 +5,11 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/freeze/freeze.h"
 #include "cmd/look/look.h"
 #include "cmd/view/view.h"
 #include "run/sweep.h"
+#include "store/content.h"
 
 static const struct arg_spec gc_specs[] = {
     { "--dry-run", NULL, "only say what would be removed" },
@@ -47,11 +49,25 @@ static sluice_status open_run(const char *name, bool dry, struct look *look, str
     return look_open(name, look, err);
 }
 
-/* {dry_run, records, spill, data, quarantine, temporary: {files, bytes}} */
+static bool is_named(void *ctx, const char *sha256)
+{
+    return freeze_names(ctx, sha256);
+}
+
+/* Also what earlier plans kept. */
+static sluice_status sweep(struct look *look, bool dry, struct swept *swept,
+                           struct sluice_error *err)
+{
+    TRY(sweep_run(look->run, dry, swept, err));
+    return content_sweep(look->session.run_dir, is_named, &look->session, dry,
+                         &swept->files[SWEEP_CONTENT], &swept->bytes[SWEEP_CONTENT], err);
+}
+
+/* {dry_run, records, spill, data, quarantine, temporary, content: {files, bytes}} */
 static json_t *facts_of(const struct swept *swept, bool dry)
 {
-    static const char *const fields[SWEEP_KINDS] = { "records", "spill", "data", "quarantine",
-                                                     "temporary" };
+    static const char *const fields[SWEEP_KINDS] = { "records",    "spill",     "data",
+                                                     "quarantine", "temporary", "content" };
     json_t *json = json_pack("{s:b}", "dry_run", dry);
 
     for (int k = 0; k < SWEEP_KINDS; k++) {
@@ -69,7 +85,7 @@ int cmd_gc(int argc, char **argv)
         .text = "Removes what later runs can't use: records and spilled rows of earlier versions "
                 "of the "
                 "pipeline or its inputs, files that\n"
-                "crashes left, and files of its datasets that no snapshot has. Snapshots are never "
+                "crashes left, scripts, plugins and models of earlier plans, and files of its datasets that no snapshot has. Snapshots are never "
                 "touched. Going back to an earlier version\n"
                 "of the script then computes again what was removed.",
         .specs = gc_specs,
@@ -94,7 +110,7 @@ int cmd_gc(int argc, char **argv)
     json = args_get(&args, "--json") != NULL;
     status = 0;
     if (open_run(args.words[0], dry, &look, &lock, &err) != SLUICE_OK ||
-        sweep_run(look.run, dry, &swept, &err) != SLUICE_OK) {
+        sweep(&look, dry, &swept, &err) != SLUICE_OK) {
         status = session_fail(&err, json);
     } else if (json) {
         look_print("gc", facts_of(&swept, dry));

@@ -13,6 +13,7 @@
 
 #include "base/excerpt.h"
 #include "base/say.h"
+#include "cmd/freeze/freeze.h"
 #include "cmd/tokenize/detoken.h"
 #include "cmd/look/headInt.h"
 #include "run/facts/facts.h"
@@ -328,6 +329,7 @@ static sluice_status tokenizer_of_run(const char *run, const char *stage, size_t
         status = options_parse(&table, &args, session.base_dir, &parsed, err);
         if (status == SLUICE_OK) {
             const char *path = options_string(parsed, "tokenizer");
+            path = path == NULL ? NULL : freeze_place(&session, path);
             *out = path == NULL ? NULL : str_copy(path, strlen(path));
         }
         options_destroy(parsed);

@@ -119,11 +119,7 @@ int cmd_plan(int argc, char **argv)
         return session_fail(&err, true);
     }
     session_signals();
-    if (common.options.n_words == 0 && common.options.run_dir == NULL &&
-        look_is_run(common.options.script)) {
-        common.options.run_dir = common.options.script;
-        common.options.script = NULL;
-    }
+    common_frozen(&common);
     common.options.read_only = true;
     status = 0;
     if (session_open(&common.options, SESSION_PLAN, &session, &err) != SLUICE_OK ||

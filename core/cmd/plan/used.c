@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sha256.h"
+#include "cmd/freeze/freeze.h"
 #include "store/disk.h"
 
 static sluice_status append(json_t *list, json_t *entry, struct sluice_error *err)
@@ -67,24 +68,26 @@ static sluice_status add_scripts(const struct session *session, json_t *list,
     return SLUICE_OK;
 }
 
-static sluice_status add_plugin(const struct registry_plugin *plugin, struct statcache *known,
+static sluice_status add_plugin(const struct session *session,
+                                const struct registry_plugin *plugin, struct statcache *known,
                                 json_t *list, struct sluice_error *err)
 {
     char hex[SHA256_HEX];
+    const char *path = plugin == NULL ? NULL : freeze_origin(session, plugin->path);
 
-    if (plugin == NULL || listed(list, "path", plugin->path)) {
+    if (path == NULL || listed(list, "path", path)) {
         return SLUICE_OK;
     }
     TRY(statcache_sha256(known, plugin->path, hex, err));
     return append(list,
                   json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", plugin->name, "version",
-                            plugin->version, "libraries", plugin->libraries, "path", plugin->path,
+                            plugin->version, "libraries", plugin->libraries, "path", path,
                             "sha256", hex),
                   err);
 }
 
-static sluice_status add_files(const struct op *op, struct statcache *known, json_t *list,
-                               struct sluice_error *err)
+static sluice_status add_files(const struct session *session, const struct op *op,
+                               struct statcache *known, json_t *list, struct sluice_error *err)
 {
     const struct options *options = stage_options(op_code(op)->stage);
     const char *name;
@@ -99,7 +102,7 @@ static sluice_status add_files(const struct op *op, struct statcache *known, jso
         TRY(statcache_sha256(known, path, hex, err));
         TRY(append(list,
                    json_pack("{s:s, s:s, s:s, s:s}", "stage", op->name, "option", name, "path",
-                             path, "sha256", hex),
+                             freeze_origin(session, path), "sha256", hex),
                    err));
     }
     return SLUICE_OK;
@@ -116,9 +119,25 @@ static sluice_status add_libraries(const struct session *session, struct statcac
         TRY(statcache_sha256(known, path, hex, err));
         TRY(append(list,
                    json_pack("{s:s, s:s, s:s, s:s}", "stage", "ffi.def", "option",
-                             strrchr(path, '/') + 1, "path", path, "sha256", hex),
+                             strrchr(path, '/') + 1, "path", freeze_origin(session, path), "sha256",
+                             hex),
                    err));
     }
+    return SLUICE_OK;
+}
+
+sluice_status used_program(const struct session *session, struct statcache *known, json_t **out,
+                           struct sluice_error *err)
+{
+    json_t *used = json_object();
+    sluice_status status = used == NULL ? error_nomem(err, "the list of what a plan is made of")
+                                        : add_program(session, known, used, err);
+
+    if (status != SLUICE_OK) {
+        json_decref(used);
+        return status;
+    }
+    *out = used;
     return SLUICE_OK;
 }
 
@@ -143,10 +162,10 @@ sluice_status used_collect(const struct session *session, struct statcache *know
             if (op_code(op) == NULL) {
                 continue;
             }
-            status = add_plugin(stage_entry(op_code(op)->stage)->plugin, known,
+            status = add_plugin(session, stage_entry(op_code(op)->stage)->plugin, known,
                                 json_object_get(used, "plugins"), err);
             if (status == SLUICE_OK) {
-                status = add_files(op, known, json_object_get(used, "files"), err);
+                status = add_files(session, op, known, json_object_get(used, "files"), err);
             }
         }
     }

@@ -23,6 +23,9 @@
  * not change since; NULL: every file is read, which is what a lock file is compared with. */
 sluice_status used_collect(const struct session *, struct statcache *known, json_t **out,
                            struct sluice_error *) MUST_USE;
+/* "program" alone. Gives. */
+sluice_status used_program(const struct session *, struct statcache *known, json_t **out,
+                           struct sluice_error *) MUST_USE;
 /* The list as it is written to files; gives. NULL = out of memory. */
 char *used_text(const json_t *used);
 /* Is everything in used also in the lock file? SLUICE_E_CONFIG names what differs. */

@@ -312,10 +312,9 @@ static sluice_status count_task(struct counting *counting, struct sluice_error *
 {
     const struct run *run = counting->run;
     const struct phase *phase = run->plan->phases[counting->phase];
-    const struct task_state *state = &run->tasks[counting->phase][counting->task];
     uint32_t split = 0;
     const struct lane *lane = phase_lane(phase, counting->task, &split);
-    json_t *ledger = state->ledger == NULL ? NULL : json_loads(state->ledger, 0, NULL);
+    json_t *ledger = run_ledger(run, counting->phase, counting->task);
     uint64_t reached = (uint64_t)ledger_get(ledger, counting->sampler, "in");
     uint64_t known = 0;
     int64_t file = lane->kind == LANE_SPLITS ? only_file(&lane->splits.items[split]) : (int64_t)-1;

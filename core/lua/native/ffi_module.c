@@ -513,6 +513,7 @@ static int def(lua_State *L)
     path = lib[0] == '/' ? lib
                          : lua_pushfstring(L, "%s/%s", script->base_dir,
                                            strncmp(lib, "./", 2) == 0 ? lib + 2 : lib);
+    path = script_place(script, path);
     n = (lua_Integer)lua_rawlen(L, 1);
     luaL_checkstack(L, (int)n + 10, "functions");
     for (lua_Integer i = 1; i <= n; i++) {

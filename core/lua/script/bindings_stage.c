@@ -49,7 +49,8 @@ static int core_load(lua_State *L)
     full = path[0] == '/' ? str_printf("%s", path)
                           : str_printf("%s/%s", binding->script->base_dir, path);
     status = full == NULL ? error_nomem(&err, "a path")
-                          : registry_load(binding->script->options.registry, full, &plugin, &err);
+                          : registry_load(binding->script->options.registry,
+                                          script_place(binding->script, full), &plugin, &err);
     free(full);
     if (status != SLUICE_OK) {
         return bindings_raise(L, &err);

@@ -32,9 +32,22 @@ struct script_watch {
     void (*end)(struct script_watching *);
 };
 
+/* A file of a script. name is relative to where it was found ("web.lua", "heuristics/digits.lua").
+ */
+struct script_file {
+    const char *name, *path, *text;
+    size_t size;
+};
+
 struct script_options {
     const char *path; /* absolute */
     const char *text; /* what stands for the text of that file, or NULL: it is read */
+    /* The script and its modules, the script first: then no file is read. Borrowed for the call. */
+    const struct script_file *files;
+    size_t n_files;
+    /* Where a plugin or library that the script names by an absolute path is; NULL: there. */
+    const char *(*place)(void *ctx, const char *path);
+    void *place_ctx;
     /* what relative paths in the script mean: its folder, also when a copy of it runs */
     const char *base_dir;
     const char *cwd; /* what relative paths given on the command line mean */
@@ -62,12 +75,7 @@ sluice_status script_load(const struct script_options *, struct script **out, st
                           struct sluice_error *) MUST_USE;
 void script_destroy(struct script *);
 
-/* Files that were loaded: the script itself first, then modules in order. name is relative to where
- * it was found ("web.lua", "heuristics/digits.lua"). Borrowed. */
-struct script_file {
-    const char *name, *path, *text;
-    size_t size;
-};
+/* Files that were loaded: the script itself first, then modules in order. Borrowed. */
 const struct script_file *script_files(const struct script *, size_t *n);
 
 /* A fresh state for Lua stage number k, in which the script has run with a counting core; on the

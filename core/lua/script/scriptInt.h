@@ -45,6 +45,14 @@ void bindings_push(lua_State *, struct binding *);
 /* bindings_place.c: "web.lua:14", the innermost place in a file of the user's. */
 void bindings_where(lua_State *, const struct binding *, char *text, size_t size);
 
+/* Where the plugin or library at this path is. Borrowed. */
+static inline const char *script_place(const struct script *script, const char *path)
+{
+    return script->options.place == NULL
+               ? path
+               : script->options.place(script->options.place_ctx, path);
+}
+
 /* script_files.c: adds the file at path to script->files under a name (the first is the script,
  * whose text may be given). found NULL: an absent file is an error; else *found says whether it is
  * there. */

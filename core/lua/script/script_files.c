@@ -20,6 +20,27 @@ static struct loaded_file *find_file(struct script *script, const char *name)
     return NULL;
 }
 
+/* One of the files that the script was given with. */
+static sluice_status given_file(const struct script *script, const char *name, struct buf *text,
+                                bool *found, struct sluice_error *err)
+{
+    const struct script_options *options = &script->options;
+
+    for (size_t i = 0; i < options->n_files; i++) {
+        if (strcmp(options->files[i].name, name) == 0) {
+            buf_append(text, options->files[i].text, options->files[i].size);
+            if (found != NULL) {
+                *found = true;
+            }
+            return buf_status(text, err);
+        }
+    }
+    return error_set(err, SLUICE_E_CONFIG,
+                     "%s was not there when the plan was frozen; a script must require the same "
+                     "modules each time",
+                     name);
+}
+
 sluice_status script_file(struct script *script, const char *path, const char *name, bool *found,
                           struct sluice_error *err)
 {
@@ -31,6 +52,8 @@ sluice_status script_file(struct script *script, const char *path, const char *n
     if (script->n_files == 0 && script->options.text != NULL) {
         buf_puts(&text, script->options.text);
         status = buf_status(&text, err);
+    } else if (script->options.n_files > 0) {
+        status = given_file(script, name, &text, found, err);
     } else {
         status = store_read_all(path, MAX_SCRIPT, &text, found, err);
     }

@@ -35,7 +35,7 @@ static json_t *head_json(const struct quarantine_row *row)
     const struct registry_entry *entry = stage_entry(op_code(row->op)->stage);
     json_t *columns = json_array();
     json_t *head = NULL;
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     char *kind = str_printf("%s.%s", entry->plugin_name, entry->stage.name);
 
     for (uint32_t k = 0; columns != NULL && k < op_stage(row->op)->n_need[0]; k++) {

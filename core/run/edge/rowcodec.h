@@ -8,7 +8,7 @@
 #ifndef SLUICE_RUN_ROWCODEC_H
 #define SLUICE_RUN_ROWCODEC_H
 
-#include "base/buf.h"
+#include "base/varint.h"
 #include "data/builder.h"
 
 /* Appends one row of n arrays (see buf_status for failure). The arrays keep the invariants of
@@ -21,10 +21,5 @@ void rowcodec_encode(const struct type *const *types, const struct ArrowArray *c
 sluice_status rowcodec_decode(const struct type *const *types, struct builder *const *builders,
                               uint32_t n, const void *data, size_t size,
                               struct sluice_error *) MUST_USE;
-
-/* Varints: 7 bits a byte, low first. */
-void varint_put(struct buf *, uint64_t value);
-/* Advances *at; false = not there, too long, or not the shortest form. */
-bool varint_get(const uint8_t **at, const uint8_t *end, uint64_t *value);
 
 #endif

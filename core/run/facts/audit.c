@@ -262,7 +262,7 @@ static sluice_status verify_task(struct audit *v, uint32_t p, uint32_t t, struct
 {
     const struct phase *phase = v->run->plan->phases[p];
     const struct task_state *state = &v->run->tasks[p][t];
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     char where[600];
     json_t *ledger = state->ledger == NULL ? NULL : json_loads(state->ledger, 0, NULL);
 
@@ -292,7 +292,7 @@ static sluice_status verify_undone(struct audit *v, uint32_t p, uint32_t t,
     const struct phase *phase = run->plan->phases[p];
     char *dir = store_join(run->tasks_dir, phase->name);
     struct commit *commit = NULL;
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     char where[600];
     sluice_status status = dir == NULL ? error_nomem(err, "a path")
                                        : commit_read(dir, run->tasks[p][t].key, &commit, NULL, err);

@@ -273,7 +273,7 @@ static void compare(const struct commit *old, const struct commit *now, struct b
 sluice_status changes_describe(const struct changes *changes, const struct run *run, uint32_t phase,
                                uint32_t task, struct buf *out, struct sluice_error *err)
 {
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     const char *name = phase_task_name(run->plan->phases[phase], task, buffer);
     const struct commit *old = changes_find(changes, name);
     struct commit *now;

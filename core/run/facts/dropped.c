@@ -84,7 +84,8 @@ void drop_json(const struct drop *drop, json_t *object)
 
 void place_json(const struct place *place, json_t *object)
 {
-    const char *task = place->lane->splits.items[place->split].name;
+    char name[SPLIT_NAME];
+    const char *task = lane_split_name(place->lane, place->split, name);
 
     json_object_set_new(object, "split", facts_text(task, strlen(task)));
     json_object_set_new(object, "row", json_integer((json_int_t)place->row));
@@ -363,7 +364,7 @@ static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, 
     const struct listing_file *file = file_of(quarantine, batch, row);
     json_t *json;
     char *kept;
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     size_t n;
     const char *stage = runview_text(batch, 0, row, &n);
 

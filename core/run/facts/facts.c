@@ -130,7 +130,7 @@ sluice_status facts_task(const struct run *run, uint64_t number, json_t **out,
     const char *name;
     struct task_id id;
     struct buf reason = BUF_INIT;
-    char buffer[64];
+    char buffer[SPLIT_NAME];
     sluice_status status = SLUICE_OK;
 
     *out = NULL;

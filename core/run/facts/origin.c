@@ -180,8 +180,10 @@ sluice_status origin_find(struct run *run, struct origin *origin, struct sluice_
 static json_t *source_json(const struct place *place, bool text, struct sluice_error *err)
 {
     json_t *json = json_object();
+    char name[SPLIT_NAME];
 
-    json_object_set_new(json, "task", json_string(place->lane->splits.items[place->split].name));
+    json_object_set_new(json, "task",
+                        json_string(lane_split_name(place->lane, place->split, name)));
     json_object_set_new(json, "row", json_integer((json_int_t)place->row));
     if (place->tokens > 0) {
         json_object_set_new(json, "tokens",

@@ -296,8 +296,10 @@ static sluice_status fill_row(void *ctx, const struct batch *batch, int64_t row,
         const struct split *split = &place->lane->splits.items[place->split];
         uint32_t range = runview_u32(batch, ORIGIN_FILE, row);
         if (range >= split->n_ranges) {
-            return error_set(err, SLUICE_E_DATA, "the origin table of %s names range %u of %zu",
-                             split->name, range, split->n_ranges);
+            char name[SPLIT_NAME];
+            return error_set(err, SLUICE_E_DATA, "the origin table of %s names range %u of %u",
+                             lane_split_name(place->lane, place->split, name), range,
+                             split->n_ranges);
         }
         place->found = true;
         place->file = &place->lane->files.files[split->ranges[range].file];

@@ -197,7 +197,7 @@ static sluice_status tasks_json(const struct planning *planning, uint32_t p, jso
 
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
         const struct task_state *state = &run->tasks[p][t];
-        char buffer[64];
+        char buffer[SPLIT_NAME];
         const char *name = phase_task_name(phase, t, buffer);
         int which = state->done ? 0 : state->keyed || run_unread(run, p, t) ? 1 : 2;
         counts[which]++;

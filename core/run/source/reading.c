@@ -389,7 +389,11 @@ sluice_status reading_split(struct chain *chain, const struct op *op, const stru
         }
     }
     stage_result_deinit(&reading.result);
-    return status == SLUICE_OK && again != NULL
-               ? again_finish(again, reading.next_row, split->name, err)
-               : status;
+    if (status == SLUICE_OK && again != NULL) {
+        char name[SPLIT_NAME];
+        status = again_finish(
+            again, reading.next_row,
+            split_name(split, lane->files.files[split->ranges[0].file].name, name), err);
+    }
+    return status;
 }
