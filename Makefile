@@ -86,7 +86,7 @@ TEST_LINK       := $(if $(BUILDS),$(call libs,$(TEST_NEEDS)))
 # ---- sources -------------------------------------------------------------------------------------
 
 # In dependency order: a layer may use those before it (make lint checks that).
-LAYERS    := base data store plugin isolate plan run lua cmd
+LAYERS    := base net data store plugin isolate plan run lua cmd
 CORE_SRC  := $(filter-out core/cmd/launcher.c,$(wildcard $(LAYERS:%=core/%/*.c) $(LAYERS:%=core/%/*/*.c)))
 TEXT_SRC  := $(wildcard sdk/text/*.c)
 KIT_SRC   := $(wildcard sdk/testkit/*.c)

@@ -349,10 +349,9 @@ int cmd_task(int argc, char **argv)
 {
     static const struct command command = {
         .usage = "sluice task RUN N|N..M [options]",
-        .text =
-            "Runs task N of a run, or tasks N to M (see `sluice plan`), commits them and ends; "
-            "needs no coordinator.\nReads the records of earlier tasks that these need, and no "
-            "others.",
+        .text = "Runs task N of a run, or tasks N to M (see `sluice plan`), commits them and ends; "
+                "needs no coordinator.\nReads the records of earlier tasks that these need, and no "
+                "others.",
         .specs = worker_specs,
         .n_specs = N_WORKER_SPECS,
         .least = 2,

@@ -7,6 +7,7 @@
 #define SLUICE_PLAN_GRAPH_H
 
 #include "base/arena.h"
+#include "plan/ask_policy.h"
 #include "plugin/options.h"
 #include "plugin/registry.h"
 
@@ -55,6 +56,7 @@ struct node {
     struct value named, positional;     /* stage: options as the script gave them */
     bool text;                          /* stage: they are text, as on a command line */
     struct node_isolation isolation;    /* stage */
+    struct ask_policy asking;           /* stage; its texts stand in the graph's arena */
     uint32_t partitions;                /* input of a keyed stage: virtual partitions */
     bool fill;                          /* union: null where an input lacks a column of another */
     /* nodes of one composite share a group number > 0: inside it, using a node twice is no fork */

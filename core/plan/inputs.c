@@ -128,8 +128,8 @@ static sluice_status list_lane(struct planner *planner, struct lane *lane, struc
         return SLUICE_OK;
     }
     if (how->thaw != NULL) {
-        TRY(how->thaw(how->frozen_ctx, lane->node->name, &lane->files, &lane->hashes,
-                      &lane->listed, err));
+        TRY(how->thaw(how->frozen_ctx, lane->node->name, &lane->files, &lane->hashes, &lane->listed,
+                      err));
     }
     if (lane->listed) {
         return SLUICE_OK;

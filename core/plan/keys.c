@@ -26,7 +26,7 @@ static sluice_status path_hashes(const struct plan_options *how, const struct op
             continue;
         }
         TRY(how == NULL || how->keep == NULL ? store_hash(path, &bytes, &hash, NULL, err)
-                              : how->keep(how->frozen_ctx, path, &path, &hash, err));
+                                             : how->keep(how->frozen_ctx, path, &path, &hash, err));
         hash_hex(hash, hex);
         buf_printf(text, "%s content=%s\n", name, hex);
     }

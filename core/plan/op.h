@@ -198,6 +198,13 @@ static inline const struct sluice_stage *op_declared(const struct op *op)
     return code == NULL ? NULL : code->declared;
 }
 
+/* Does the stage ask servers? */
+static inline bool op_asks(const struct op *op)
+{
+    const struct sluice_stage *stage = op->kind == OP_STAGE ? op_declared(op) : NULL;
+    return stage != NULL && stage->resume != NULL && (stage->flags & SLUICE_STAGE_RECORDED) != 0;
+}
+
 static inline bool op_isolated(const struct op *op)
 {
     const struct op_code *code = op_code(op);

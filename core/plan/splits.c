@@ -7,7 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-
 #define PIECES_MAX (UINT64_C(1) << 24) /* of one file; more would only slow the plan down */
 #define RATIO 4u      /* decoded bytes of a compressed file's byte: text gives 3 to 5 */
 #define RATIO_MOST 8u /* what a large one is cut for: an empty range costs less than a long one */

@@ -25,7 +25,7 @@ static void keep_ledger(struct run *run, uint32_t p, struct task_state *state, j
 }
 
 sluice_status task_adopt(struct run *run, uint32_t p, uint32_t task, struct commit *commit,
-                           bool reused, struct sluice_error *err)
+                         bool reused, struct sluice_error *err)
 {
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];

@@ -198,6 +198,10 @@ static void floor_of_phase(const struct phase *phase, const struct floor_found *
             break;
         case OP_STAGE:
             add_stage(phase, op, out);
+            if (op_declared(op)->resume != NULL) {
+                out->per_worker +=
+                    FLOOR_WAITING * (op_declared(op)->bytes_worker + 2 * batch_bytes);
+            }
             break;
         case OP_COLLECT:
             out->per_worker += 2 * batch_bytes;

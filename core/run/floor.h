@@ -12,6 +12,9 @@
 #include "run/room.h"
 
 /* What files turned out to be, beyond what their names say. */
+/* Calls of a stage that may ask, which wait side by side (run/chain/waiting.c). */
+#define FLOOR_WAITING 8u
+
 struct floor_found {
     bool decodes;    /* one of any name is compressed */
     uint64_t window; /* of zstd; 0 = the usual */

@@ -43,9 +43,7 @@ static uint32_t gather(const struct run *run, struct task_range range, uint32_t 
 static sluice_status look_into(struct run *run, struct task_range range, enum key_effort effort,
                                uint32_t *tasks, struct sluice_error *err)
 {
-    struct looking looking = {
-        .run = run, .phase = range.phase, .effort = effort, .tasks = tasks
-    };
+    struct looking looking = { .run = run, .phase = range.phase, .effort = effort, .tasks = tasks };
     struct pool_job pool = { .ctx = &looking,
                              .n = gather(run, range, tasks),
                              .n_threads = run->options.workers,

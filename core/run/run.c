@@ -1,7 +1,9 @@
 /* A run: see run.h. Opening, keys of a phase, and the whole; a phase on the pool is in phase.c. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/asks/asks.h"
 #include "run/chain/chain.h"
 #include "run/floor.h"
 #include "run/identity.h"
@@ -29,8 +31,9 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
     run->sorter_memory = calloc(plan->n_phases + 1u, sizeof *run->sorter_memory);
     run->lane_files = calloc(plan->n_lanes + 1u, sizeof *run->lane_files);
     run->rooms = calloc(plan->n_phases + 1u, sizeof *run->rooms);
-    if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL ||
-        run->sums == NULL || run->sums_lack == NULL || run->sorter_memory == NULL || run->rooms == NULL || run->lane_files == NULL) {
+    if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL || run->sums == NULL ||
+        run->sums_lack == NULL || run->sorter_memory == NULL || run->rooms == NULL ||
+        run->lane_files == NULL) {
         return error_nomem(err, "the run");
     }
     for (uint32_t p = 0; p < plan->n_phases; p++) {
@@ -109,6 +112,29 @@ static sluice_status open_vouch(struct run *run, struct sluice_error *err)
     return status;
 }
 
+/* Where a stage asks servers, their answers are kept in RUN/answers. */
+static sluice_status open_asks(struct run *run, struct sluice_error *err)
+{
+    struct asks_options options = { .seed = run->plan->graph->seed,
+                                    .cancelled = run->options.cancelled,
+                                    .warn = run->options.events.warn,
+                                    .ctx = run->options.events.ctx };
+    bool asks = false;
+    char folder[4096];
+
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
+            asks = asks || op_asks(run->plan->phases[p]->ops[i]);
+        }
+    }
+    if (!asks) {
+        return SLUICE_OK;
+    }
+    snprintf(folder, sizeof folder, "%s/answers", run->options.run_dir);
+    options.folder = folder;
+    return asks_create(&options, &run->asks, err);
+}
+
 sluice_status run_open(const struct plan *plan, const struct run_options *options, struct run **out,
                        struct sluice_error *err)
 {
@@ -158,6 +184,9 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
         feeder.alone = run->options.workers == 1;
         status = feeder_create(&feeder, &run->feeder, err);
     }
+    if (status == SLUICE_OK) {
+        status = open_asks(run, err);
+    }
     if (status != SLUICE_OK) {
         run_close(run);
         return status;
@@ -200,6 +229,7 @@ void run_close(struct run *run)
     identities_destroy(run->identities);
     pthread_mutex_destroy(&run->mutex);
     feeder_destroy(run->feeder);
+    asks_destroy(run->asks);
     metrics_deinit(&run->metrics);
     vouch_close(run->vouch);
     run_finished(run);

@@ -27,6 +27,7 @@
 #include "store/snapshot.h"
 #include "store/statcache.h"
 
+struct asks;
 struct identities;
 struct run;
 struct worker_cache;
@@ -74,6 +75,7 @@ struct run {
     struct run_options options;
     struct metrics metrics;
     struct feeder *feeder;
+    struct asks *asks; /* NULL: no stage asks servers */
     struct lock *lock;
     /* the number that its report in history/ gets; 0 = this process found nothing to do */
     uint32_t execution;

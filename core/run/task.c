@@ -60,8 +60,7 @@ static const char *folder_of(void *ctx, const struct commit_output *output)
                              sizeof folder->buffer);
 }
 
-sluice_status phase_folder(const struct run *run, uint32_t p, char **out,
-                                  struct sluice_error *err)
+sluice_status phase_folder(const struct run *run, uint32_t p, char **out, struct sluice_error *err)
 {
     *out = str_printf("%s/%s", run->tasks_dir, run->plan->phases[p]->name);
     return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
@@ -397,7 +396,8 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
                                      .rooms = &run->rooms[p],
                                      .cache = cache,
                                      .metrics = &run->metrics.phases[p],
-                                     .cancelled = run->options.cancelled };
+                                     .cancelled = run->options.cancelled,
+                                     .asks = run->asks };
     const struct lane *reads = task_reads(phase, task, &index);
     struct hash128 digest = { 0, 0 };
     struct source_inputs inputs = {

@@ -54,8 +54,8 @@ static const char *pack_text(char **at, const char *text)
  * millions. Without memory for it they stay where they are. */
 static void pack(struct commit *commit)
 {
-    size_t size = commit->n_outputs * sizeof *commit->outputs +
-                  commit->n_states * sizeof *commit->states;
+    size_t size =
+        commit->n_outputs * sizeof *commit->outputs + commit->n_states * sizeof *commit->states;
     struct commit_output *outputs;
     struct commit_state *states;
     char *at;

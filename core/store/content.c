@@ -76,8 +76,7 @@ static bool is_kept(struct statcache *cache, const char *path, const char *place
     if (!look(place, &at)) {
         return false;
     }
-    if (look(path, &from) && at.st_ino == from.st_ino &&
-        at.st_dev == from.st_dev) {
+    if (look(path, &from) && at.st_ino == from.st_ino && at.st_dev == from.st_dev) {
         return true;
     }
     return statcache_hashes(cache, place, hex, &hash, NULL) == SLUICE_OK &&
@@ -302,9 +301,8 @@ static sluice_status sweep_folder(const char *folder, bool stays, bool dry, uint
                                   uint64_t *bytes, struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
-    sluice_status status =
-        stays ? (dry ? SLUICE_OK : temp_sweep(folder, NULL, err))
-              : store_names(folder, &names, err);
+    sluice_status status = stays ? (dry ? SLUICE_OK : temp_sweep(folder, NULL, err))
+                                 : store_names(folder, &names, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         char *path = store_join(folder, names.names[i]);
@@ -333,9 +331,9 @@ sluice_status content_sweep(const char *run_dir, bool (*stays)(void *ctx, const 
     *bytes = 0;
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         char *folder = store_join(top, names.names[i]);
-        status = folder == NULL ? error_nomem(err, "a path")
-                                : sweep_folder(folder, stays(ctx, names.names[i]), dry, files,
-                                               bytes, err);
+        status = folder == NULL
+                     ? error_nomem(err, "a path")
+                     : sweep_folder(folder, stays(ctx, names.names[i]), dry, files, bytes, err);
         free(folder);
     }
     disk_names_deinit(&names);

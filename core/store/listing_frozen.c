@@ -72,8 +72,8 @@ static void put_file(struct buf *out, const struct listing_file *file,
     }
 }
 
-void listing_freeze(const struct listing *listing, struct hash128 key,
-                    const struct hash128 *hashes, struct buf *out)
+void listing_freeze(const struct listing *listing, struct hash128 key, const struct hash128 *hashes,
+                    struct buf *out)
 {
     static const struct listing_file none = { .path = "" };
     const struct listing_file *before = &none;
@@ -257,7 +257,7 @@ static sluice_status get_files(struct thaw *thaw, struct listing *out, struct ha
             (*hashes)[out->n] = get_hash(thaw);
         }
     }
-    return out->arena.failed                                ? SLUICE_E_NOMEM
+    return out->arena.failed                       ? SLUICE_E_NOMEM
            : thaw->failed || thaw->at != thaw->end ? SLUICE_E_DATA
                                                    : SLUICE_OK;
 }

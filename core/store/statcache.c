@@ -460,7 +460,8 @@ sluice_status statcache_hashes(struct statcache *cache, const char *path, char h
 
 sluice_status statcache_sha256(struct statcache *cache, const char *path, char hex[SHA256_HEX],
                                struct sluice_error *err)
-{    struct hash128 hash;
+{
+    struct hash128 hash;
 
     return statcache_hashes(cache, path, hex, &hash, err);
 }

@@ -311,6 +311,19 @@ function M.annotate(definition)
   return lua_stage("annotate", definition, f, definition.with)
 end
 
+-- An annotator that asks servers: s.ask { "judge", function(doc, o, ask)
+--   local r = ask { url = "http://localhost:8000/score", json = { text = doc.text } }
+--   return { score = r.json.score } end, adds = { score = "float64" }, ask = { hosts = { "localhost:8000" } } }
+-- Answers are kept in the run's journal: the same ask of the same stage is made once.
+function M.ask(definition)
+  local f = check_definition(definition, "ask", "row", "function(doc, options, ask)")
+  local copy, with = {}, {}
+  for key, value in pairs(definition) do copy[key] = value end
+  for key, value in pairs(definition.with or {}) do with[key] = value end
+  copy.asks, copy.ask, with.ask = true, nil, definition.ask
+  return lua_stage("annotate", copy, f, with)
+end
+
 -- A heuristic separates measure from threshold:
 --   s.heuristic { "digits", options = { max = { "float", 0.25, min = 0, max = 1 } }, measure = function(doc, o) return number end,
 --                 drop = { above = "max" }, examples = { { "text", keep = true }, ... }, over = "text" }

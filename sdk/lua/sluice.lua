@@ -177,6 +177,37 @@ function Pieces:dup_ngram_chars(n) end
 ---@field row? fun(doc: sluice.Doc, o: table): table?, string?, number?, number? The added columns; or nil and a reason, which drops the row.
 ---@field adds table<string, sluice.Type>
 ---@field reasons? string[]
+---@field asks? boolean The function asks servers: s.ask says it.
+---@field with? table Options.
+
+---@class sluice.AskPolicy
+---@field hosts string[] Servers that may be asked: "host" or "host:port".
+---@field in_flight? integer Requests to one server at once (64).
+---@field per_second? number Requests to one server in a second; 0 = no limit.
+---@field tries? integer Tries of one request before its task fails (8).
+---@field timeout? string Longest time of one try ("10m").
+---@field patience? string Longest pause between two tries ("5m").
+
+---@class sluice.Request
+---@field url string
+---@field method? string "GET", or "POST" where there is a body.
+---@field headers? table<string, string>
+---@field body? string
+---@field json? any Becomes the body.
+
+---@class sluice.Response
+---@field status integer
+---@field refused boolean The server refuses it for good (a status 4xx).
+---@field type string
+---@field body string
+---@field json? any The body, where it is JSON.
+
+---@class sluice.AskDefinition: sluice.RowDefinition
+---@field [2] (fun(doc: sluice.Doc, o: table, ask: fun(request: sluice.Request): sluice.Response): table?, string?, number?, number?)?
+---@field row? fun(doc: sluice.Doc, o: table, ask: fun(request: sluice.Request): sluice.Response): table?, string?, number?, number? The added columns; or nil and a reason, which drops the row.
+---@field adds table<string, sluice.Type>
+---@field ask sluice.AskPolicy
+---@field reasons? string[]
 ---@field with? table Options.
 
 ---@class sluice.Bound
@@ -473,6 +504,17 @@ function s.filter(definition) end
 ---@param definition sluice.AnnotateDefinition
 ---@return sluice.LuaStage
 function s.annotate(definition) end
+
+---An annotator that asks servers. Each ask of the same stage is made once: answers are kept in the run's journal.
+---```lua
+---s.ask { "judge", function(doc, o, ask)
+---  local r = ask { url = "http://localhost:8000/score", json = { text = doc.text } }
+---  return { score = r.json.score }
+---end, adds = { score = "float64" }, ask = { hosts = { "localhost:8000" } } }
+---```
+---@param definition sluice.AskDefinition
+---@return sluice.LuaStage
+function s.ask(definition) end
 
 ---A heuristic: what is measured, apart from the threshold.
 ---```lua

@@ -144,9 +144,8 @@ static sluice_status add_scripts(struct bundle *bundle, struct sluice_error *err
         const char *name = json_string_value(json_object_get(entry, "name"));
         const char *from = json_string_value(json_object_get(entry, "path"));
         const char *sha256 = json_string_value(json_object_get(entry, "sha256"));
-        if (status == SLUICE_OK && kind != NULL && name != NULL && from != NULL &&
-            sha256 != NULL && strcmp(kind, "script") == 0 && disk_path_valid(name) &&
-            disk_name_valid(sha256)) {
+        if (status == SLUICE_OK && kind != NULL && name != NULL && from != NULL && sha256 != NULL &&
+            strcmp(kind, "script") == 0 && disk_path_valid(name) && disk_name_valid(sha256)) {
             char *place = str_printf(CONTENT_FOLDER "/%s/%s", sha256, content_name(from));
             char *as = disk_join("script", name);
             status = place == NULL || as == NULL ? error_nomem(err, "a path")

@@ -23,10 +23,10 @@ static sluice_status prepared(struct session *session, bool json, struct sluice_
             plan->n_phases, plan->n_phases == 1 ? "" : "s", session->run_dir);
         return SLUICE_OK;
     }
-    event = json_pack("{s:s, s:o, s:I, s:i, s:i}", "event", "prepared", "run_dir",
-                      facts_text(session->run_dir, strlen(session->run_dir)), "files",
-                      (json_int_t)files, "tasks", (int)plan->n_tasks, "phases",
-                      (int)plan->n_phases);
+    event =
+        json_pack("{s:s, s:o, s:I, s:i, s:i}", "event", "prepared", "run_dir",
+                  facts_text(session->run_dir, strlen(session->run_dir)), "files",
+                  (json_int_t)files, "tasks", (int)plan->n_tasks, "phases", (int)plan->n_phases);
     text = event == NULL ? NULL : json_dumps(event, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(event);
     if (text == NULL) {

@@ -115,8 +115,7 @@ static struct frozen *find(const struct freeze *freeze, const char *path)
 const char *freeze_place(void *ctx, const char *path)
 {
     const struct session *session = ctx;
-    const struct frozen *file =
-        freeze_is_loaded(session) ? find(session->freeze, path) : NULL;
+    const struct frozen *file = freeze_is_loaded(session) ? find(session->freeze, path) : NULL;
 
     return file == NULL ? path : file->place;
 }

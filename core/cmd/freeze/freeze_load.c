@@ -34,8 +34,7 @@ static const char **stored_list(struct session *session, const json_t *array, si
 
 static bool is_sha256(const char *text)
 {
-    return strlen(text) == SHA256_HEX - 1 &&
-           strspn(text, "0123456789abcdef") == SHA256_HEX - 1;
+    return strlen(text) == SHA256_HEX - 1 && strspn(text, "0123456789abcdef") == SHA256_HEX - 1;
 }
 
 static sluice_status load_entry(struct session *session, json_t *entry, struct sluice_error *err)

@@ -103,8 +103,8 @@ static sluice_status keep_inputs(struct session *session, struct sluice_error *e
         }
         buf_deinit(&bytes);
         if (status == SLUICE_OK) {
-            status = freeze_add(session, FROZEN_INPUTS, lane->node->name, "inputs", &content, NULL,
-                                err);
+            status =
+                freeze_add(session, FROZEN_INPUTS, lane->node->name, "inputs", &content, NULL, err);
         }
     }
     return status;
@@ -169,9 +169,8 @@ static sluice_status replace_file(const char *dir, const char *name, const char 
                                   struct sluice_error *err)
 {
     char *path = text == NULL ? NULL : store_join(dir, name);
-    sluice_status status = path == NULL
-                               ? error_nomem(err, name)
-                               : store_replace(path, text, strlen(text), STORE_LOOSE, err);
+    sluice_status status = path == NULL ? error_nomem(err, name)
+                                        : store_replace(path, text, strlen(text), STORE_LOOSE, err);
 
     free(path);
     return status;
@@ -196,8 +195,8 @@ static sluice_status write_root(struct session *session, struct sluice_error *er
         hash_hex(session->plan->key, key);
         json = json_pack("{s:i, s:s, s:s, s:s, s:O, s:b, s:I, s:s, s:{s:O, s:O}, s:O}", "format",
                          PLAN_FORMAT, "name", session->graph->name, "script",
-                         script_files(session->script, &n)->name, "base", session->base_dir,
-                         "args", args, "trust", session->options.trust ? 1 : 0, "limit_files",
+                         script_files(session->script, &n)->name, "base", session->base_dir, "args",
+                         args, "trust", session->options.trust ? 1 : 0, "limit_files",
                          (json_int_t)session->options.limit_files, "plan", key, "program",
                          "version", json_object_get(program, "version"), "sha256",
                          json_object_get(program, "sha256"), "files", files);

@@ -85,7 +85,8 @@ int cmd_gc(int argc, char **argv)
         .text = "Removes what later runs can't use: records and spilled rows of earlier versions "
                 "of the "
                 "pipeline or its inputs, files that\n"
-                "crashes left, scripts, plugins and models of earlier plans, and files of its datasets that no snapshot has. Snapshots are never "
+                "crashes left, scripts, plugins and models of earlier plans, and files of its "
+                "datasets that no snapshot has. Snapshots are never "
                 "touched. Going back to an earlier version\n"
                 "of the script then computes again what was removed.",
         .specs = gc_specs,

@@ -68,9 +68,8 @@ static sluice_status add_scripts(const struct session *session, json_t *list,
     return SLUICE_OK;
 }
 
-static sluice_status add_plugin(const struct session *session,
-                                const struct registry_plugin *plugin, struct statcache *known,
-                                json_t *list, struct sluice_error *err)
+static sluice_status add_plugin(const struct session *session, const struct registry_plugin *plugin,
+                                struct statcache *known, json_t *list, struct sluice_error *err)
 {
     char hex[SHA256_HEX];
     const char *path = plugin == NULL ? NULL : freeze_origin(session, plugin->path);
@@ -81,8 +80,8 @@ static sluice_status add_plugin(const struct session *session,
     TRY(statcache_sha256(known, plugin->path, hex, err));
     return append(list,
                   json_pack("{s:s, s:s, s:s, s:s, s:s}", "name", plugin->name, "version",
-                            plugin->version, "libraries", plugin->libraries, "path", path,
-                            "sha256", hex),
+                            plugin->version, "libraries", plugin->libraries, "path", path, "sha256",
+                            hex),
                   err);
 }
 

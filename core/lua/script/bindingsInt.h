@@ -1,7 +1,7 @@
 /* Private to core/lua/script/bindings*.c, which are one table of functions, `core`, by what they
  * work on: bindings.c makes the table, bindings_place.c has what all share, bindings_graph.c nodes,
- * bindings_stage.c the stages they run, bindings_isolation.c their option `isolate`,
- * bindings_args.c options and the script's arguments, bindings_pipeline.c the pipeline and its
+ * bindings_stage.c the stages they run, bindings_isolation.c and bindings_asking.c their options
+ * `isolate` and `ask`, bindings_args.c options and the script's arguments, bindings_pipeline.c the pipeline and its
  * policies. */
 #ifndef SLUICE_LUA_BINDINGSINT_H
 #define SLUICE_LUA_BINDINGSINT_H
@@ -28,8 +28,16 @@ extern const luaL_Reg bindings_stage[];
 extern const luaL_Reg bindings_args[];
 extern const luaL_Reg bindings_pipeline[];
 
-/* Every stage takes the option `isolate`, which is the host's, unless it has one of that name
- * itself: moves it from node->named to node->isolation. */
+/* The value of an option that is the host's, unless the stage has one of that name itself; NULL =
+ * it is not given. */
+const struct value *bindings_host_option(const struct node *, const char *name);
+/* Removes it: the stage does not see it. */
+void bindings_forget_option(struct node *, const char *name);
+
+/* Every stage takes the option `isolate`: moves it to node->isolation. */
 sluice_status bindings_take_isolation(struct node *, struct sluice_error *err) MUST_USE;
+/* One that asks servers takes the option `ask`, and needs it: moves it to node->asking. */
+sluice_status bindings_take_asking(struct graph *, struct node *,
+                                   struct sluice_error *err) MUST_USE;
 
 #endif

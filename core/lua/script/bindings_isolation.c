@@ -105,27 +105,11 @@ static sluice_status read_isolation(const struct node *node, const struct value 
 
 sluice_status bindings_take_isolation(struct node *node, struct sluice_error *err)
 {
-    struct option_table table = option_table_of(&node->entry->stage);
-    const struct value *value =
-        node->named.kind == VALUE_MAP ? value_map_get(&node->named, "isolate") : NULL;
-    struct sluice_option option;
+    const struct value *value = bindings_host_option(node, "isolate");
 
-    for (uint64_t k = 0; value != NULL && option_at(&table, k, &option); k++) {
-        if (strcmp(option.name, "isolate") == 0) {
-            return SLUICE_OK;
-        }
-    }
-    if (value == NULL) {
-        return SLUICE_OK;
-    }
-    TRY(read_isolation(node, value, &node->isolation, err));
-    for (size_t k = 0; k < node->named.as.map.n; k++) {
-        struct value_entry *entry = &node->named.as.map.entries[k];
-        if (strcmp(entry->key, "isolate") == 0) {
-            free(entry->key);
-            value_deinit(&entry->value);
-            memmove(entry, entry + 1, (--node->named.as.map.n - k) * sizeof *entry);
-        }
+    if (value != NULL) {
+        TRY(read_isolation(node, value, &node->isolation, err));
+        bindings_forget_option(node, "isolate");
     }
     return SLUICE_OK;
 }

@@ -48,9 +48,8 @@ void bindings_where(lua_State *, const struct binding *, char *text, size_t size
 /* Where the plugin or library at this path is. Borrowed. */
 static inline const char *script_place(const struct script *script, const char *path)
 {
-    return script->options.place == NULL
-               ? path
-               : script->options.place(script->options.place_ctx, path);
+    return script->options.place == NULL ? path
+                                         : script->options.place(script->options.place_ctx, path);
 }
 
 /* script_files.c: adds the file at path to script->files under a name (the first is the script,

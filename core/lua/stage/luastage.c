@@ -272,7 +272,9 @@ static void describe(struct luastage *stage, lua_State *L)
         /* A writer's files are cut where its rows say, so they come in order. */
         .mode = stage->ordered || stage->role == LUAROLE_WRITER ? SLUICE_MODE_ORDERED
                                                                 : SLUICE_MODE_STATELESS,
-        .flags = stage->role == LUAROLE_TRANSFORM ? SLUICE_STAGE_CONSUMES : 0,
+        .flags = stage->role == LUAROLE_TRANSFORM ? SLUICE_STAGE_CONSUMES
+                 : stage->asks                    ? SLUICE_STAGE_RECORDED
+                                                  : 0,
         .options = table.n > 0 ? table.options : NULL,
         .n_options = table.n,
         .option_stride = table.stride,
@@ -326,6 +328,9 @@ static sluice_status hash_stage(struct luastage *stage, lua_State *L, int defini
     hasher_add_u64(hasher, stage->ordered);
     hasher_add_u64(hasher, SANDBOX_PRICES);
     hasher_add_u64(hasher, stage->steps);
+    if (stage->asks) {
+        hasher_add_string(hasher, "asks");
+    }
     hasher_add_string(hasher, stage->reason_words == NULL ? "" : stage->reason_words);
     for (uint32_t i = 0; i < stage->n_fields; i++) {
         hasher_add_string(hasher, stage->fields[i].name);

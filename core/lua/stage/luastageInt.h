@@ -92,6 +92,7 @@ struct luastage {
     uint32_t n_adds;
     uint32_t n_places;         /* columns of numbers behind them: _origin, or _begin and _end */
     bool ordered;              /* rows may leave something behind for the next */
+    bool asks;                 /* its function asks servers */
     uint64_t steps;            /* that a row may take, beside those for what it reads */
     bool has_above, has_below; /* heuristics */
     struct sluice_option above, below;
@@ -151,13 +152,16 @@ struct luabad {
     char *reason, *detail;
 };
 
+struct luaasks;
+
 struct luaworker {
     const struct luainstance *instance;
-    /* Stack: function, doc, options, cache, what the function gives rows with, then the names of
-     * the fields. */
+    struct luaasks *asks; /* of a stage that asks, else NULL */
+    /* Stack: function, doc, options, cache, what the function gives rows with or asks with, then
+     * the names of the fields. */
     lua_State *volatile L;
     int (*push)(struct luaworker *); /* pushes the function and its arguments, how many */
-    lua_CFunction give;              /* what the function gives rows with, or NULL */
+    lua_CFunction give;              /* what it gives rows with or asks with, or NULL */
     const struct ArrowArray *array;
     int64_t row;
     struct sluice_emit *emit; /* during process and read */
@@ -267,7 +271,7 @@ static inline bool luacall_has_nul(lua_State *L, int index)
 }
 /* "FILE:LINE: message" for what the function returned. */
 void luacall_place(const struct luaworker *, struct sluice_error *err);
-/* The usual arguments: doc, options, and emit of a transform. */
+/* The usual arguments: doc, options, and emit of a transform, ask of a stage that asks. */
 int luacall_push_row(struct luaworker *);
 /* Calls what is on the stack below n_args arguments under a count of instructions, outside of any
  * row. */
@@ -302,6 +306,26 @@ sluice_status luaverdict_result(struct luaworker *, int index, struct sluice_ver
 /* process of stages that judge. */
 sluice_status luaverdict_process(void *worker, const struct sluice_batch *, struct sluice_emit *,
                                  struct sluice_error *err) MUST_USE;
+
+/* ---- luastage_ask.c: stages that ask servers ---- */
+
+int luaask_ask(lua_State *); /* ask{...}; upvalue: the worker */
+sluice_status luaask_open(struct luaworker *, struct sluice_error *err) MUST_USE;
+void luaask_close(struct luaworker *);
+/* A batch of n rows begins, a pass over it, a row of it, a call for that row. */
+sluice_status luaask_batch(struct luaworker *, int64_t n, struct sluice_error *err) MUST_USE;
+void luaask_pass(struct luaworker *);
+void luaask_row(struct luaworker *, int64_t k);
+void luaask_call(struct luaworker *);
+/* After the call: did it ask for what is not answered yet? Asks the host. */
+sluice_status luaask_asked(struct luaworker *, bool *asked, struct sluice_error *err) MUST_USE;
+/* In this pass: then nothing of it counts. */
+bool luaask_any(const struct luaworker *);
+sluice_status luaask_resume(void *worker, const struct sluice_answers *, struct sluice_emit *,
+                            struct sluice_error *err) MUST_USE;
+/* luastage_verdict.c: calls the function on each row of a batch. */
+sluice_status luaverdict_pass(struct luaworker *, const struct sluice_batch *, struct sluice_emit *,
+                              struct sluice_error *err) MUST_USE;
 
 /* ---- luastage_run.c: instances and workers ---- */
 

@@ -63,9 +63,10 @@ int luacall_push_row(struct luaworker *worker)
     lua_pushvalue(L, AT_FUNCTION);
     lua_pushvalue(L, AT_DOC);
     lua_pushvalue(L, AT_OPTIONS);
-    if (worker->instance->stage->role != LUAROLE_TRANSFORM) {
+    if (worker->instance->stage->role != LUAROLE_TRANSFORM && worker->asks == NULL) {
         return 2;
     }
+    luaask_call(worker);
     lua_pushvalue(L, AT_GIVE);
     return 3;
 }

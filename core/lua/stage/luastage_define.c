@@ -35,7 +35,7 @@ static sluice_status check_members(lua_State *L, int definition, const struct lu
         [LUAROLE_FILTER] = { "row", "over", "run", "steps", "options", "needs", "reasons", "with",
                              "summary", "doc", "examples", NULL },
         [LUAROLE_ANNOTATE] = { "row", "over", "run", "steps", "options", "needs", "reasons", "with",
-                               "adds", "summary", "doc", "examples", NULL },
+                               "adds", "asks", "summary", "doc", "examples", NULL },
         [LUAROLE_HEURISTIC] = { "measure", "over", "run", "steps", "options", "needs", "drop",
                                 "reason", "examples", "summary", "doc", NULL },
         [LUAROLE_TRANSFORM] = { "row", "over", "run", "steps", "options", "needs", "gives",
@@ -271,6 +271,26 @@ static sluice_status read_run(lua_State *L, int definition, struct luastage *sta
     return status;
 }
 
+/* asks = true: its function is given `ask`. */
+static sluice_status read_asks(lua_State *L, int definition, struct luastage *stage,
+                               struct sluice_error *err)
+{
+    sluice_status status = SLUICE_OK;
+
+    lua_getfield(L, definition, "asks");
+    stage->asks = lua_toboolean(L, -1) != 0;
+    if (!lua_isnil(L, -1) && !lua_isboolean(L, -1)) {
+        status = luadefine_fault(stage, err, "asks: found a %s, expected true or false",
+                                 luaL_typename(L, -1));
+    } else if (stage->asks && stage->ordered) {
+        status = luadefine_fault(stage, err,
+                                 "a stage that asks is stateless: leave run = \"ordered\" away, "
+                                 "its function is called again for each answer");
+    }
+    lua_pop(L, 1);
+    return status;
+}
+
 #define STEPS_LEAST 1000
 #define STEPS_MOST INT64_C(1000000000000)
 
@@ -474,6 +494,7 @@ sluice_status luadefine_read(lua_State *L, int definition, struct luastage *stag
     case LUAROLE_FILTER:
         break;
     case LUAROLE_ANNOTATE:
+        TRY(read_asks(L, definition, stage, err));
         status = read_columns(L, definition, stage, "adds", err);
         break;
     case LUAROLE_HEURISTIC:

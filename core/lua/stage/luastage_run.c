@@ -166,6 +166,7 @@ void luaworker_close(void *state)
     free(worker->verdicts);
     free(worker->names);
     free(worker->loaded);
+    luaask_close(worker);
     free(worker);
 }
 
@@ -182,11 +183,15 @@ sluice_status luaworker_open(void *shared, void **out, struct sluice_error *err)
     worker->push = instance->stage->role == LUAROLE_READER ? luaread_push : luacall_push_row;
     worker->give = instance->stage->role == LUAROLE_TRANSFORM ? luagive_emit
                    : instance->stage->role == LUAROLE_READER  ? luaread_give
+                   : instance->stage->asks                    ? luaask_ask
                                                               : NULL;
     worker->names = calloc(instance->n_fields + 1, sizeof *worker->names);
     worker->loaded = calloc(instance->n_fields + 1, sizeof *worker->loaded);
     status = worker->names == NULL || worker->loaded == NULL ? error_nomem(err, "a stage in Lua")
-                                                             : luaworker_begin(worker, err);
+                                                             : luaask_open(worker, err);
+    if (status == SLUICE_OK) {
+        status = luaworker_begin(worker, err);
+    }
     if (status == SLUICE_OK && instance->stage->role == LUAROLE_GATE) {
         status = luagate_open(worker, err);
     }
@@ -217,6 +222,7 @@ void luastage_vtable(struct luastage *stage)
     case LUAROLE_ANNOTATE:
     case LUAROLE_HEURISTIC:
         vtable->process = luaverdict_process;
+        vtable->resume = stage->asks ? luaask_resume : NULL;
         break;
     case LUAROLE_TRANSFORM:
         vtable->process = luagive_process;

@@ -202,7 +202,18 @@ static sluice_status judge_row(struct luaworker *worker, const struct ArrowArray
     sluice_status status;
 
     luarow_set(worker, array, row);
-    TRY(luacall(worker, &reason, why, err));
+    if (stage->asks) {
+        bool asked = false;
+        luaask_row(worker, k);
+        status = luacall(worker, &reason, why, err);
+        TRY(status == SLUICE_E_RETRY ? luaask_asked(worker, &asked, err) : status);
+        if (asked) { /* another pass will tell */
+            luacall_end(worker);
+            return SLUICE_OK;
+        }
+    } else {
+        TRY(luacall(worker, &reason, why, err));
+    }
     if (reason == NULL) {
         status = luaverdict_result(worker, luacall_base(worker), verdict, why);
         if (status == SLUICE_E_NOMEM) { /* the host's memory, not the script's */
@@ -224,10 +235,9 @@ static sluice_status judge_row(struct luaworker *worker, const struct ArrowArray
     return SLUICE_OK;
 }
 
-sluice_status luaverdict_process(void *state, const struct sluice_batch *batch,
-                                 struct sluice_emit *emit, struct sluice_error *err)
+sluice_status luaverdict_pass(struct luaworker *worker, const struct sluice_batch *batch,
+                              struct sluice_emit *emit, struct sluice_error *err)
 {
-    struct luaworker *worker = state;
     bool builds = luastage_builds(worker->instance->stage);
     struct ArrowArray columns;
 
@@ -236,9 +246,24 @@ sluice_status luaverdict_process(void *state, const struct sluice_batch *batch,
         TRY(luaout_begin(worker, err));
     }
     TRY(luacall_rows(worker, batch, emit, judge_row, err));
+    if (worker->asks != NULL && luaask_any(worker)) {
+        luaout_clear(worker);
+        return SLUICE_OK;
+    }
     if (builds) {
         TRY(luaout_finish(worker, batch->n, &columns, err));
         TRY(emit->batch(emit, &columns));
     }
     return emit->verdicts(emit, worker->verdicts, batch->n);
+}
+
+sluice_status luaverdict_process(void *state, const struct sluice_batch *batch,
+                                 struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct luaworker *worker = state;
+
+    if (worker->asks != NULL) {
+        TRY(luaask_batch(worker, batch->n, err));
+    }
+    return luaverdict_pass(worker, batch, emit, err);
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plugin/batch_view.h"
+#include "run/asks/asks.h"
 #include "run/chain/chainInt.h"
 
 /* ---- answers ---- */
@@ -26,10 +26,20 @@ struct answer *answer_take(struct chain *chain)
     return answer;
 }
 
+/* What waits is given up. */
+static void give_up(struct answer *answer)
+{
+    asking_end(answer->asking);
+    stage_worker_close(answer->worker);
+    answer->asking = NULL;
+    answer->worker = NULL;
+}
+
 struct answer *answer_release(struct chain *chain, struct answer *answer)
 {
     struct answer *next = answer->next;
 
+    give_up(answer);
     batch_unref(answer->batch);
     free(answer->why);
     answer->batch = NULL;
@@ -45,6 +55,7 @@ void answers_destroy(struct answer *answer)
 {
     while (answer != NULL) {
         struct answer *next = answer->next;
+        give_up(answer);
         batch_unref(answer->batch);
         free(answer->why);
         stage_result_deinit(&answer->result);
@@ -81,12 +92,7 @@ sluice_status chain_book(struct chain *chain, uint32_t index, const struct stage
 
 /* ---- views ---- */
 
-struct view {
-    struct batch_view of;
-    struct ArrowArray *columns[PLAN_NEEDS_MAX];
-};
-
-static sluice_status view_init(struct view *view, const struct op *op, uint32_t port,
+static sluice_status view_init(struct call_view *view, const struct op *op, uint32_t port,
                                const struct batch *batch, struct sluice_error *err)
 {
     uint32_t n = op_stage(op)->n_need[port];
@@ -164,36 +170,48 @@ static sluice_status compact(const struct schema *schema, struct batch *batch, s
 
 #define TRIES 5 /* of a call that says SLUICE_E_RETRY */
 
-static sluice_status call(struct chain *chain, const struct op *op, uint32_t port,
-                          struct answer *answer, sluice_status *fault, struct sluice_error *err)
+void chain_call_ended(struct chain *chain, const struct op *op, sluice_status status,
+                      sluice_status *fault)
 {
-    struct op_metrics *metrics = &chain->options.metrics->ops[op->index];
-    struct stage_worker *worker;
-    struct view view;
-    sluice_status status;
-    int tries = 0;
-
-    TRY(view_init(&view, op, port, answer->batch, err));
-    do {
-        TRY(chain_worker(chain, op->index, &worker, err)); /* that none opens is no row's fault */
-        meter_begin(&chain->meter);
-        status = stage_process(worker, &view.of.batch, &answer->result, err);
-        meter_end(&chain->meter, &metrics->time, op_isolated(op));
-        METRIC_ADD(metrics->bytes_in, bytes_seen(chain, op, port, answer->batch));
-        if (status != SLUICE_OK && !stage_worker_usable(worker)) {
-            chain_drop_worker(chain, op->index);
-        }
-    } while (status == SLUICE_E_RETRY && ++tries < TRIES);
     if (status == SLUICE_OK) {
         giant_after(chain, op);
     }
     *fault = status == SLUICE_E_DATA || stage_died(status) ? status : SLUICE_OK;
+}
+
+static sluice_status call(struct chain *chain, const struct op *op, uint32_t port, bool may_wait,
+                          struct answer *answer, sluice_status *fault, struct sluice_error *err)
+{
+    struct op_metrics *metrics = &chain->options.metrics->ops[op->index];
+    struct stage_worker *worker;
+    sluice_status status;
+    int tries = 0;
+
+    TRY(view_init(&answer->view, op, port, answer->batch, err));
+    do {
+        TRY(chain_worker(chain, op->index, &worker, err)); /* that none opens is no row's fault */
+        meter_begin(&chain->meter);
+        status = stage_process(worker, &answer->view.of.batch, &answer->result, err);
+        meter_end(&chain->meter, &metrics->time, op_isolated(op));
+        METRIC_ADD(metrics->bytes_in, bytes_seen(chain, op, port, answer->batch));
+        if (status == SLUICE_OK && waiting_call(answer)) {
+            if (may_wait) {
+                *fault = SLUICE_OK;
+                return waiting_leave(chain, op, answer, err);
+            }
+            status = waiting_finish(chain, op, worker, answer, err);
+        }
+        if (status != SLUICE_OK && !stage_worker_usable(worker)) {
+            chain_drop_worker(chain, op->index);
+        }
+    } while (status == SLUICE_E_RETRY && ++tries < TRIES);
+    chain_call_ended(chain, op, status, fault);
     return status;
 }
 
-sluice_status chain_call(struct chain *chain, const struct op *op, uint32_t port,
-                         struct batch *batch, struct answer **out, sluice_status *fault,
-                         struct sluice_error *err)
+static sluice_status call_new(struct chain *chain, const struct op *op, uint32_t port,
+                              bool may_wait, struct batch *batch, struct answer **out,
+                              sluice_status *fault, struct sluice_error *err)
 {
     struct answer *answer = answer_take(chain);
     sluice_status status = SLUICE_OK;
@@ -209,7 +227,7 @@ sluice_status chain_call(struct chain *chain, const struct op *op, uint32_t port
         answer->batch = batch_ref(batch);
     }
     if (status == SLUICE_OK) {
-        status = call(chain, op, port, answer, fault, err);
+        status = call(chain, op, port, may_wait, answer, fault, err);
     }
     if (status != SLUICE_OK) {
         answer_release(chain, answer);
@@ -217,4 +235,18 @@ sluice_status chain_call(struct chain *chain, const struct op *op, uint32_t port
     }
     *out = answer;
     return SLUICE_OK;
+}
+
+sluice_status chain_call(struct chain *chain, const struct op *op, uint32_t port,
+                         struct batch *batch, struct answer **out, sluice_status *fault,
+                         struct sluice_error *err)
+{
+    return call_new(chain, op, port, false, batch, out, fault, err);
+}
+
+sluice_status chain_call_begin(struct chain *chain, const struct op *op, uint32_t port,
+                               struct batch *batch, struct answer **out, sluice_status *fault,
+                               struct sluice_error *err)
+{
+    return call_new(chain, op, port, waiting_may(chain, op, port), batch, out, fault, err);
 }

@@ -19,6 +19,7 @@ struct worker_cache *worker_cache_create(const struct plan *); /* NULL = out of 
 void worker_cache_destroy(struct worker_cache *);
 
 struct bad_record;
+struct asks;
 
 /* Is told of rows while a chain works, on the chain's thread; a failure ends the task. For looks at
  * what stages say (core/cmd/try). What is NULL is not asked; all pointers are borrowed for the
@@ -51,6 +52,7 @@ struct chain_options {
     struct phase_metrics *metrics;
     const _Atomic int *cancelled;
     const struct chain_observer *observer; /* or NULL; borrowed */
+    struct asks *asks;                     /* NULL: servers are not asked here */
 };
 
 struct chain;

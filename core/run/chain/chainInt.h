@@ -2,7 +2,9 @@
 #ifndef SLUICE_RUN_CHAININT_H
 #define SLUICE_RUN_CHAININT_H
 
+#include "plugin/batch_view.h"
 #include "run/chain/chain.h"
+#include "run/floor.h"
 #include "run/chain/notes.h"
 #include "run/chain/quarantine.h"
 
@@ -17,13 +19,33 @@ struct drop_slice {
     const struct op *stage;
 };
 
+/* What a stage sees of a batch. */
+struct call_view {
+    struct batch_view of;
+    struct ArrowArray *columns[PLAN_NEEDS_MAX];
+};
+
 /* What a stage answered to a batch, or to a part of one; nothing of it has gone downstream. */
 struct answer {
-    struct answer *next;        /* of the rows behind these, or the next spare one */
-    struct batch *batch;        /* the rows that it is about; owned */
-    struct stage_result result; /* owned; its memory is used again */
+    struct answer *next;         /* of the rows behind these, or the next spare one */
+    struct batch *batch;         /* the rows that it is about; owned */
+    struct call_view view;       /* of the call, which may wait */
+    struct stage_result result;  /* owned; its memory is used again */
+    struct stage_worker *worker; /* in whose call it waits (waiting.c); owned */
+    struct asking *asking;       /* for what; owned */
     sluice_status fault; /* not SLUICE_OK: the stage fails on this one row, and gave nothing */
     char *why;           /* "reason: detail" of a fault; owned */
+};
+
+/* Calls of one stage that wait side by side, and those behind them, in the order of their rows.
+ * Each has a worker and a batch: floor.c reckons with so many. */
+#define WAITING_MOST FLOOR_WAITING
+
+struct waiting {
+    struct answer *answers[WAITING_MOST]; /* each a list: of one call, or its parts */
+    uint32_t first, n;                    /* a ring */
+    struct stage_worker *idle[WAITING_MOST];
+    uint32_t n_idle;
 };
 
 struct op_state {
@@ -35,7 +57,8 @@ struct op_state {
     struct buf traced;     /* writers: see trace_row in written.c, until the task ends */
     uint64_t next_row;     /* transforms: number of the next emitted row */
     bool flushed;
-    bool took; /* stages: a row that did not fail */
+    bool took;               /* stages: a row that did not fail */
+    struct waiting *waiting; /* stages that may ask; NULL = none waited yet */
     /* OP_COLLECT */
     struct drop_slice *slices;
     uint32_t n_slices, slices_capacity;
@@ -87,10 +110,50 @@ void answers_destroy(struct answer *); /* spare ones */
 sluice_status chain_call(struct chain *, const struct op *, uint32_t port, struct batch *,
                          struct answer **out, sluice_status *fault, struct sluice_error *) MUST_USE;
 
+/* The same, or less: a call that asked for something may wait (waiting_call), with the answer as it
+ * is so far. */
+sluice_status chain_call_begin(struct chain *, const struct op *, uint32_t port, struct batch *,
+                               struct answer **out, sluice_status *fault,
+                               struct sluice_error *) MUST_USE;
+/* After the call of an answer's worker: what became of it. */
+void chain_call_ended(struct chain *, const struct op *, sluice_status, sluice_status *fault);
+
+/* waiting.c: calls that asked for something, and wait for it. */
+static inline bool waiting_call(const struct answer *answer)
+{
+    return answer->result.n_asks > 0;
+}
+/* May calls of this op wait side by side, while others go on? */
+bool waiting_may(const struct chain *, const struct op *, uint32_t port);
+/* Goes on with a call of worker until it is over. */
+sluice_status waiting_finish(struct chain *, const struct op *, struct stage_worker *,
+                             struct answer *, struct sluice_error *) MUST_USE;
+/* The op's worker waits in this call from now on: the op has another one for the next. */
+sluice_status waiting_leave(struct chain *, const struct op *, struct answer *,
+                            struct sluice_error *) MUST_USE;
+/* Puts answers behind those that wait (takes them, on failure too), if there are any or one of them
+ * does; else *taken is false. Sees to it that there is room for another. */
+sluice_status waiting_queue(struct chain *, const struct op *, struct answer *answers, bool *taken,
+                            struct sluice_error *) MUST_USE;
+/* Delivers what is over, as far as nothing before it waits; all: waits for all of it. */
+sluice_status waiting_tend(struct chain *, const struct op *, bool all,
+                           struct sluice_error *) MUST_USE;
+/* The first row of what waits anywhere; UINT64_MAX = nothing does. */
+uint64_t waiting_first_row(const struct chain *);
+/* A worker that is not in a call, for the next; NULL = there is none. */
+struct stage_worker *waiting_idle(struct chain *, uint32_t op);
+void waiting_destroy(struct chain *, uint32_t op);
+
 /* faults.c: asks, and where rows fail once more over parts of the batch. Gives a list of answers in
  * the order of rows, on failure as well: the caller releases each. */
 sluice_status chain_ask(struct chain *, const struct op *, uint32_t port, struct batch *,
                         struct answer **answers, struct sluice_error *) MUST_USE;
+
+/* The same for a call that waited and failed with this fault; SLUICE_OK: that is to be made again as
+ * a whole. No call is left waiting. */
+sluice_status chain_ask_again(struct chain *, const struct op *, struct batch *,
+                              sluice_status fault, struct answer **answers,
+                              struct sluice_error *) MUST_USE;
 
 /* verdicts.c: sorts the rows of an answer by its verdicts: *kept is a new batch, dropped rows go to
  * the collectors, bad ones are quarantined. */
@@ -131,7 +194,10 @@ sluice_status chain_trace(struct chain *, const struct op *, const struct batch 
                           const struct stage_result *result, struct sluice_error *) MUST_USE;
 /* Writes what writers traced to the table, writer by writer. */
 sluice_status chain_write_traces(struct chain *, struct sluice_error *) MUST_USE;
-/* deliver.c: hands on the batches that a transform emitted. */
+/* deliver.c: what a stage answered goes downstream. Releases all answers of the list. */
+sluice_status chain_deliver_answers(struct chain *, const struct op *, uint32_t port,
+                                    struct answer *answers, struct sluice_error *) MUST_USE;
+/* Hands on the batches that a transform emitted. */
 sluice_status chain_deliver_batches(struct chain *, const struct op *, struct stage_result *,
                                     struct sluice_error *) MUST_USE;
 /* aside.c: writes the quarantined rows noted so far, by row and stage. */
@@ -142,8 +208,8 @@ sluice_status chain_write_bad_rows(struct chain *, struct sluice_error *) MUST_U
 sluice_status collect_drops(struct chain *, const struct op *stage, struct batch *batch,
                             const uint32_t *rows, const struct sluice_verdict *verdicts, int64_t n,
                             struct sluice_error *) MUST_USE;
-/* Writes the drops noted so far to the table, by row. */
-sluice_status collect_note_drops(struct chain *, struct sluice_error *) MUST_USE;
+/* Writes the drops of rows below this one that were noted so far to the table, by row. */
+sluice_status collect_note_drops(struct chain *, uint64_t below, struct sluice_error *) MUST_USE;
 void drop_slice_deinit(struct drop_slice *);
 /* collect.c */
 sluice_status collector_drain(struct chain *, uint32_t op, uint64_t row,

@@ -202,10 +202,17 @@ sluice_status collector_drain(struct chain *chain, uint32_t index, uint64_t limi
 
 sluice_status chain_drain(struct chain *chain, uint64_t row, struct sluice_error *err)
 {
-    TRY(collect_note_drops(chain, err));
+    uint64_t below;
+
     for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
+        TRY(waiting_tend(chain, chain->phase->ops[i], false, err));
+    }
+    /* Rows that wait may still be dropped. */
+    below = waiting_first_row(chain);
+    TRY(collect_note_drops(chain, below, err));
+    for (uint32_t i = 0; i < chain->phase->n_ops && below > 0; i++) {
         if (chain->phase->ops[i]->kind == OP_COLLECT) {
-            TRY(collector_drain(chain, i, row, err));
+            TRY(collector_drain(chain, i, row < below ? row : below - 1, err));
         }
     }
     return SLUICE_OK;

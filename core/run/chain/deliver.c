@@ -290,19 +290,43 @@ static sluice_status deliver_answer(struct chain *chain, const struct op *op, ui
     }
 }
 
+static void release_answers(struct chain *chain, struct answer *answers)
+{
+    while (answers != NULL) {
+        answers = answer_release(chain, answers);
+    }
+}
+
+sluice_status chain_deliver_answers(struct chain *chain, const struct op *op, uint32_t port,
+                                    struct answer *answers, struct sluice_error *err)
+{
+    sluice_status status = SLUICE_OK;
+
+    while (answers != NULL && status == SLUICE_OK) {
+        status = deliver_answer(chain, op, port, answers, err);
+        answers = answer_release(chain, answers);
+    }
+    release_answers(chain, answers);
+    return status;
+}
+
 static sluice_status push_batch(struct chain *chain, const struct op *op, uint32_t port,
                                 struct batch *batch, struct sluice_error *err)
 {
     struct answer *answers;
-    sluice_status status = chain_ask(chain, op, port, batch, &answers, err);
+    bool waits = false;
+    sluice_status status;
 
-    while (answers != NULL) {
-        if (status == SLUICE_OK) {
-            status = deliver_answer(chain, op, port, answers, err);
-        }
-        answers = answer_release(chain, answers);
+    if (chain->room.giant) { /* nothing is held beside it */
+        TRY(waiting_tend(chain, op, true, err));
     }
-    return status;
+    status = chain_ask(chain, op, port, batch, &answers, err);
+    if (status != SLUICE_OK) {
+        release_answers(chain, answers);
+        return status;
+    }
+    TRY(waiting_queue(chain, op, answers, &waits, err));
+    return waits ? SLUICE_OK : chain_deliver_answers(chain, op, port, answers, err);
 }
 
 #define FIRST_CALL_ROWS 1

@@ -4,9 +4,11 @@
 
 #include "run/chain/chainInt.h"
 
-sluice_status collect_note_drops(struct chain *chain, struct sluice_error *err)
+sluice_status collect_note_drops(struct chain *chain, uint64_t below, struct sluice_error *err)
 {
+    struct notes *drops = &chain->drops;
     struct table *table;
+    size_t n = 0;
 
     if (chain->drops.n == 0) {
         return SLUICE_OK;
@@ -14,8 +16,8 @@ sluice_status collect_note_drops(struct chain *chain, struct sluice_error *err)
     TRY(chain_open_table(chain, TABLE_DROPS, err));
     table = chain->tables[TABLE_DROPS];
     notes_sort(&chain->drops);
-    for (size_t i = 0; i < chain->drops.n; i++) {
-        const struct note *note = &chain->drops.items[i];
+    for (; n < drops->n && (drops->items[n].row < below || below == UINT64_MAX); n++) {
+        const struct note *note = &drops->items[n];
         const struct op *stage = chain->phase->ops[note->op];
         const char *reason = stage_reason(op_code(stage)->stage, (uint32_t)note->reason);
         bool ok =
@@ -31,7 +33,12 @@ sluice_status collect_note_drops(struct chain *chain, struct sluice_error *err)
                        : builder_null(table_column(table, DROPS_SIMILARITY)));
         TRY(table_row(table, ok, err));
     }
-    notes_clear(&chain->drops);
+    if (n == drops->n) {
+        notes_clear(drops);
+    } else if (n > 0) {
+        memmove(drops->items, drops->items + n, (drops->n - n) * sizeof *drops->items);
+        drops->n -= n;
+    }
     return SLUICE_OK;
 }
 
@@ -114,7 +121,7 @@ sluice_status collect_drops(struct chain *chain, const struct op *stage, struct 
     /* Behind an exchange rows come in fixed frames and in no order of rows: what comes is written
      * as it comes. */
     if (!chain->by_rows) {
-        TRY(collect_note_drops(chain, err));
+        TRY(collect_note_drops(chain, UINT64_MAX, err));
     }
     for (uint32_t i = stage->index + 1; i < chain->phase->n_ops; i++) {
         const struct op *op = chain->phase->ops[i];

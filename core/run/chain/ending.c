@@ -27,6 +27,7 @@ static sluice_status end_stage(struct chain *chain, const struct op *op, struct 
     struct answer *answer;
     sluice_status status;
 
+    TRY(waiting_tend(chain, op, true, err));
     if (op_declared(op)->flush != NULL) {
         answer = answer_take(chain);
         if (answer == NULL) {
@@ -102,7 +103,7 @@ sluice_status chain_finish(struct chain *chain, struct sluice_error *err)
     for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
         TRY(flush_op(chain, i, err));
     }
-    TRY(collect_note_drops(chain, err));
+    TRY(collect_note_drops(chain, UINT64_MAX, err));
     TRY(chain_write_bad_rows(chain, err));
     TRY(chain_write_traces(chain, err));
     for (int k = 0; k < TASK_TABLES; k++) {

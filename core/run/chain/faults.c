@@ -70,17 +70,18 @@ static sluice_status refuse_batch(struct chain *chain, const struct op *op, uint
 }
 
 /* A batch that a stage is asked about, in parts where rows of it fail. */
-struct asking {
+struct asking_rows {
     struct chain *chain;
     const struct op *op;
     uint32_t port;
     struct answer **end; /* of the list of answers */
     uint64_t culprits;   /* rows that fail alone */
+    bool parts;          /* it failed before: no call of a part is left waiting */
     bool died;
 };
 
-static sluice_status note_culprit(struct asking *asking, struct batch *row, sluice_status fault,
-                                  struct sluice_error *err)
+static sluice_status note_culprit(struct asking_rows *asking, struct batch *row,
+                                  sluice_status fault, struct sluice_error *err)
 {
     struct answer *answer = answer_take(asking->chain);
 
@@ -100,11 +101,13 @@ static sluice_status note_culprit(struct asking *asking, struct batch *row, slui
     return answer->why == NULL ? error_nomem(err, "an answer") : SLUICE_OK;
 }
 
-static sluice_status ask(struct asking *asking, struct batch *batch, struct sluice_error *err);
+static sluice_status ask(struct asking_rows *asking, struct batch *batch, struct sluice_error *err);
+static sluice_status blame(struct asking_rows *asking, struct batch *batch, sluice_status fault,
+                           struct sluice_error *err);
 
 /* After a fault: finds the rows that fail alone. A stage in a child process gets a fresh child for
  * every part, so that what a part does is not the doing of the one before. */
-static sluice_status bisect(struct asking *asking, struct batch *batch, sluice_status fault,
+static sluice_status bisect(struct asking_rows *asking, struct batch *batch, sluice_status fault,
                             struct sluice_error *err)
 {
     struct sluice_error first = *err;
@@ -129,7 +132,7 @@ static sluice_status bisect(struct asking *asking, struct batch *batch, sluice_s
     return SLUICE_OK;
 }
 
-static sluice_status ask(struct asking *asking, struct batch *batch, struct sluice_error *err)
+static sluice_status ask(struct asking_rows *asking, struct batch *batch, struct sluice_error *err)
 {
     struct answer *answer;
     sluice_status fault;
@@ -140,31 +143,54 @@ static sluice_status ask(struct asking *asking, struct batch *batch, struct slui
         return SLUICE_OK; /* the run ends as soon as these are delivered */
     }
     TRY(chain_check_cancelled(asking->chain, err));
-    status = chain_call(asking->chain, asking->op, asking->port, batch, &answer, &fault, err);
+    status = asking->parts
+                 ? chain_call(asking->chain, asking->op, asking->port, batch, &answer, &fault, err)
+                 : chain_call_begin(asking->chain, asking->op, asking->port, batch, &answer, &fault,
+                                    err);
     if (status == SLUICE_OK) {
         *asking->end = answer;
         asking->end = &answer->next;
         return SLUICE_OK;
     }
-    if (fault == SLUICE_OK) {
-        return status;
-    }
+    return fault == SLUICE_OK ? status : blame(asking, batch, fault, err);
+}
+
+/* The call over a batch failed. */
+static sluice_status blame(struct asking_rows *asking, struct batch *batch, sluice_status fault,
+                           struct sluice_error *err)
+{
+    asking->parts = true;
     asking->died = asking->died || stage_died(fault);
     return asking->port == 0 && divides(asking->op, fault)
                ? bisect(asking, batch, fault, err)
                : refuse_batch(asking->chain, asking->op, asking->port, batch, fault, false, err);
 }
 
+static sluice_status ask_end(const struct asking_rows *asking, sluice_status status)
+{
+    if (asking->died) {
+        chain_drop_worker(asking->chain, asking->op->index); /* the next batch is no suspect */
+    }
+    return status;
+}
+
 sluice_status chain_ask(struct chain *chain, const struct op *op, uint32_t port,
                         struct batch *batch, struct answer **answers, struct sluice_error *err)
 {
-    struct asking asking = { .chain = chain, .op = op, .port = port, .end = answers };
+    struct asking_rows asking = { .chain = chain, .op = op, .port = port, .end = answers };
+
+    *answers = NULL;
+    return ask_end(&asking, ask(&asking, batch, err));
+}
+
+sluice_status chain_ask_again(struct chain *chain, const struct op *op, struct batch *batch,
+                              sluice_status fault, struct answer **answers,
+                              struct sluice_error *err)
+{
+    struct asking_rows asking = { .chain = chain, .op = op, .end = answers, .parts = true };
     sluice_status status;
 
     *answers = NULL;
-    status = ask(&asking, batch, err);
-    if (asking.died) {
-        chain_drop_worker(chain, op->index); /* the next batch is no suspect */
-    }
-    return status;
+    status = fault == SLUICE_OK ? ask(&asking, batch, err) : blame(&asking, batch, fault, err);
+    return ask_end(&asking, status);
 }

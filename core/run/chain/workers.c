@@ -64,6 +64,9 @@ sluice_status chain_worker(struct chain *chain, uint32_t index, struct stage_wor
     struct op_state *state = &chain->states[index];
     const struct op *op = chain->phase->ops[index];
 
+    if (state->worker == NULL) {
+        state->worker = waiting_idle(chain, index);
+    }
     if (state->worker == NULL && chain_repeats(op)) {
         struct stage_worker **kept = &chain->options.cache->workers[chain->phase->index][index];
         state->worker = *kept;
@@ -88,6 +91,7 @@ void chain_leave_worker(struct chain *chain, uint32_t index)
     struct op_state *state = &chain->states[index];
     const struct op *op = chain->phase->ops[index];
 
+    waiting_destroy(chain, index);
     if (state->worker != NULL && chain_repeats(op) && stage_worker_usable(state->worker) &&
         !chain->failed) {
         chain->options.cache->workers[chain->phase->index][index] = state->worker;

@@ -1,0 +1,65 @@
+/* HTTP over libcurl: many requests at once on one thread. Knows requests and replies; when to ask,
+ * whom, and how often is its user's affair (run/asks). Depends on base; libcurl is loaded when the
+ * first client is made, so that a program that asks nobody needs none.
+ *
+ * No proxies, cookies, passwords or settings of the environment; certificates are checked;
+ * redirections are not followed: they are replies. */
+#ifndef SLUICE_NET_HTTP_H
+#define SLUICE_NET_HTTP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define HTTP_BODY_MAX ((uint64_t)64 << 20)
+
+struct http_request { /* borrowed for the call */
+    const char *method, *url;
+    const char *headers; /* lines "Name: value\n" */
+    size_t headers_n;
+    const char *body;
+    size_t body_n;
+    uint64_t timeout_ns;
+};
+
+struct http_reply {
+    uint32_t status;         /* 0: none came, and error says why */
+    uint64_t retry_after_ns; /* what the server asks for; 0 = nothing */
+    char type[128];          /* content type, "" = none said */
+    char *body;              /* body_n bytes and SLUICE_PADDING readable ones; owned */
+    size_t body_n;
+    char error[200];
+};
+
+struct http;
+
+struct http_user {
+    void *ctx;
+    /* A request has ended. tag as given to http_send; who keeps the body sets it to NULL. */
+    void (*done)(void *ctx, void *tag, struct http_reply *);
+    /* Called in each round of the thread: may send and give up; how many milliseconds until it is to
+     * be called again at the latest. */
+    uint32_t (*round)(void *ctx);
+};
+
+/* SLUICE_E_CONFIG: there is no libcurl, or this program was built without. Starts the thread, on
+ * which both functions are called. Gives. */
+sluice_status http_create(const struct http_user *, struct http **out,
+                          struct sluice_error *) MUST_USE;
+void http_destroy(struct http *); /* ends all requests, without done; NULL is fine */
+/* Makes the thread begin a round at once. From any thread. */
+void http_wake(struct http *);
+
+/* On the thread alone. SLUICE_E_NOMEM. */
+sluice_status http_send(struct http *, const struct http_request *, void *tag,
+                        struct sluice_error *) MUST_USE;
+/* Ends a request: done is not called for it. */
+void http_cancel(struct http *, void *tag);
+
+/* Of an http or https URL: *host borrowed, host_n bytes, "name" or "name:port" as it stands there;
+ * default_port: no port is named, or the scheme's own. False: it is no URL that can be asked. */
+bool http_host(const char *url, size_t n, const char **host, size_t *host_n, bool *default_port);
+
+#endif

@@ -1,0 +1,18 @@
+/* What a stage may ask of servers, as the pipeline says (`ask = {...}` beside the stage's options).
+ * It never decides what an answer is, so it is in no key. */
+#ifndef SLUICE_PLAN_ASK_POLICY_H
+#define SLUICE_PLAN_ASK_POLICY_H
+
+#include <stdint.h>
+
+struct ask_policy {
+    const char *const *hosts; /* "host" or "host:port", exactly; none: nothing may be asked */
+    uint32_t n_hosts;
+    uint32_t in_flight;   /* requests at once to one host; 0 = 64 */
+    double per_second;    /* requests begun a second to one host; 0 = no limit */
+    uint32_t tries;       /* of one request before the task fails; 0 = 8 */
+    uint64_t timeout_ns;  /* of one try; 0 = 10 min */
+    uint64_t patience_ns; /* longest pause between two tries (Retry-After too); 0 = 5 min */
+};
+
+#endif

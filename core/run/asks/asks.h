@@ -1,0 +1,61 @@
+/* Asks of a run to the world (struct sluice_ask of kind HTTP): fetched many at once, kept in a
+ * journal, never asked twice. Depends on plugin/stage.h, store, core/net.
+ *
+ * A call of a stage that asked is begun here and waited for by the chain (run/chain/waiting.c),
+ * while other calls go on. An answer is looked up in the journal first; what is not there is
+ * fetched by core/net, written to the journal, and given only when it is durable there. Two calls
+ * that ask the same of the same stage ask once. Thread-safe; one struct asking belongs to one thread
+ * at a time. */
+#ifndef SLUICE_RUN_ASKS_H
+#define SLUICE_RUN_ASKS_H
+
+#include <stdatomic.h>
+
+#include "plan/ask_policy.h"
+#include "plugin/stage.h"
+
+struct asks;
+struct asking;
+
+struct asks_options {
+    const char *folder;                           /* RUN/answers: the journal */
+    uint64_t seed;                                /* of the pipeline: jitter */
+    const _Atomic int *cancelled;                 /* may be NULL */
+    void (*warn)(void *ctx, const char *message); /* may be NULL; any thread */
+    void *ctx;
+};
+
+/* Opens the journal (made with the first answer) and reads what it holds; starts no thread before
+ * something is asked. Gives. */
+sluice_status asks_create(const struct asks_options *, struct asks **out,
+                          struct sluice_error *) MUST_USE;
+void asks_destroy(struct asks *); /* NULL is fine; every asking is ended */
+
+/* Begins what a call asked (result->asks, copied): returns at once. stage: the op's key. policy is
+ * borrowed until the end. SLUICE_E_CONFIG: a host that the policy does not name, a text that is no
+ * request. Gives. */
+sluice_status asks_begin(struct asks *, struct hash128 stage, const struct ask_policy *,
+                         const struct stage_result *result, struct asking **out,
+                         struct sluice_error *) MUST_USE;
+/* Whether waiting would return at once. */
+bool asking_done(const struct asking *);
+/* Waits until all answers are there and durable. *items: n of them in the order of asking, borrowed
+ * until asking_end. SLUICE_E_IO: one could not be had by all patience (URL, last status, tries).
+ * SLUICE_E_CANCELLED: the run is being stopped (seen within 0.1 s). */
+sluice_status asking_wait(struct asking *, const struct sluice_answer **items, uint32_t *n,
+                          struct sluice_error *) MUST_USE;
+uint64_t asking_bytes(const struct asking *); /* of its answers, when done */
+void asking_end(struct asking *); /* NULL is fine; what nobody else waits for is given up */
+
+/* What was asked so far, of a stage (by its key) or of all (NULL). */
+struct ask_counts {
+    uint64_t asked;    /* requests that went out, each try */
+    uint64_t answered; /* new answers */
+    uint64_t known;    /* answers from the journal, or from another call's ask */
+    uint64_t refused;  /* of the new ones: final refusals */
+    uint64_t retries;
+    uint64_t bytes_out, bytes_in;
+};
+void asks_counts(const struct asks *, const struct hash128 *stage, struct ask_counts *out);
+
+#endif
