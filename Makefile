@@ -76,7 +76,7 @@ cflags = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --cflags $(1) 2>/dev/null))
 libs   = $(if $(strip $(1)),$(shell $(PKG_CONFIG) --libs $(1) 2>/dev/null))
 
 # Goals that compile nothing themselves must work before pkg-config and a compiler are there.
-BUILDS := $(filter-out help setup demo test check bench parity lint fuzz clean format uninstall $(filter-out fuzz,$(VARIANTS)),\
+BUILDS := $(filter-out help setup demo test check bench soak parity lint fuzz clean format uninstall $(filter-out fuzz,$(VARIANTS)),\
             $(or $(MAKECMDGOALS),all))
 EXTERNAL_CFLAGS := $(if $(BUILDS),$(call cflags,$(CORE_NEEDS) $(TEXT_NEEDS)))
 CORE_LINK       := $(if $(BUILDS),$(call libs,$(CORE_NEEDS) $(TEXT_NEEDS))) $(CORE_LIBS)
@@ -109,7 +109,7 @@ KIT_LIB     := $(BUILD)/obj/sdk/testkit.a
 TOKENIZER_SO = $(if $(filter tokenize,$(PLUGINS_BUILT)),$(BUILD)/libsluice-tokenizer.so)
 CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/core/$l.a))
 
-.PHONY: all debug asan tsan clang setup demo test check bench parity lint fuzz install uninstall clean format reference help \
+.PHONY: all debug asan tsan clang setup demo test check bench soak parity lint fuzz install uninstall clean format reference help \
         plugins tokenizer unit-tests test-libraries benches fuzzers parity-programs objects FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -357,6 +357,11 @@ bench:  ## measure speed against named limits and peers (SMOKE=1: all of them, t
 	pkg/setup --for $(if $(SMOKE),test,bench)
 	+$(MAKE) $(PARALLEL) all benches
 	tests/run --build $(BUILD) --kind bench -j 1 $(ONLY)
+
+soak:  ## long acceptance runs with their bounds (SEED=N chooses; ONLY=name…)
+	pkg/setup --for test
+	+$(MAKE) $(PARALLEL) all benches
+	tests/run --build $(BUILD) --kind soak -j 1 $(ONLY)
 
 parity:  ## compare with reference implementations, bit for bit
 	pkg/setup --for parity
