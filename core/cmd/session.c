@@ -528,6 +528,14 @@ sluice_status session_open(const struct session_options *options, enum session_d
                                               session->graph->name);
     }
     TRY(find_local(session, err));
+    if (session->runs && !options->lock && (store_caps(session->run_dir) & STORE_PUT_NEW) == 0) {
+        /* Two that commit one task at once could both believe that they were the first. */
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s stands in a store that can't create a file only where there is none, "
+                         "so that one process alone may write there: use `sluice run`, or a run "
+                         "directory in a store that can",
+                         session->run_dir);
+    }
     freezes =
         options->script != NULL && (options->freeze || (session->runs && !options->read_only));
     if (depth >= SESSION_PLAN && (session->runs || freezes || is_directory(session->local_dir))) {

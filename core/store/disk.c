@@ -443,28 +443,6 @@ sluice_status disk_hash_file(const char *path, uint64_t *bytes, struct hash128 *
     return status;
 }
 
-sluice_status disk_stat(const char *path, uint64_t *bytes, bool *found, struct sluice_error *err)
-{
-    struct stat st;
-
-    *bytes = 0;
-    *found = false;
-    if (path == NULL) {
-        return error_nomem(err, "a path");
-    }
-    if (stat(path, &st) != 0) {
-        if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) {
-            return SLUICE_OK;
-        }
-        return error_errno(err, errno, "can't look at %s", path);
-    }
-    if (S_ISREG(st.st_mode)) {
-        *found = true;
-        *bytes = (uint64_t)st.st_size;
-    }
-    return SLUICE_OK;
-}
-
 sluice_status disk_list(const char *dir, struct disk_names *out, struct sluice_error *err)
 {
     DIR *stream = dir == NULL ? NULL : opendir(dir);

@@ -70,10 +70,6 @@ sluice_status disk_read_file(const char *path, uint64_t max, struct buf *out, bo
 sluice_status disk_hash_file(const char *path, uint64_t *bytes, struct hash128 *hash, bool *found,
                              struct sluice_error *) MUST_USE;
 
-/* Sizes without opening: *found false when there is nothing (or no regular file) at path. */
-sluice_status disk_stat(const char *path, uint64_t *bytes, bool *found,
-                        struct sluice_error *) MUST_USE;
-
 /* Names in a folder (without . and ..) in byte order. An absent folder has none. */
 struct disk_names {
     char **names; /* owned */

@@ -148,9 +148,8 @@ bool input_touched(const struct input *in)
 {
     struct store_version now;
 
-    return in->first == NULL &&
-           (store_look(in->file, &now, NULL) != SLUICE_OK || now.size != in->version.size ||
-            now.mtime_ns != in->version.mtime_ns || strcmp(now.tag, in->version.tag) != 0);
+    return in->first == NULL && (store_look(in->file, &now, NULL) != SLUICE_OK ||
+                                 !store_version_holds(&in->version, &now));
 }
 
 uint64_t input_position(const struct input *in)

@@ -4,9 +4,11 @@
  * believed by its hash alone, need not wait for the disk. After a power cut a loose file may be
  * gone, empty or cut; a process that dies leaves it as it was.
  *
- * Depends on disk, temp, store. One thread a pending file; different ones may be used at once, in one folder
- * too. A process that dies leaves
- * `.tmp-…` files only, which temp_sweep() removes. */
+ * Where files can't be written in place (no path of this machine), they wait in a spool and go to
+ * the place whole; a process that dies leaves nothing.
+ *
+ * Depends on disk, temp, store. One thread a pending file; different ones may be used at once, in
+ * one folder too. A process that dies leaves `.tmp-…` files only, which temp_sweep() removes. */
 #ifndef SLUICE_STORE_PENDING_H
 #define SLUICE_STORE_PENDING_H
 

@@ -72,8 +72,7 @@ static sluice_status probe_unchanged(struct store_file *opened, const struct lis
     struct store_version now;
 
     TRY(store_look(opened, &now, err));
-    if (now.size != file->version.size || now.mtime_ns != file->version.mtime_ns ||
-        strcmp(now.tag, file->version.tag) != 0) {
+    if (!store_version_holds(&file->version, &now)) {
         return error_set(err, SLUICE_E_DATA,
                          "%s changed while it was examined (%" PRIu64 " bytes, now %" PRIu64
                          "); run again when nobody "

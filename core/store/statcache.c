@@ -1,7 +1,7 @@
 /* What is known of files: see statcache.h. A line is
  *   CHECKSUM VERSION WHAT PATH
- * with CHECKSUM = XXH3-128 of what follows it, VERSION as store_version_print has it, WHAT as the caller gave it and PATH
- * percent-encoded. Of a probed file WHAT is "s INFO", INFO as in input_info_format; of one that was
+ * with CHECKSUM = XXH3-128 of what follows it, VERSION as store_version_print has it, WHAT as the
+ * caller gave it and PATH percent-encoded. Of a probed file WHAT is "s INFO", INFO as in input_info_format; of one that was
  * hashed it is "hashes SHA256,XXH3".
  * A later line replaces an earlier one of the same path. */
 #include "store/statcache.h"
@@ -324,6 +324,9 @@ bool statcache_fresh(const struct listing_file *file, int64_t ns)
     struct timespec now;
     int64_t since;
 
+    if (store_version_vague(&file->version)) {
+        return true; /* what is said of it holds for other bytes of its size as well */
+    }
     clock_gettime(CLOCK_REALTIME, &now);
     since = stat_ns(now) - ns;
     return file->version.mtime_ns > since || file->version.ctime_ns > since;

@@ -17,6 +17,7 @@ static const struct store_ops *const backends[] = {
     &store_disk,
 #if HOOKS_ON
     &store_hostile,
+    &store_alone,
 #endif
 };
 

@@ -8,6 +8,8 @@
  * it is lost before it is performed; it is performed again, later, when others have come between;
  * and lists lack an object for the first looks at it. Without it all goes well.
  *
+ * `alone://…` is the same without STORE_PUT_NEW.
+ *
  * Changes go through disk.c, so that tests kill at each of them. */
 #include "base/hooks.h"
 #include "store/store_ops.h"
@@ -130,7 +132,7 @@ static char *file_of(const char *name)
     struct buf out = BUF_INIT;
 
     buf_printf(&out, "%s/o", root());
-    encode(name + strlen("hostile://"), &out);
+    encode(strstr(name, "://") + 3, &out);
     return buf_take(&out);
 }
 
@@ -482,7 +484,7 @@ static enum store_answer object_list(const char *folder, unsigned flags, struct 
     if (disk_list(root(), &names, err) != SLUICE_OK) {
         return ANSWER_FAILED;
     }
-    buf_puts(&prefix, folder + strlen("hostile://"));
+    buf_puts(&prefix, strstr(folder, "://") + 3);
     while (prefix.size > 0 && prefix.data[prefix.size - 1] == '/') {
         prefix.size--;
     }
@@ -538,6 +540,23 @@ static enum store_answer object_list(const char *folder, unsigned flags, struct 
 const struct store_ops store_hostile = {
     .scheme = "hostile",
     .caps = STORE_PUT_NEW | STORE_REPLACE_IF,
+    .tries = 40,
+    .open = object_open,
+    .close = object_close,
+    .read = object_read,
+    .look = object_look,
+    .stat = object_stat,
+    .list = object_list,
+    .put_new = object_put_new,
+    .put_if = object_put_if,
+    .put = object_put,
+    .upload = object_upload,
+    .remove = object_remove,
+};
+
+/* The same, where nobody can be sure to be the first. */
+const struct store_ops store_alone = {
+    .scheme = "alone",
     .tries = 40,
     .open = object_open,
     .close = object_close,

@@ -14,6 +14,18 @@ bool store_version_equal(const struct store_version *a, const struct store_versi
            strcmp(a->tag, b->tag) == 0;
 }
 
+bool store_version_vague(const struct store_version *v)
+{
+    return v->tag[0] == '\0' && v->mtime_ns == 0 && v->ctime_ns == 0;
+}
+
+bool store_version_holds(const struct store_version *known, const struct store_version *now)
+{
+    return known->size == now->size &&
+           (store_version_vague(known) ||
+            (known->mtime_ns == now->mtime_ns && strcmp(known->tag, now->tag) == 0));
+}
+
 char *store_version_print(const struct store_version *v, char text[STORE_VERSION_TEXT])
 {
     if (v->tag[0] != '\0') {

@@ -80,6 +80,8 @@ static inline enum store_answer store_failed(sluice_status status)
 }
 
 extern const struct store_ops store_disk;
-extern const struct store_ops store_hostile; /* in tests alone */
+/* In tests alone. */
+extern const struct store_ops store_hostile;
+extern const struct store_ops store_alone;
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 
 #include "store/disk.h"
+#include "store/store.h"
 
 static void test_mkdirs(void **state)
 {
@@ -87,11 +88,11 @@ static void test_hash_and_stat(void **state)
     assert_false(found);
     assert_int_equal(disk_hash_file(kit_path(dir, "absent"), &bytes, &hash, NULL, NULL),
                      SLUICE_E_IO);
-    KIT_OK(disk_stat(kit_path(dir, "file"), &bytes, &found, err));
+    KIT_OK(store_size(kit_path(dir, "file"), &bytes, &found, err));
     assert_true(found && bytes == 3000000);
-    KIT_OK(disk_stat(dir, &bytes, &found, err));
+    KIT_OK(store_size(dir, &bytes, &found, err));
     assert_false(found);
-    KIT_OK(disk_stat(kit_path(dir, "file/below"), &bytes, &found, err));
+    KIT_OK(store_size(kit_path(dir, "file/below"), &bytes, &found, err));
     assert_false(found);
     free(text);
     kit_remove(dir);

@@ -11,6 +11,7 @@
 #include "store/pending.h"
 #include "store/snapshot.h"
 #include "store/temp.h"
+#include "store/store.h"
 
 #define TRY_OUT(call)              \
     do {                           \
@@ -46,7 +47,7 @@ static sluice_status run_task(const char *dir, char letter, struct commit **out,
     if (commit != NULL) {
         uint64_t bytes;
         char *path = disk_join(data, commit->outputs[0].file);
-        TRY_OUT(disk_stat(path, &bytes, &valid, err));
+        TRY_OUT(store_size(path, &bytes, &valid, err));
         valid = valid && bytes == commit->outputs[0].bytes;
         free(path);
         if (valid) {

@@ -203,14 +203,8 @@ sluice_status source_file_gone(const struct source_file *file, sluice_status sta
 sluice_status source_file_same(const struct source_file *file, const struct store_version *now,
                                struct sluice_error *err)
 {
-    const struct store_version *listed = &file->file->version;
-    bool named = listed->mtime_ns != 0 || listed->tag[0] != '\0';
-
-    /* Of files that a manifest named no more than the size is known; their hash was compared. */
-    return now->size == listed->size && (!named || (now->mtime_ns == listed->mtime_ns &&
-                                                    strcmp(now->tag, listed->tag) == 0))
-               ? SLUICE_OK
-               : changed(file, now->size, err);
+    return store_version_holds(&file->file->version, now) ? SLUICE_OK
+                                                          : changed(file, now->size, err);
 }
 
 static sluice_status opened(const struct source_file *file, struct input *in,
