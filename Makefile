@@ -179,7 +179,7 @@ $(SDK_SO): $(call objects,sdk/sluice_ffi.c)
 # The conformance kit has the engine below it linked in: archives, of which it takes what it uses.
 $(KIT_LIB): $(call objects,$(KIT_SRC))
 	$(archive)
-KIT_CORE := $(foreach l,lua run plan isolate plugin store data base,$(BUILD)/obj/kit/$l.a)
+KIT_CORE := $(foreach l,lua run plan isolate plugin store data net base,$(BUILD)/obj/kit/$l.a)
 $(KIT_SO): $(call objects,$(KIT_SRC)) $(KIT_CORE) $(TEXT_LIB) pkg/testkit.map
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/testkit.map -Wl,-soname,libsluice-testkit.so \
 	    $(filter %.o,$^) $(filter %.a,$^) $(CORE_LINK) -o $@
@@ -291,7 +291,7 @@ includes_of = $(foreach i,$(call direct,$(1)),$i $(foreach k,$(filter $i %/$i,$(
 layers_upto = $(if $(2),$(if $(filter $(firstword $(2)),$(1)),$(2),$(call layers_upto,$(1),$(wordlist 2,99,$(2)))))
 layers_of   = $(call layers_upto,$(foreach l,$(LAYERS),$(if $(filter $l/% core/$l/% %/core/$l/%,$(1)),$l)) \
                 $(if $(filter testkit/%,$(1)),lua),$(LAYERS_DOWN))
-LAYERS_DOWN := cmd lua run plan isolate plugin store data base
+LAYERS_DOWN := cmd lua run plan isolate plugin store data net base
 # The plugins whose headers are included, by path or by their unique names.
 plugins_of  = $(foreach p,$(PLUGINS_BUILT),$(if $(filter $p/% plugins/$p/% %/plugins/$p/%,$(1))$(wildcard \
                 $(foreach i,$(1),plugins/$p/$i)),$p))
