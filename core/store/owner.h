@@ -1,6 +1,6 @@
 /* Which process a name in a file means, and whether it lives: temporary files, leases and
- * heartbeats say so of whoever made them. Only for a process of the same kernel and pid namespace can that be
- * told by looking; of others nothing is known here. */
+ * heartbeats say so of whoever made them. Only for a process of the same kernel and pid
+ * namespace can that be told by looking; of others nothing is known here. */
 #ifndef SLUICE_STORE_OWNER_H
 #define SLUICE_STORE_OWNER_H
 
