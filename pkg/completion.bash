@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run check plan work task show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle gc help"
+    local commands="run check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -15,6 +15,7 @@ _sluice() {
     sample) options="--at --after -n --seed -o --run-dir --scratch --workers --memory --limit --plugin --trust --json --quiet --help" ;;
     try) options="--stage --option --by --examples --watch --compare --sweep --html --labels --label --workers --plugin --trust --json --help" ;;
     plan) options="$script --tasks --files" ;;
+    stop) options="--now --wait --undo --json --help" ;;
     work | task) options="--workers --memory --trust --json --quiet --help" ;;
     show) options="--json --plan --help" ;;
     report) options="--md --json --all --price --help" ;;

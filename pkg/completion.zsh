@@ -6,6 +6,7 @@ commands=(
     'check:validate a script without reading data'
     'plan:what would run, what is reused and why'
     'work:take tasks of a run until none are left'
+    'stop:stop all processes that work on a run'
     'task:run one task of a run'
     'show:progress of a run and its datasets'
     'report:what a run did'
@@ -46,6 +47,7 @@ try) _arguments '*:file:_files' '--stage[name]:stage' '*--option[of the stage]:N
     '--labels[what people said]:file:_files' '--label[ask at the terminal]' '--workers[threads]:number' '--plugin[load a plugin]:file:_files' \
     '--trust' '--json' '--help' ;;
 plan) _arguments '*:file:_files' $script '--tasks[every task]' '--files[every input file]' ;;
+stop) _arguments '*:run:_files -/' '--now' '--wait[until all have ended]:seconds' '--undo' '--json' '--help' ;;
 work|task) _arguments '*:run:_files -/' '--workers[threads]:number' '--memory[memory]:size' '--trust' '--json' '--quiet' '--help' ;;
 show) _arguments '*:run:_files -/' '--json' '--plan[exact counts]' '--help' ;;
 report) _arguments '*:run:_files -/' '--md[Markdown]' '--json' '--all[every reason and phase]' '--price[of a core-hour]:dollars' '--help' ;;

@@ -39,6 +39,28 @@ sluice_status error_field(struct sluice_error *err, sluice_status code, const ch
     return code;
 }
 
+/* What trying again can do about it: see error.h. */
+static const char *errno_field(int errnum)
+{
+    switch (errnum) {
+    case ENOSPC:
+    case EDQUOT:
+    case EROFS:
+        return ERROR_FULL;
+    case EACCES:
+    case EPERM:
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EFBIG:
+        return ERROR_LASTING;
+    default:
+        return "";
+    }
+}
+
 sluice_status error_errno(struct sluice_error *err, int errnum, const char *format, ...)
 {
     sluice_status code = errnum == ENOMEM ? SLUICE_E_NOMEM : SLUICE_E_IO;
@@ -55,6 +77,7 @@ sluice_status error_errno(struct sluice_error *err, int errnum, const char *form
         va_list args;
         size_t used;
         error_reset(err, code);
+        snprintf(err->field, sizeof err->field, "%s", errno_field(errnum));
         va_start(args, format);
         vsnprintf(err->message, sizeof err->message, format, args);
         va_end(args);

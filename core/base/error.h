@@ -29,7 +29,18 @@ sluice_status error_set(struct sluice_error *err, sluice_status code, const char
 sluice_status error_field(struct sluice_error *err, sluice_status code, const char *field,
                           const char *format, ...) PRINTF_LIKE(4, 5);
 
-/* Like error_set with ": strerror(errnum)" appended. ENOSPC, EDQUOT and EROFS name the remedy. */
+/* Fields that say whether trying again may help. Of an SLUICE_E_IO: no room, or no right to
+ * write, so that nothing else can succeed either; what is asked for can't be done, whenever it
+ * is. */
+#define ERROR_FULL "disk full"
+#define ERROR_LASTING "lasting"
+/* Of an SLUICE_E_DATA: more rows are quarantined than the run bears. */
+#define ERROR_MAX_BAD "max_bad"
+/* Of an SLUICE_E_NOMEM: the message says which --memory would do. */
+#define ERROR_MEMORY "--memory"
+
+/* Like error_set with ": strerror(errnum)" appended. ENOSPC, EDQUOT and EROFS name the remedy. The
+ * field is one of those above where errnum tells so. */
 sluice_status error_errno(struct sluice_error *err, int errnum, const char *format, ...)
     PRINTF_LIKE(3, 4);
 

@@ -6,16 +6,18 @@
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/common.h"
+#include "cmd/policies.h"
 #include "cmd/progress.h"
 #include "cmd/view/view.h"
 #include "cmd/look/look.h"
-#include "run/chain/chain.h"
 #include "run/facts/report.h"
+#include "run/facts/tally.h"
 
-/* Policies see the report so far. */
+/* What events are told. */
 struct barrier_ctx {
     struct progress progress; /* the first: events of progress find it at the same place */
     struct session *session;
+    struct policies policies;
     uint64_t started_ns;
 };
 
@@ -23,40 +25,21 @@ static sluice_status on_barrier(void *ctx, struct run *run, uint32_t phase,
                                 struct sluice_error *err)
 {
     struct barrier_ctx *barrier = ctx;
-    struct session *session = barrier->session;
-    json_t *report;
-    char *text;
-    sluice_status status = SLUICE_OK;
+    return policies_judge(&barrier->policies, run, phase,
+                          (double)(clock_ns() - barrier->started_ns) / 1e9, err);
+}
 
-    if (session->graph->n_policies == 0) {
-        return SLUICE_OK;
-    }
-    report = report_collect(session->run, NULL, 0, (double)(clock_ns() - barrier->started_ns) / 1e9,
-                            NULL);
-    json_object_set(report, "core_seconds", json_object_get(report, "work_seconds"));
-    json_object_set_new(report, "phase", json_string(run->plan->phases[phase]->name));
-    json_object_set_new(report, "phases_left",
-                        json_integer((json_int_t)(run->plan->n_phases - phase - 1)));
-    text = json_dumps(report, JSON_SORT_KEYS);
-    json_decref(report);
-    for (uint32_t k = 0; text != NULL && status == SLUICE_OK && k < session->graph->n_policies;
-         k++) {
-        char message[1000];
-        int outcome = 0;
-        status = script_judge(session->script, (uint32_t)session->graph->policies[k].reference,
-                              text, &outcome, message, err);
-        if (status == SLUICE_OK && outcome == 2) {
-            status = error_set(err, SLUICE_E_HALT, "policy '%s' halts the run: %s",
-                               session->graph->policies[k].name, message);
-        } else if (status == SLUICE_OK && outcome == 1) {
-            char warning[1200];
-            snprintf(warning, sizeof warning, "policy '%s': %s", session->graph->policies[k].name,
-                     message);
-            progress_warn(&barrier->progress, warning);
-        }
-    }
-    free(text);
-    return status;
+static sluice_status on_retry(void *ctx, const char *facts, double *seconds,
+                              struct sluice_error *err)
+{
+    struct barrier_ctx *barrier = ctx;
+    return policies_retry(&barrier->policies, facts, seconds, err);
+}
+
+static void on_stop(void *ctx, bool now)
+{
+    (void)ctx;
+    session_stop(now);
 }
 
 /* The report is written by the process that finishes the run; a run prints its own. */
@@ -68,6 +51,7 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
     bool quiet = failure != NULL || args_get(&common->args, "--quiet") != NULL;
     bool mine = false;
     struct sluice_error err = ERROR_INIT;
+    struct tally tally;
     json_t *report;
 
     progress_end(&barrier->progress);
@@ -75,8 +59,13 @@ static void finish(struct session *session, struct barrier_ctx *barrier,
         (worker && failure != NULL && failure->code == SLUICE_E_CANCELLED)) {
         return; /* others may go on */
     }
+    if (tally_open(session->run, &tally, &err) != SLUICE_OK) {
+        progress_warn(&barrier->progress,
+                      err.message); /* then the report tells of this process alone */
+    }
     report = report_collect(session->run, list, n, (double)(clock_ns() - barrier->started_ns) / 1e9,
-                            failure);
+                            tally.phases == NULL ? NULL : &tally, failure);
+    tally_deinit(&tally);
     if (report == NULL) {
         return;
     }
@@ -109,11 +98,18 @@ static void prepare_events(struct common *common, struct barrier_ctx *barrier,
     memset(barrier, 0, sizeof *barrier);
     barrier->session = session;
     barrier->started_ns = clock_ns();
+    barrier->policies =
+        (struct policies){ .session = session, .warn = progress_warn, .ctx = barrier };
     barrier->progress.mode = args_get(&common->args, "--quiet") != NULL
                                  ? PROGRESS_QUIET
                                  : progress_mode_for(common->json);
     common->options.events = (struct run_events){
-        .ctx = barrier, .progress = progress_tick, .warn = progress_warn, .barrier = on_barrier
+        .ctx = barrier,
+        .progress = progress_tick,
+        .warn = progress_warn,
+        .barrier = on_barrier,
+        .retry = on_retry,
+        .stop = on_stop,
     };
     common->options.log = common_log;
 }
@@ -145,6 +141,7 @@ static int execute(struct common *common)
         finish(&session, &barrier, list, n, NULL, common);
     }
     run_published_free(list, n);
+    policies_close(&barrier.policies);
     session_close(&session);
     return status;
 }
@@ -172,6 +169,7 @@ int cmd_run(int argc, char **argv)
     }
     common_frozen(&common);
     common.options.lock = true;
+    common.options.kind = "run";
     return execute(&common);
 }
 
@@ -273,6 +271,7 @@ int cmd_work(int argc, char **argv)
     if (worker_options(&common, &err) != SLUICE_OK) {
         return session_fail(&err, args_get(&common.args, "--json") != NULL);
     }
+    common.options.kind = "work";
     return execute(&common);
 }
 
@@ -378,6 +377,7 @@ int cmd_task(int argc, char **argv)
         return session_fail(&err, args_get(&common.args, "--json") != NULL);
     }
     session_signals();
+    common.options.kind = "task";
     prepare_events(&common, &barrier, &session);
     barrier.progress.mode = PROGRESS_QUIET;
     if (session_open(&common.options, SESSION_RUN, &session, &err) != SLUICE_OK ||
@@ -386,6 +386,7 @@ int cmd_task(int argc, char **argv)
     } else {
         tell_tasks(first, last, reused, common.json);
     }
+    policies_close(&barrier.policies);
     session_close(&session);
     return status;
 }

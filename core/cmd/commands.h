@@ -8,6 +8,7 @@ int cmd_check(int argc, char **argv);
 int cmd_plan(int argc, char **argv);
 int cmd_task(int argc, char **argv);
 int cmd_work(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_why(int argc, char **argv);

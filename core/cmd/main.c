@@ -23,6 +23,7 @@ static const struct {
     { "plan", cmd_plan, "show phases and tasks: what would run, what is reused and why" },
     { "work", cmd_work, "take tasks of a run until none are left (any number of processes)" },
     { "task", cmd_task, "run one task of a run by its number" },
+    { "stop", cmd_stop, "stop a run: all processes that work on it, on any host" },
     { "show", cmd_show, "show a run: progress of its phases and its datasets" },
     { "report", cmd_report, "what a run did: rows, reasons, speed, cost" },
     { "why", cmd_why, "why a document was dropped, or why a task runs again" },

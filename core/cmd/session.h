@@ -32,6 +32,7 @@ struct session_options {
     uint64_t memory;  /* 0 = what is granted */
     uint64_t batch_bytes;
     bool fresh, lock;
+    const char *kind;      /* of a run's worker: "run", "work", "task" */
     bool read_only;        /* don't write plan.json or what it names */
     bool freeze;           /* SESSION_PLAN of a script: write them */
     bool locked;           /* refuse what the lock file does not list */
@@ -99,11 +100,14 @@ char *session_run_dir(const char *text);
 /* Where the lock file of a script stands if nobody says otherwise. Gives; NULL = out of memory. */
 char *session_lock_path(const char *script);
 
-/* Signals: SIGINT and SIGTERM set drain: nothing new is begun. The second one, or half a second
- * later, sets cancelled: what runs is given up. The process ends with 130 unless it had published
- * before. */
+/* Signals: SIGINT, SIGTERM and SIGUSR1 set drain: nothing new is begun. The second one, or the
+ * end of a grace, sets cancelled: what runs is given up. The grace is half a second; with
+ * SIGUSR1 it is SLUICE_DRAIN seconds (90 if that is not set), and with SIGTERM too where it is
+ * set. The process ends with 130 unless it had published before. */
 extern _Atomic int session_drain, session_cancelled;
 void session_signals(void);
+/* The same by an order (`sluice stop`); now: with the short grace. On any thread. */
+void session_stop(bool now);
 
 /* Prints "sluice: MESSAGE" to stderr (JSON with json) and returns the exit status. */
 int session_fail(const struct sluice_error *, bool json);

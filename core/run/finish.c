@@ -1,13 +1,15 @@
 /* Who finishes a run: any number of processes work on it, and one of them writes its report, once.
  * An execution goes from the first task that is done until the report with its number stands in
  * history/; its number and plan stand in RUN/finish, which processes pass one after the other. So
- * it does not matter who comes last, or whether one is killed anywhere. */
+ * it does not matter who comes last, or whether one is killed anywhere. The turn is a lease. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "run/runInt.h"
 #include "store/store.h"
+
+#define LINE_MAX_BYTES 4096
 
 static sluice_status history_path(const struct run *run, uint32_t number, char **out,
                                   struct sluice_error *err)
@@ -37,23 +39,43 @@ static void describe(const struct run *run, uint32_t number, char text[64])
     snprintf(text, 64, "%u %s\n", number, plan);
 }
 
-/* The execution of this plan that is under way; 0 = none. */
-static sluice_status under_way(const struct run *run, struct turn *turn, uint32_t *number,
-                               struct sluice_error *err)
+static sluice_status finish_path(const struct run *run, char **out, struct sluice_error *err)
 {
-    char line[256];
+    *out = store_join(run->options.run_dir, "finish");
+    return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+}
+
+/* The execution of this plan that began last; 0 = none. */
+static sluice_status last_begun(const struct run *run, uint32_t *number, struct sluice_error *err)
+{
+    struct buf line = BUF_INIT;
     char expected[64];
+    bool found = false;
+    char *path;
+    sluice_status status;
+
+    TRY(finish_path(run, &path, err));
+    status = store_read_all(path, LINE_MAX_BYTES, &line, &found, err);
+    free(path);
+    *number = status == SLUICE_OK && found ? (uint32_t)strtoul(buf_str(&line), NULL, 10) : 0;
+    describe(run, *number, expected);
+    if (strcmp(buf_str(&line), expected) != 0) {
+        *number = 0;
+    }
+    buf_deinit(&line);
+    return status;
+}
+
+/* The one that is under way: its report is not written; 0 = none. */
+static sluice_status under_way(const struct run *run, uint32_t *number, struct sluice_error *err)
+{
     uint64_t bytes;
     bool written = false;
     char *path;
     sluice_status status;
 
-    turn_read(turn, line);
-    *number = (uint32_t)strtoul(line, NULL, 10);
-    describe(run, *number, expected);
-    expected[strcspn(expected, "\n")] = '\0';
-    if (*number == 0 || strcmp(line, expected) != 0) {
-        *number = 0;
+    TRY(last_begun(run, number, err));
+    if (*number == 0) {
         return SLUICE_OK;
     }
     TRY(history_path(run, *number, &path, err));
@@ -67,52 +89,59 @@ static sluice_status under_way(const struct run *run, struct turn *turn, uint32_
 
 void finish_look(struct run *run)
 {
-    char *path = store_join(run->options.local_dir, "finish");
-    struct buf text = BUF_INIT;
-    char expected[64];
-    bool found = false;
-
-    if (disk_read_file(path, 4096, &text, &found, NULL) == SLUICE_OK && found) {
-        uint32_t number = (uint32_t)strtoul(buf_str(&text), NULL, 10);
-        describe(run, number, expected);
-        run->execution = strncmp(buf_str(&text), expected, strlen(expected)) == 0 ? number : 0;
+    if (last_begun(run, &run->execution, NULL) != SLUICE_OK) {
+        run->execution = 0;
     }
-    buf_deinit(&text);
-    free(path);
 }
 
-static sluice_status take(struct run *run, struct turn **out, struct sluice_error *err)
+static sluice_status take(struct run *run, struct lease **out, struct sluice_error *err)
 {
-    char *path = store_join(run->options.local_dir, "finish");
-    sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : turn_take(path, run->options.drain, out, err);
+    return lease_wait(crew_member(run->crew), crew_leases(run->crew), "finish", run->options.drain,
+                      out, err);
+}
 
+static sluice_status begin_next(struct run *run, struct sluice_error *err)
+{
+    uint32_t last = 0;
+    char line[64];
+    char *path;
+    sluice_status status;
+
+    TRY(history_last(run, &last, err));
+    TRY(finish_path(run, &path, err));
+    describe(run, last + 1, line);
+    status = store_replace(path, line, strlen(line), STORE_LOOSE, err);
     free(path);
+    run->execution = status == SLUICE_OK ? last + 1 : 0;
     return status;
 }
 
 sluice_status finish_join(struct run *run, bool begin, struct sluice_error *err)
 {
-    struct turn *turn;
-    uint32_t last = 0;
-    char line[64];
+    struct lease *turn;
     sluice_status status;
 
     if (run->execution != 0) {
         return SLUICE_OK;
     }
     TRY(take(run, &turn, err));
-    status = under_way(run, turn, &run->execution, err);
+    status = under_way(run, &run->execution, err);
     if (status == SLUICE_OK && run->execution == 0 && begin) {
-        status = history_last(run, &last, err);
-        if (status == SLUICE_OK) {
-            describe(run, last + 1, line);
-            status = turn_write(turn, line, err);
-        }
-        run->execution = status == SLUICE_OK ? last + 1 : 0;
+        status = begin_next(run, err);
     }
-    turn_leave(turn);
+    lease_drop(turn, true);
     return status;
+}
+
+sluice_status run_attempts(struct run *run, struct sluice_error *err)
+{
+    const char *kind = run->options.kind == NULL ? "run" : run->options.kind;
+
+    TRY(finish_join(run, true, err));
+    return run->attempts != NULL
+               ? SLUICE_OK
+               : attempts_open(run->options.run_dir, run->execution, crew_member(run->crew), kind,
+                               run->options.workers, &run->attempts, err);
 }
 
 sluice_status run_finish(struct run *run, bool *mine, struct sluice_error *err)
@@ -123,14 +152,14 @@ sluice_status run_finish(struct run *run, bool *mine, struct sluice_error *err)
     if (run->turn == NULL) {
         TRY(take(run, &run->turn, err));
     }
-    TRY(under_way(run, run->turn, &number, err));
+    TRY(under_way(run, &number, err));
     *mine = number != 0 && number == run->execution;
     return SLUICE_OK;
 }
 
 void run_finished(struct run *run)
 {
-    turn_leave(run->turn);
+    lease_drop(run->turn, true);
     run->turn = NULL;
 }
 

@@ -285,13 +285,13 @@ sluice_status floor_check(const struct plan *plan, const struct floor_found *fou
         snprintf(fewer, sizeof fewer, " or --workers 1 (%llu MiB)",
                  mib(floor_of(plan, found, 1, batch_bytes, &ignored, &one)));
     }
-    return error_set(err, SLUICE_E_NOMEM,
-                     "found %llu MiB of memory, expected at least %llu MiB for %u worker%s: the "
-                     "process takes %llu MiB, and a worker in %s %llu MiB%s%s; give "
-                     "--memory %lluMiB%s",
-                     (unsigned long long)(memory / MIB), mib(need), of.workers,
-                     of.workers == 1 ? "" : "s", mib(base_bytes(plan)), dearest->name,
-                     mib(of.per_worker), feed, window, mib(need), fewer);
+    return error_field(err, SLUICE_E_NOMEM, ERROR_MEMORY,
+                       "found %llu MiB of memory, expected at least %llu MiB for %u worker%s: the "
+                       "process takes %llu MiB, and a worker in %s %llu MiB%s%s; give "
+                       "--memory %lluMiB%s",
+                       (unsigned long long)(memory / MIB), mib(need), of.workers,
+                       of.workers == 1 ? "" : "s", mib(base_bytes(plan)), dearest->name,
+                       mib(of.per_worker), feed, window, mib(need), fewer);
 }
 
 uint64_t floor_sorter(const struct plan *plan, const struct phase *phase,

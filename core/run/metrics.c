@@ -2,6 +2,7 @@
 #include "run/metrics.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 sluice_status metrics_init(struct metrics *metrics, const struct plan *plan,
@@ -28,6 +29,54 @@ void metrics_deinit(struct metrics *metrics)
     }
     free(metrics->phases);
     metrics->phases = NULL;
+}
+
+sluice_status metrics_part_init(struct phase_metrics *part, uint32_t n_ops,
+                                struct sluice_error *err)
+{
+    memset(part, 0, sizeof *part);
+    part->ops = calloc(n_ops + 1u, sizeof *part->ops);
+    return part->ops == NULL ? error_nomem(err, "metrics") : SLUICE_OK;
+}
+
+void metrics_part_deinit(struct phase_metrics *part)
+{
+    free(part->ops);
+    part->ops = NULL;
+}
+
+static void move_one(atomic_uint_fast64_t *part, atomic_uint_fast64_t *to,
+                     atomic_uint_fast64_t *total)
+{
+    uint_fast64_t n = atomic_exchange_explicit(part, 0, memory_order_relaxed);
+
+    if (n != 0) {
+        METRIC_ADD(*to, n);
+        if (total != NULL) {
+            METRIC_ADD(*total, n);
+        }
+    }
+}
+
+void metrics_move(struct phase_metrics *part, uint32_t n_ops, struct phase_metrics *to,
+                  struct phase_metrics *total)
+{
+#define MOVE(field) move_one(&part->field, &to->field, total == NULL ? NULL : &total->field)
+    MOVE(source.work_ns);
+    MOVE(source.wait_ns);
+    MOVE(commit.work_ns);
+    MOVE(commit.wait_ns);
+    MOVE(raw_bytes);
+    MOVE(text_bytes);
+    for (uint32_t i = 0; i < n_ops; i++) {
+        MOVE(ops[i].rows_in);
+        MOVE(ops[i].rows_out);
+        MOVE(ops[i].bytes_in);
+        MOVE(ops[i].bytes_out);
+        MOVE(ops[i].time.work_ns);
+        MOVE(ops[i].time.wait_ns);
+    }
+#undef MOVE
 }
 
 uint64_t clock_ns(void)

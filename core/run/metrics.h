@@ -27,6 +27,7 @@ struct phase_metrics {
     atomic_uint_fast64_t raw_bytes;  /* of input files */
     atomic_uint_fast64_t text_bytes; /* decoded */
     atomic_uint_fast64_t bad;        /* rows and records quarantined by this process */
+    struct phase_metrics *whole; /* of an attempt: its process's, where it shall count; or NULL */
     atomic_uint_fast32_t done, reused,
         running;                 /* tasks; reused: done before this process came to the phase */
     atomic_uint_fast32_t others; /* done: by other processes meanwhile */
@@ -42,6 +43,15 @@ struct metrics {
 sluice_status metrics_init(struct metrics *, const struct plan *, struct sluice_error *) MUST_USE;
 void metrics_deinit(struct metrics *);
 uint64_t clock_ns(void); /* monotonic */
+
+/* What one attempt at a task adds to its phase: bytes, rows and times, and nothing of tasks. */
+sluice_status metrics_part_init(struct phase_metrics *, uint32_t n_ops,
+                                struct sluice_error *) MUST_USE;
+void metrics_part_deinit(struct phase_metrics *);
+/* Moves what part has come to into to, and adds it to total (NULL = nowhere else). `bad` stays: it
+ * counts at once (whole). Not for one part at the same time. */
+void metrics_move(struct phase_metrics *part, uint32_t n_ops, struct phase_metrics *to,
+                  struct phase_metrics *total);
 
 /* Parts one thread's time into work and waiting, span by span. Asking the kernel for a thread's
  * processor time costs about a microsecond, so a span too short for a wait that matters counts as

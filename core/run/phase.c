@@ -1,39 +1,17 @@
 /* A phase on the pool. Any number of processes may work on it at once: each takes the tasks that no
- * other one has (claims), and takes up what others have committed. Claims and twins save work only:
- * what a task gives is the same whoever does it. */
+ * other one has (leases), and takes up what others have committed. Leases and twins save work only:
+ * what a task gives is the same whoever does it. A task that fails ends nothing while there are
+ * others: the phase fails when they are done. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/hooks.h"
-#include "run/chain/chain.h"
-#include "run/runInt.h"
+#include "run/phaseInt.h"
 #include "store/store.h"
 
 #define LOOK_NS \
     UINT64_C(1000000000) /* between two looks at what others have committed, for progress */
-
-/* Tasks in order of their keys. */
-struct keyed_task {
-    struct hash128 key;
-    uint32_t task;
-};
-
-struct phase_job {
-    struct run *run;
-    uint32_t phase;
-    struct keyed_task *by_key; /* tasks whose keys are known, each key once */
-    uint32_t n_keyed;
-    bool unread;        /* of some it is not */
-    atomic_bool *ended; /* by task: done as far as this process knows */
-    uint32_t *todo;     /* task numbers */
-    uint32_t n_todo;
-    atomic_uint_fast64_t busy_ns; /* of workers with a task */
-    atomic_bool company;          /* another process was seen to work on the phase */
-    uint64_t looked_ns;
-    size_t n_records;      /* in its folder, when it began; for tasks without a key */
-    struct hash128 claims; /* of this plan and phase */
-};
 
 static int compare_keys(struct hash128 a, struct hash128 b)
 {
@@ -50,85 +28,12 @@ static int compare_tasks(const void *a, const void *b)
 
 /* ---- one task ---- */
 
-static void *thread_open(void *ctx)
-{
-    struct phase_job *job = ctx;
-    return worker_cache_create(job->run->plan);
-}
-
-static void thread_close(void *ctx, void *state)
-{
-    (void)ctx;
-    worker_cache_destroy(state);
-}
-
-static void task_ended(struct phase_job *job, uint32_t task, bool other)
-{
-    struct phase_metrics *metrics = &job->run->metrics.phases[job->phase];
-
-    atomic_store(&job->ended[task], true);
-    METRIC_ADD(metrics->done, 1);
-    METRIC_ADD(metrics->others, other);
-}
-
-static sluice_status run_mine(struct phase_job *job, uint32_t task, struct worker_cache *cache,
-                              struct sluice_error *err)
-{
-    struct phase_metrics *metrics = &job->run->metrics.phases[job->phase];
-    uint64_t start = clock_ns();
-    sluice_status status;
-
-    METRIC_ADD(metrics->running, 1);
-    status = run_task(job->run, job->phase, task, cache, err);
-    METRIC_ADD(metrics->running, -1);
-    METRIC_ADD(job->busy_ns, clock_ns() - start);
-    if (status == SLUICE_OK) {
-        task_ended(job, task, false);
-    }
-    return status;
-}
-
-/* Until it is read, a task is a number of its plan: the same in all processes. */
-static struct hash128 claim_of(const struct phase_job *job, uint32_t task)
-{
-    return (struct hash128){ job->claims.lo ^ task, job->claims.hi };
-}
-
-/* A task that another process has in hand is not taken; one that was committed meanwhile is
- * done. */
 static sluice_status run_one(void *ctx, void *state, uint32_t i, bool *taken,
                              struct sluice_error *err)
 {
     struct phase_job *job = ctx;
-    struct run *run = job->run;
-    uint32_t task = job->todo[i];
-    const struct task_state *mine = &run->tasks[job->phase][task];
-    struct claim *claim = NULL;
-    sluice_status status = SLUICE_OK;
 
-    if (state == NULL) {
-        return error_nomem(err, "a worker");
-    }
-    TRY(claim_try(run->claims_dir, claim_of(job, task), &claim, err));
-    if (claim == NULL) {
-        *taken = false;
-        atomic_store(&job->company, true);
-        return SLUICE_OK;
-    }
-    if (!mine->keyed) {
-        status = task_try_key(run, job->phase, task, KEY_SHARE, err);
-    }
-    if (status == SLUICE_OK && mine->keyed && !run->options.fresh) {
-        status = task_find(run, job->phase, task, mine->doubted, err);
-    }
-    if (status == SLUICE_OK && mine->done) {
-        atomic_store(&job->company, true);
-        task_ended(job, task, true);
-    } else if (status == SLUICE_OK) {
-        status = run_mine(job, task, state, err);
-    }
-    claim_close(claim);
-    return status;
+    return hand_task(job, state, job->todo[i], taken, err);
 }
 
 /* ---- what others do ---- */
@@ -162,7 +67,7 @@ static void look_ahead(struct phase_job *job)
     size_t n = 0;
     char *dir;
 
-    if (!atomic_load(&job->company) || run->options.fresh || now - job->looked_ns < LOOK_NS) {
+    if (!shift_shared(job->shift) || run->options.fresh || now - job->looked_ns < LOOK_NS) {
         return;
     }
     job->looked_ns = now;
@@ -187,6 +92,7 @@ static void tick(void *ctx)
 {
     struct phase_job *job = ctx;
 
+    hands_tick(job);
     if (job->run->options.events.progress != NULL) {
         look_ahead(job);
         job->run->options.events.progress(job->run->options.events.ctx, job->run, job->phase,
@@ -242,18 +148,43 @@ static sluice_status job_init(struct phase_job *job, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-static struct hash128 claims_name(const struct run *run, uint32_t p)
+static struct hash128 phase_name(const struct run *run, uint32_t p)
 {
     char text[64];
     char hex[33];
 
     hash_hex(run->plan->key, hex);
-    snprintf(text, sizeof text, "claim %s %u", hex, p);
+    snprintf(text, sizeof text, "phase %s %u", hex, p);
     return hash_bytes(text, strlen(text));
 }
 
-static void job_deinit(struct phase_job *job)
+/* Joins those at work on the phase. */
+static sluice_status job_begin(struct phase_job *job, struct sluice_error *err)
 {
+    struct run *run = job->run;
+    struct shift_options options = { .crew = run->crew,
+                                     .name = phase_name(run, job->phase),
+                                     .n_tasks = run->plan->phases[job->phase]->n_tasks,
+                                     .single = job->single,
+                                     /* those whose failures wait for a decision, too */
+                                     .n_hands = 2 * run->options.workers };
+
+    job->hands = calloc(run->options.workers + 1u, sizeof *job->hands);
+    if (job->hands == NULL) {
+        return error_nomem(err, "the run");
+    }
+    TRY(run_attempts(run, err));
+    TRY(troubles_open(run->options.run_dir, options.name, &job->troubles, err));
+    return shift_begin(&options, &job->shift, err);
+}
+
+static void job_deinit(struct phase_job *job, bool complete)
+{
+    hands_end(job);
+    shift_end(job->shift, complete);
+    troubles_close(job->troubles);
+    pthread_mutex_destroy(&job->lock);
+    free(job->hands);
     free(job->by_key);
     free(job->ended);
     free(job->todo);
@@ -284,8 +215,8 @@ static sluice_status run_pool(struct phase_job *job, struct sluice_error *err)
     struct pool_job pool = { .ctx = job,
                              .n = job->n_todo,
                              .n_threads = run->options.workers,
-                             .thread_open = thread_open,
-                             .thread_close = thread_close,
+                             .thread_open = hand_open,
+                             .thread_close = hand_close,
                              .run = run_one,
                              .tick = tick,
                              .drain = run->options.drain };
@@ -305,24 +236,68 @@ static sluice_status run_pool(struct phase_job *job, struct sluice_error *err)
     return status;
 }
 
+/* The tasks that were given up, and in the error the first of them. */
+static sluice_status tell_failures(struct phase_job *job, struct sluice_error *err)
+{
+    struct run *run = job->run;
+    const struct phase *phase = run->plan->phases[job->phase];
+    struct trouble *list = NULL;
+    size_t n = 0;
+    sluice_status status = troubles_given_up(job->troubles, &list, &n, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
+        char buffer[SPLIT_NAME];
+        const char *name = phase_task_name(phase, list[i].task, buffer);
+        json_array_append_new(
+            run->failures,
+            json_pack(
+                "{s:i, s:o, s:s, s:s, s:i, s:s, s:o}", "task",
+                (int)plan_task_number(run->plan, (struct task_id){ job->phase, list[i].task }),
+                "name", json_stringn_nocheck(name, strlen(name)), "phase", phase->name, "class",
+                trouble_word(list[i].kind), "attempts", (int)list[i].n, "host", list[i].host,
+                "message", json_stringn_nocheck(list[i].message, strlen(list[i].message))));
+    }
+    if (status == SLUICE_OK && n > 0) {
+        status = error_known(list[0].code);
+        if (n == 1 && list[0].n == 1) {
+            error_set(err, status, "%s", list[0].message);
+        } else {
+            error_set(
+                err, status,
+                "%.900s (%zu of %u tasks of the phase failed, this one %u time%s; what others "
+                "did is kept, and running again tries these alone)",
+                list[0].message, n, phase->n_tasks, list[0].n, list[0].n == 1 ? "" : "s");
+        }
+    }
+    free(list);
+    return status;
+}
+
 sluice_status run_phase(struct run *run, uint32_t p, struct sluice_error *err)
 {
-    struct phase_job job = {
-        .run = run, .phase = p, .looked_ns = clock_ns(), .claims = claims_name(run, p)
-    };
-    sluice_status status = job_init(&job, err);
+    struct phase_job job = { .run = run, .phase = p, .looked_ns = clock_ns() };
+    sluice_status status;
 
+    atomic_store(&run->phase, p);
+    pthread_mutex_init(&job.lock, NULL);
+    status = job_init(&job, err);
     if (status == SLUICE_OK && job.n_todo > 0) {
-        status = finish_join(run, true, err);
+        status = job_begin(&job, err);
     }
-    if (status == SLUICE_OK) {
+    if (status == SLUICE_OK && job.n_todo > 0) {
         if (job.unread) {
             job.n_records = run_records(run, p);
         }
         tick(&job);
         status = run_pool(&job, err);
+        if (status == SLUICE_OK) {
+            status = tell_failures(&job, err);
+        }
+        if (status == SLUICE_OK) {
+            shift_settle(job.shift);
+        }
     }
-    job_deinit(&job);
+    job_deinit(&job, status == SLUICE_OK);
     feeder_trim(run->feeder); /* the next phase has other uses for the memory */
     if (status == SLUICE_OK) {
         status = find_twins(run, p, err);
@@ -330,5 +305,36 @@ sluice_status run_phase(struct run *run, uint32_t p, struct sluice_error *err)
     if (run->options.events.progress != NULL) {
         run->options.events.progress(run->options.events.ctx, run, p, status == SLUICE_OK);
     }
+    return status;
+}
+
+/* ---- some tasks alone ---- */
+
+sluice_status run_tasks(struct run *run, struct task_range range, struct sluice_error *err)
+{
+    struct phase_job job = {
+        .run = run, .phase = range.phase, .looked_ns = clock_ns(), .single = true
+    };
+    sluice_status status = SLUICE_OK;
+
+    atomic_store(&run->phase, range.phase);
+    pthread_mutex_init(&job.lock, NULL);
+    job.ended = calloc(run->plan->phases[range.phase]->n_tasks + 1u, sizeof *job.ended);
+    job.todo = calloc(range.end - range.first + 1u, sizeof *job.todo);
+    if (job.ended == NULL || job.todo == NULL) {
+        status = error_nomem(err, "the run");
+    }
+    for (uint32_t t = range.first; status == SLUICE_OK && t < range.end; t++) {
+        if (!run->tasks[range.phase][t].done) {
+            job.todo[job.n_todo++] = t;
+        }
+    }
+    if (status == SLUICE_OK && job.n_todo > 0) {
+        status = job_begin(&job, err);
+        if (status == SLUICE_OK) {
+            status = run_pool(&job, err);
+        }
+    }
+    job_deinit(&job, false);
     return status;
 }

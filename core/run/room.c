@@ -186,8 +186,8 @@ static sluice_status refuse(const struct room *room, const char *who, const char
     if (rooms->workers > 1) {
         snprintf(fewer, sizeof fewer, ", fewer --workers");
     }
-    return error_set(
-        err, SLUICE_E_NOMEM,
+    return error_field(
+        err, SLUICE_E_NOMEM, ERROR_MEMORY,
         "%s%s%s%s needs %llu MiB for a record of %llu MiB, beside %llu MiB in use, and "
         "--memory %lluMiB leaves %llu MiB to one record: give --memory %lluMiB%s, or "
         "s.files a max_record below it, which quarantines such records",

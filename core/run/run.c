@@ -10,6 +10,8 @@
 #include "run/runInt.h"
 #include "store/store.h"
 #include "store/temp.h"
+#include "run/work/shift.h"
+#include "run/work/stop.h"
 
 static sluice_status make_folder(const char *dir, const char *name, char **out,
                                  struct sluice_error *err)
@@ -31,9 +33,10 @@ static sluice_status make_states(struct run *run, struct sluice_error *err)
     run->sorter_memory = calloc(plan->n_phases + 1u, sizeof *run->sorter_memory);
     run->lane_files = calloc(plan->n_lanes + 1u, sizeof *run->lane_files);
     run->rooms = calloc(plan->n_phases + 1u, sizeof *run->rooms);
+    run->failures = json_array();
     if (run->tasks == NULL || run->n_stores == NULL || run->ledgers == NULL || run->sums == NULL ||
         run->sums_lack == NULL || run->sorter_memory == NULL || run->rooms == NULL ||
-        run->lane_files == NULL) {
+        run->lane_files == NULL || run->failures == NULL) {
         return error_nomem(err, "the run");
     }
     for (uint32_t p = 0; p < plan->n_phases; p++) {
@@ -78,7 +81,6 @@ static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
 {
     static const char *const folders[] = { ".", "history" };
 
-    TRY(claims_sweep(run->claims_dir, NULL, err));
     TRY(temp_sweep(run->spill_dir, NULL, err));
     TRY(temp_sweep(run->options.scratch, NULL, err));
     TRY(sweep_below(run->options.local_dir, "cache", err));
@@ -135,6 +137,56 @@ static sluice_status open_asks(struct run *run, struct sluice_error *err)
     return asks_create(&options, &run->asks, err);
 }
 
+/* What this process does, for its heartbeat. */
+static char *say_state(void *ctx)
+{
+    const struct run *run = ctx;
+    uint32_t p = atomic_load(&run->phase);
+    const struct phase_metrics *metrics;
+
+    if (p >= run->plan->n_phases || run->metrics.phases == NULL) {
+        return NULL;
+    }
+    metrics = &run->metrics.phases[p];
+    return str_printf("{\"phase\":%u,\"running\":%llu,\"done\":%llu,\"text_bytes\":%llu}", p,
+                      (unsigned long long)METRIC_GET(metrics->running),
+                      (unsigned long long)METRIC_GET(metrics->done),
+                      (unsigned long long)METRIC_GET(metrics->text_bytes));
+}
+
+static void heed_stop(void *ctx, bool now)
+{
+    const struct run *run = ctx;
+
+    if (run->options.events.stop != NULL) {
+        run->options.events.stop(run->options.events.ctx, now);
+    }
+}
+
+/* Joins those who work on the run. Whoever leads takes back an order to stop; who begins while
+ * nobody else works on it tries everything that failed again. */
+static sluice_status join(struct run *run, struct sluice_error *err)
+{
+    struct crew_events events = { .ctx = run, .stop = heed_stop, .state = say_state };
+    const char *kind = run->options.kind == NULL ? "run" : run->options.kind;
+    size_t others = 0;
+
+    if (!run->options.lock) {
+        TRY(stop_refuse(run->options.run_dir, err));
+    }
+    TRY(crew_join(run->options.run_dir, kind, &events, &run->crew, err));
+    if (run->options.lock) {
+        TRY(crew_lead(run->crew, run->options.drain, err));
+        TRY(stop_undo(run->options.run_dir, err));
+    }
+    TRY(member_others(crew_member(run->crew), false, NULL, NULL, &others, err));
+    if (others == 0) {
+        TRY(shift_sweep(run->crew, err));
+        TRY(troubles_sweep(run->options.run_dir, err));
+    }
+    return SLUICE_OK;
+}
+
 sluice_status run_open(const struct plan *plan, const struct run_options *options, struct run **out,
                        struct sluice_error *err)
 {
@@ -157,16 +209,13 @@ sluice_status run_open(const struct plan *plan, const struct run_options *option
         status = make_folder(options->run_dir, "spill", &run->spill_dir, err);
     }
     if (status == SLUICE_OK) {
-        status = make_folder(run->options.local_dir, "claims", &run->claims_dir, err);
-    }
-    if (status == SLUICE_OK) {
         status = store_make_folder(run->options.scratch, false, err);
     }
     if (status == SLUICE_OK) {
         status = open_vouch(run, err);
     }
-    if (status == SLUICE_OK && options->lock) {
-        status = lock_open(options->local_dir, &run->lock, err);
+    if (status == SLUICE_OK) {
+        status = join(run, err);
     }
     if (status == SLUICE_OK && options->lock) {
         /* One cleans up for all. `work` processes go on meanwhile: what belongs to the living
@@ -201,6 +250,9 @@ void run_close(struct run *run)
     if (run == NULL) {
         return;
     }
+    run_finished(run);
+    attempts_close(run->attempts);
+    crew_leave(run->crew); /* its heart beats no more: it looks at the rest */
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t t = 0;
              run->tasks != NULL && run->tasks[p] != NULL && t < run->plan->phases[p]->n_tasks;
@@ -232,8 +284,6 @@ void run_close(struct run *run)
     asks_destroy(run->asks);
     metrics_deinit(&run->metrics);
     vouch_close(run->vouch);
-    run_finished(run);
-    lock_close(run->lock);
     free(run->tasks);
     free(run->n_stores);
     free(run->sorter_memory);
@@ -244,10 +294,10 @@ void run_close(struct run *run)
     free(run->ledgers);
     free(run->sums);
     free(run->sums_lack);
+    json_decref(run->failures);
     free(run->lane_files);
     free(run->spill_dir);
     free(run->tasks_dir);
-    free(run->claims_dir);
     free(run);
 }
 

@@ -2,14 +2,18 @@
  * barriers and publication. Depends on everything below core/lua.
  *
  * The run directory:
- *   lock                    held by the coordinator
  *   plan.json               how to build the plan again: script, arguments, options (for `work` and
  *                           `task`)
  *   script/                 copies of the script and its modules
  *   tasks/PHASE/KEY.json    commit records
  *   spill/KEY-*.slf         edges and tables
  *   cache/                  what is known of input files
- *   claims/                 tasks that a process has in hand
+ *   workers/ID              a process that works on it, while it lives (store/member.h)
+ *   leases/run.N            the lead, of a `run`; leases/finish.N: the turn to finish it
+ *   leases/HEX/             phases and tasks that a process has in hand (work/shift.h)
+ *   failures/HEX/           tasks that failed (work/troubles.h)
+ *   attempts/N-ID.jsonl     one line each time that a process tried a task (work/attempts.h)
+ *   stop                    the order to stop (work/stop.h)
  *   finish                  number and plan of the execution under way (see finish.c)
  *   history/N.json          one report a finished run
  *   last.json               the newest report (also of a halted run) */
@@ -22,8 +26,10 @@
 #include "run/source/feeder.h"
 #include "run/metrics.h"
 #include "run/source/source.h"
+#include "run/work/attempts.h"
+#include "run/work/crew.h"
+#include "run/work/troubles.h"
 #include "store/commit.h"
-#include "store/lock.h"
 #include "store/snapshot.h"
 #include "store/statcache.h"
 
@@ -31,6 +37,8 @@ struct asks;
 struct identities;
 struct run;
 struct worker_cache;
+
+#define RETRY_HALT (-2.0)
 
 /* What the outside is told; all may be NULL. Called on the thread that called run_*. */
 struct run_events {
@@ -40,6 +48,12 @@ struct run_events {
     void (*warn)(void *ctx, const char *message);
     /* Policies and other judges at the barrier after a phase; may halt with SLUICE_E_HALT. */
     sluice_status (*barrier)(void *ctx, struct run *, uint32_t phase, struct sluice_error *err);
+    /* A task failed: facts say how (a JSON object as text, see retry.c). *seconds: after which
+     * it is tried again; < 0: it is given up; RETRY_HALT: the phase ends with it. NULL: what
+     * retry.c says. */
+    sluice_status (*retry)(void *ctx, const char *facts, double *seconds, struct sluice_error *err);
+    /* The order to stop the run was seen: now, or when what is in hand is done. On any thread. */
+    void (*stop)(void *ctx, bool now);
 };
 
 struct run_options {
@@ -51,7 +65,8 @@ struct run_options {
     uint64_t memory;              /* of the process tree, bytes */
     uint64_t batch_bytes;         /* 0 = 1 MiB */
     bool fresh;                   /* ignore commits that are there */
-    bool lock;                    /* coordinator */
+    bool lock;                    /* it leads, as `run` does: there is one at a time */
+    const char *kind;             /* "run", "work", "task", for people; NULL = "run" */
     struct statcache *inputs;     /* what is known of input files; NULL = nothing; borrowed */
     const _Atomic int *drain;     /* != 0: take no more tasks, publish nothing */
     const _Atomic int *cancelled; /* != 0: stop at once */
@@ -76,10 +91,12 @@ struct run {
     struct metrics metrics;
     struct feeder *feeder;
     struct asks *asks; /* NULL: no stage asks servers */
-    struct lock *lock;
+    struct crew *crew;
+    struct attempts *attempts; /* NULL = nothing was tried yet */
     /* the number that its report in history/ gets; 0 = this process found nothing to do */
     uint32_t execution;
-    struct turn *turn;                /* to finish it; NULL = not taken */
+    struct lease *turn;               /* to finish it; NULL = not taken */
+    _Atomic uint32_t phase;           /* the one at work, for the heartbeat */
     struct task_state **tasks;        /* [phase][task] */
     struct source_files **lane_files; /* [lane] */
     struct identities *identities;
@@ -88,7 +105,7 @@ struct run {
     struct rooms *rooms;     /* per phase: for giants; n_rooms of them */
     uint32_t n_rooms;
     struct vouch *vouch; /* of files made before; NULL (looking only): by their sizes */
-    char *spill_dir, *tasks_dir, *claims_dir;
+    char *spill_dir, *tasks_dir;
     /* Of sorter_memory and the next two: what reading found that planning could not know. */
     pthread_mutex_t mutex;
     uint64_t window; /* bytes of the largest zstd window so far */
@@ -99,6 +116,7 @@ struct run {
     json_t **sums;
     bool *sums_lack;
     bool keeps_ledgers; /* with the tasks, for who looks at each */
+    json_t *failures;   /* tasks that were given up: {task, name, phase, class, attempts, …} */
 };
 
 /* Opens the run directory. SLUICE_E_IO with field "lock": another coordinator is at work. */
@@ -120,11 +138,21 @@ struct task_range {
 /* The same for some tasks, and for what of earlier phases they need: no other record is read.
  * SLUICE_E_CONFIG: something that they need is not done. */
 sluice_status run_prepare_tasks(struct run *, struct task_range, struct sluice_error *) MUST_USE;
-/* Runs what is left of them on the pool, whoever else may do the same. */
+/* Runs what is left of them on the pool, beside others that may work on the phase: waits for whoever
+ * has one in hand, else tries it once. */
 sluice_status run_tasks(struct run *, struct task_range, struct sluice_error *) MUST_USE;
+/* Of an attempt at a task: what it may ask and what comes of it. */
+struct task_attempt {
+    struct phase_metrics *metrics;
+    const _Atomic int *cancelled;
+    /* Asked before the commit: may another process have committed the task? NULL = no */
+    bool (*doubtful)(void *ctx);
+    void *ctx;
+    bool existed; /* its record was there already, equal */
+};
 /* Runs one prepared task on this thread and commits it. */
 sluice_status run_task(struct run *, uint32_t phase, uint32_t task, struct worker_cache *,
-                       struct sluice_error *) MUST_USE;
+                       struct task_attempt *, struct sluice_error *) MUST_USE;
 /* Runs what is left of a prepared phase on the pool, beside other processes that do: each task is
  * done by one of them, and what others did is taken up. */
 sluice_status run_phase(struct run *, uint32_t phase, struct sluice_error *) MUST_USE;

@@ -47,6 +47,12 @@ sluice_status finish_join(struct run *, bool begin, struct sluice_error *) MUST_
 /* For who only looks at a frozen plan: run->execution becomes that of its last execution, whose word
  * on what files held is good, as they are those that were listed. */
 void finish_look(struct run *);
+/* Joins the execution under way, or begins one, and opens its log of attempts if it is not open. */
+sluice_status run_attempts(struct run *, struct sluice_error *) MUST_USE;
+/* retry.c: what becomes of a failure; final and delay_ns are set. count: with it; n_given_up: tasks
+ * of the phase. Another status: the phase ends with it. */
+sluice_status retry_decide(const struct run *, uint32_t phase, const struct trouble_count *,
+                           size_t n_given_up, struct trouble *, struct sluice_error *) MUST_USE;
 
 /* How many records of a phase there are; 0 where that can't be told. */
 size_t run_records(const struct run *, uint32_t phase);

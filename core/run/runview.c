@@ -64,10 +64,8 @@ sluice_status runview_open(const struct plan *plan, const char *run_dir, bool fr
     run->started_ns = clock_ns();
     run->tasks_dir = store_join(run_dir, "tasks");
     run->spill_dir = store_join(run_dir, "spill");
-    run->claims_dir = store_join(run_dir, "claims");
-    status = run->tasks_dir == NULL || run->spill_dir == NULL || run->claims_dir == NULL
-                 ? error_nomem(err, "a path")
-                 : make_states(run, err);
+    status = run->tasks_dir == NULL || run->spill_dir == NULL ? error_nomem(err, "a path")
+                                                              : make_states(run, err);
     if (status == SLUICE_OK) {
         status = metrics_init(&run->metrics, plan, err);
     }

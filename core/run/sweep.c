@@ -1,6 +1,8 @@
 /* What no later run can use goes: see sweep.h. */
 #include "run/sweep.h"
 
+#define ATTEMPTS_KEPT 10 /* executions whose logs of attempts stay */
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -307,25 +309,11 @@ static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
     return status;
 }
 
-/* Processes of `sluice work` hold no lock, but claims. */
-static sluice_status check_claims(const struct run *run, struct sluice_error *err)
-{
-    bool held;
-
-    TRY(claims_sweep(run->claims_dir, &held, err));
-    return held ? error_field(err, SLUICE_E_IO, "lock",
-                              "%s: a `sluice work` process has a task in hand; wait until it ends "
-                              "or stop it",
-                              run->options.run_dir)
-                : SLUICE_OK;
-}
-
 static sluice_status sweep_all(struct sweep *sweep, struct sluice_error *err)
 {
     const struct plan *plan;
     sluice_status status;
 
-    TRY(check_claims(sweep->run, err));
     TRY(sort_records(sweep, false, err));
     /* Records go before what they name, so that a crash leaves no record of what is gone. */
     TRY(sort_records(sweep, true, err));
@@ -333,6 +321,9 @@ static sluice_status sweep_all(struct sweep *sweep, struct sluice_error *err)
     TRY(sweep_kept_rows(sweep, err));
     TRY(sweep_temporaries(sweep, sweep->run->spill_dir, err));
     TRY(sweep_temporaries(sweep, sweep->run->options.run_dir, err));
+    TRY(attempts_sweep(sweep->run->options.run_dir, ATTEMPTS_KEPT,
+                       &sweep->swept->files[SWEEP_ATTEMPTS], &sweep->swept->bytes[SWEEP_ATTEMPTS],
+                       sweep->dry, err));
     plan = sweep->run->plan;
     for (uint32_t p = 0; p < plan->n_phases; p++) {
         char *folder = store_join(sweep->run->tasks_dir, plan->phases[p]->name);

@@ -13,6 +13,7 @@ enum sweep_kind {
     SWEEP_KEPT_ROWS,
     SWEEP_TEMPORARY,
     SWEEP_CONTENT, /* by who knows the frozen plan, not by sweep_run */
+    SWEEP_ATTEMPTS,
     SWEEP_KINDS
 };
 
@@ -20,8 +21,8 @@ struct swept {
     uint64_t files[SWEEP_KINDS], bytes[SWEEP_KINDS];
 };
 
-/* run: a view, all phases looked at (run/runview.h), whose coordinator's lock the caller holds.
- * dry: only counts, and needs no lock. SLUICE_E_IO: another process works on a task of it. */
+/* run: a view, all phases looked at (run/runview.h), which the caller leads, and nobody else works
+ * on. dry: only counts, and needs neither. */
 sluice_status sweep_run(const struct run *, bool dry, struct swept *,
                         struct sluice_error *) MUST_USE;
 

@@ -235,7 +235,7 @@ static sluice_status sync_way(const struct run *run, struct sluice_error *err)
 }
 
 static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t p, uint32_t task,
-                                 bool durable, struct sluice_error *err)
+                                 bool durable, bool *existed, struct sluice_error *err)
 {
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];
@@ -265,7 +265,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
         /* The record is last: it names only what stands. A kill before it leaves files that no
          * record names, which the next try makes again and `gc` removes. */
         note_files(run, p, commit, durable);
-        status = commit_write(commit, dir, durable, NULL, err);
+        status = commit_write(commit, dir, durable, existed, err);
     }
     if (status == SLUICE_OK && durable) {
         status = sync_way(run, err);
@@ -381,8 +381,19 @@ static void test_delay(uint32_t phase, uint32_t task)
     }
 }
 
+/* Whether another process committed the task meanwhile; it is done then. */
+static sluice_status look_again(struct run *run, uint32_t p, uint32_t task,
+                                struct task_attempt *attempt, struct sluice_error *err)
+{
+    if (attempt->doubtful != NULL && attempt->doubtful(attempt->ctx)) {
+        TRY(task_find(run, p, task, false, err));
+        attempt->existed = run->tasks[p][task].done;
+    }
+    return SLUICE_OK;
+}
+
 sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker_cache *cache,
-                       struct sluice_error *err)
+                       struct task_attempt *attempt, struct sluice_error *err)
 {
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];
@@ -395,8 +406,8 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
                                      .memory = run_sorter_memory(run, p),
                                      .rooms = &run->rooms[p],
                                      .cache = cache,
-                                     .metrics = &run->metrics.phases[p],
-                                     .cancelled = run->options.cancelled,
+                                     .metrics = attempt->metrics,
+                                     .cancelled = attempt->cancelled,
                                      .asks = run->asks };
     const struct lane *reads = task_reads(phase, task, &index);
     struct hash128 digest = { 0, 0 };
@@ -430,8 +441,12 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
     if (status == SLUICE_OK) {
         meter_begin(chain_meter(chain));
         test_delay(p, task);
-        status = commit_task(run, chain, p, task, is_worth(clock_ns() - begun), err);
-        meter_end(chain_meter(chain), &run->metrics.phases[p].commit, false);
+        status = look_again(run, p, task, attempt, err);
+        if (status == SLUICE_OK && !state->done) {
+            status = commit_task(run, chain, p, task, is_worth(clock_ns() - begun),
+                                 &attempt->existed, err);
+        }
+        meter_end(chain_meter(chain), &attempt->metrics->commit, false);
     }
     if (status != SLUICE_OK && status != SLUICE_E_CANCELLED) {
         status = error_prefix(err, "%s, %s", phase->name, phase_task_name(phase, task, buffer));

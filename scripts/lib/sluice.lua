@@ -363,15 +363,24 @@ function M.writer(definition)
   return lua_stage("writer", definition, check_definition(definition, "writer", "row", "function(doc, options)"))
 end
 
--- A policy judges the run's measures at every barrier: s.policy { "cost", options = {...}, judge = function(o, run) ... end }
--- judge returns nil, or "warn"/"halt" and a message. Returns a function(options) for s.pipeline { policies = {...} }.
+-- A policy judges the run's measures at every barrier, says what becomes of tasks that failed, or both:
+--   s.policy { "cost", options = {...}, judge = function(o, run) ... end, retry = function(o, failure) ... end }
+-- judge returns nil, or "warn"/"halt" and a message. retry returns after how many seconds the task is tried again, nil where another
+-- policy shall say, false to give the task up, "halt" to end the run. Returns a function(options) for s.pipeline { policies = {...} }.
 function M.policy(definition)
   if type(definition[1]) ~= "string" then fail("s.policy: the first item must be its name") end
-  if type(definition.judge) ~= "function" then fail("s.policy '%s': judge must be a function(options, run)", definition[1]) end
+  local n = 0
+  for _, name in ipairs { "judge", "retry" } do
+    if definition[name] ~= nil then
+      if type(definition[name]) ~= "function" then fail("s.policy '%s': %s must be a function", definition[1], name) end
+      n = n + 1
+    end
+  end
+  if n == 0 then fail("s.policy '%s': judge must be a function(options, run), or retry a function(options, failure)", definition[1]) end
   return function(given)
     local named, positional = split_options(definition[1], given)
     local options = core.options(definition[1], definition.options or {}, named, positional)
-    return core.policy(definition[1], definition.judge, options)
+    return core.policy(definition[1], { judge = definition.judge, retry = definition.retry }, options)
   end
 end
 

@@ -10,6 +10,7 @@ local KINDS = {
   { "quarantine", "rows in quarantine" },
   { "temporary", "temporary files" },
   { "content", "files of earlier plans" },
+  { "attempts", "logs of attempts" },
 }
 
 return function(facts)

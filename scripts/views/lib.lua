@@ -75,8 +75,21 @@ function M.grouped(n)
 end
 
 -- "3 files", "1 file": the word with an s where it is not one.
-function M.many(n, word)
-  return string.format("%d %s%s", M.number(n), word, M.number(n) == 1 and "" or "s")
+function M.many(n, word, words)
+  return string.format("%d %s", M.number(n), M.number(n) == 1 and word or words or word .. "s")
+end
+
+-- Tasks that were given up, the first of them.
+function M.failures(run, begin)
+  local failures = M.list(run.failures)
+  for k, failure in ipairs(failures) do
+    if k > 10 then
+      M.say("%sand %d more that failed\n", begin, #failures - 10)
+      break
+    end
+    M.say("%stask %d failed, %s, %s, the last on %s: %s\n", begin, M.number(failure.task), M.text(failure.class),
+      M.many(failure.attempts, "time"), M.text(failure.host), M.text(failure.message))
+  end
 end
 
 -- How many records of a run are in quarantine, if any are, and how to see them.

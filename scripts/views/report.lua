@@ -12,7 +12,7 @@ local NAME = 40 -- columns of a name in the table
 
 local function print_head(report, markdown)
   local input, seconds, work = list(report.input), real(report.seconds), real(report.work_seconds)
-  local possible = seconds * number(report.workers)
+  local possible = report.possible_seconds ~= nil and real(report.possible_seconds) or seconds * number(report.workers)
   local tasks, reused, others = 0, 0, 0
   for phase in each(report.phases) do
     tasks = tasks + number(phase.tasks)
@@ -21,6 +21,10 @@ local function print_head(report, markdown)
   end
   say(markdown and "# %s: %s\n\n" or "%s: %s", text(report.name), text(report.state))
   say(markdown and "- %s, %s" or ", %s, %s", v.time(seconds), v.many(report.workers, "worker"))
+  if number(report.processes) > 1 then
+    say(" in one of %s", v.many(report.processes, "process", "processes"))
+    if number(report.hosts) > 1 then say(" on %s", v.many(report.hosts, "host")) end
+  end
   if work > 0 and possible > 0 then
     say(", busy %.0f %% of the time", 100 * math.min(work, possible) / possible)
   end
@@ -152,8 +156,12 @@ local function print_phases(report, begin)
       work = work + real(stage.seconds)
       wait = wait + real(stage.wait_seconds)
     end
-    say("%sphase %s: %d tasks, %d reused, %s of work, %s of waiting\n", begin, text(phase.name), number(phase.tasks), number(phase.reused),
+    say("%sphase %s: %d tasks, %d reused, %s of work, %s of waiting", begin, text(phase.name), number(phase.tasks), number(phase.reused),
       v.time(work), v.time(wait))
+    if number(phase.failed) + number(phase.lost) > 0 then
+      say(", %d attempts: %d failed, %d were lost", number(phase.attempts), number(phase.failed), number(phase.lost))
+    end
+    say "\n"
   end
 end
 
@@ -255,6 +263,7 @@ return function(report, style)
     print_cost(report, style.price, begin)
   end
   v.quarantined(report, begin)
+  v.failures(report, begin)
   for dataset in each(report.datasets) do
     print_dataset(dataset, begin)
   end

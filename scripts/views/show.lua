@@ -41,9 +41,13 @@ return function(run)
   if run.plan_error ~= nil then
     v.write("  the plan can't be built again (" .. text(run.plan_error) .. "); only records are counted, those of earlier plans too\n")
   end
+  for worker in each(run.workers) do
+    say("  %s: %s\n", text(worker.kind), text(worker.words))
+  end
   for phase in each(run.phases) do
     print_phase(phase)
   end
+  v.failures(run, "  ")
   v.quarantined(run, "  ")
   for dataset in each(run.datasets) do
     print_dataset(dataset)

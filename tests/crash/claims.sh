@@ -1,5 +1,5 @@
-# claims.sh - a task whose record can't be read ends a process, and the task is free for others: no claim stays behind. What claims the dead
-# leave goes when the next run begins.
+# claims.sh - a task whose record can't be read fails, and is free for others: no lease stays behind. What leases the dead leave goes when
+# the next run begins.
 . "$SRC/tests/lib.sh"
 
 perl "$CORPUS" corpus files=6 docs=150 >made || fail 'no corpus'
@@ -32,9 +32,10 @@ status=0
 wait "$pid" || status=$?
 [ "$status" != 0 ] || fail 'a record that is a folder was taken for one'
 grep -q "$last" work.out || { cat work.out >&2; fail 'the message does not name the record'; }
-is "$(find run/claims -type f | wc -l)" 0 'claims that stay behind'
+is "$(find run/leases run/workers -type f | wc -l)" 0 'leases that stay behind'
 rmdir "$last"
-echo >run/claims/0123456789abcdef0123456789abcdef
+mkdir -p run/leases/0123456789abcdef0123456789abcdef
+echo >run/leases/0123456789abcdef0123456789abcdef/3.1
 expect 0 "$SLUICE" run busy.lua --quiet --workers 1 --run-dir "$TMP/run"
-is "$(find run/claims -type f | wc -l)" 0 'claims of the dead'
+is "$(find run/leases run/workers -type f | wc -l)" 0 'leases of the dead'
 is "$(commits run)" "$tasks" 'records'

@@ -1,5 +1,5 @@
-/* sluice gc: removes what no later run can use (run/sweep.h). Holds the coordinator's lock
- * meanwhile. */
+/* sluice gc: removes what no later run can use (run/sweep.h). Leads the run meanwhile, and nobody
+ * else may work on it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "cmd/view/view.h"
 #include "run/sweep.h"
 #include "store/content.h"
+#include "run/work/crew.h"
 
 static const struct arg_spec gc_specs[] = {
     { "--dry-run", NULL, "only say what would be removed" },
@@ -18,11 +19,30 @@ static const struct arg_spec gc_specs[] = {
 };
 #define N_GC_SPECS (sizeof gc_specs / sizeof gc_specs[0])
 
-static sluice_status open_run(const char *name, bool dry, struct look *look, struct lock **lock,
+/* Joins those who work on the run, and is the only one. */
+static sluice_status be_alone(const char *dir, struct crew **crew, struct sluice_error *err)
+{
+    struct holder *list = NULL;
+    size_t n = 0;
+    sluice_status status;
+
+    TRY(crew_join(dir, "gc", NULL, crew, err));
+    TRY(crew_lead(*crew, &session_drain, err));
+    status = member_others(crew_member(*crew), true, &session_drain, &list, &n, err);
+    if (status == SLUICE_OK && n > 0) {
+        status = error_field(err, SLUICE_E_IO, "lock",
+                             "%s: %s works on it; wait until that ends or stop it (`sluice stop`)",
+                             dir, list[0].words);
+    }
+    free(list);
+    return status;
+}
+
+static sluice_status open_run(const char *name, bool dry, struct look *look, struct crew **crew,
                               struct sluice_error *err)
 {
     char *dir = session_run_dir(name);
-    bool held = false;
+    bool led = false;
     char holder[256];
     sluice_status status;
 
@@ -35,14 +55,12 @@ static sluice_status open_run(const char *name, bool dry, struct look *look, str
                            "of a pipeline that ran here",
                            dir);
     } else if (dry) {
-        status = lock_held(dir, &held, holder, err);
-        if (status == SLUICE_OK && held) {
-            status = error_field(err, SLUICE_E_IO, "lock",
-                                 "%s is in use by %s; wait until that ends or stop it", dir,
-                                 holder[0] != '\0' ? holder : "another process");
+        status = crew_led(dir, &led, holder, err);
+        if (status == SLUICE_OK && led) {
+            status = crew_refuse(dir, holder, err);
         }
     } else {
-        status = lock_open(dir, lock, err);
+        status = be_alone(dir, crew, err);
     }
     free(dir);
     TRY(status);
@@ -63,11 +81,12 @@ static sluice_status sweep(struct look *look, bool dry, struct swept *swept,
                          &swept->files[SWEEP_CONTENT], &swept->bytes[SWEEP_CONTENT], err);
 }
 
-/* {dry_run, records, spill, data, quarantine, temporary, content: {files, bytes}} */
+/* {dry_run, records, spill, data, quarantine, temporary, content, attempts: {files, bytes}} */
 static json_t *facts_of(const struct swept *swept, bool dry)
 {
     static const char *const fields[SWEEP_KINDS] = { "records",    "spill",     "data",
-                                                     "quarantine", "temporary", "content" };
+                                                     "quarantine", "temporary", "content",
+                                                     "attempts" };
     json_t *json = json_pack("{s:b}", "dry_run", dry);
 
     for (int k = 0; k < SWEEP_KINDS; k++) {
@@ -95,7 +114,7 @@ int cmd_gc(int argc, char **argv)
         .most = 1,
     };
     struct look look;
-    struct lock *lock = NULL;
+    struct crew *crew = NULL;
     struct swept swept;
     struct args args;
     struct sluice_error err = ERROR_INIT;
@@ -110,7 +129,7 @@ int cmd_gc(int argc, char **argv)
     dry = args_get(&args, "--dry-run") != NULL;
     json = args_get(&args, "--json") != NULL;
     status = 0;
-    if (open_run(args.words[0], dry, &look, &lock, &err) != SLUICE_OK ||
+    if (open_run(args.words[0], dry, &look, &crew, &err) != SLUICE_OK ||
         sweep(&look, dry, &swept, &err) != SLUICE_OK) {
         status = session_fail(&err, json);
     } else if (json) {
@@ -122,7 +141,7 @@ int cmd_gc(int argc, char **argv)
         }
         json_decref(facts);
     }
-    lock_close(lock);
     look_close(&look);
+    crew_leave(crew);
     return status;
 }

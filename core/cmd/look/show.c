@@ -184,12 +184,34 @@ static sluice_status history_json(const char *dir, json_t *list, struct sluice_e
     return status;
 }
 
+/* Who works on it, as far as that can be told from here. */
+static sluice_status workers_json(const char *dir, json_t **out, struct sluice_error *err)
+{
+    char *workers = disk_join(dir, "workers");
+    struct member_file *list = NULL;
+    size_t n = 0;
+    sluice_status status =
+        workers == NULL ? error_nomem(err, "a path") : member_files(workers, &list, &n, err);
+
+    *out = json_array();
+    for (size_t i = 0; i < n; i++) {
+        json_array_append_new(
+            *out, json_pack("{s:s, s:o, s:o}", "kind", list[i].kind, "host",
+                            facts_text(list[i].holder.host, strlen(list[i].holder.host)), "words",
+                            facts_text(list[i].holder.words, strlen(list[i].holder.words))));
+    }
+    free(list);
+    free(workers);
+    return status;
+}
+
 static sluice_status collect(const char *run, const char *dir, bool exact, json_t **out,
                              struct sluice_error *err)
 {
     json_t *json = json_object();
     json_t *phases = json_array();
     json_t *history = json_array();
+    json_t *workers = NULL;
     json_t *plan = NULL;
     json_t *last = NULL;
     bool held = false;
@@ -207,7 +229,11 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
         status = read_json(dir, "last.json", &last, err);
     }
     if (status == SLUICE_OK) {
-        status = lock_held(dir, &held, holder, err);
+        status = crew_led(dir, &held, holder, err);
+    }
+    if (status == SLUICE_OK) {
+        status = workers_json(dir, &workers, err);
+        held = held || json_array_size(workers) > 0;
     }
     if (status == SLUICE_OK && (held || last == NULL || exact)) {
         if (phases_of_plan(run, phases, &failed) != SLUICE_OK) {
@@ -235,6 +261,12 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
         if (held && holder[0] != '\0') {
             json_object_set_new(json, "held_by", facts_text(holder, strlen(holder)));
         }
+        if (json_array_size(workers) > 0) {
+            json_object_set(json, "workers", workers);
+        }
+        if (json_object_get(last, "failures") != NULL) {
+            json_object_set(json, "failures", json_object_get(last, "failures"));
+        }
         if (!held && last != NULL) {
             json_object_set(json, "seconds", json_object_get(last, "seconds"));
             json_object_set_new(json, "ended", time_json(dir, "last.json"));
@@ -247,6 +279,7 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
         json_object_set_new(json, "datasets", datasets_json(last));
         json_object_set(json, "history", history);
     }
+    json_decref(workers);
     json_decref(phases);
     json_decref(history);
     json_decref(plan);

@@ -160,7 +160,7 @@ static int core_pipeline(lua_State *L)
     return status == SLUICE_OK ? 0 : bindings_raise(L, &err);
 }
 
-/* core.policy(name, judge, options) -> its number */
+/* core.policy(name, functions, options) -> its number */
 static int core_policy(lua_State *L)
 {
     lua_Integer k;
@@ -171,7 +171,7 @@ static int core_policy(lua_State *L)
     lua_pushvalue(L, 1);
     lua_setfield(L, -2, "name");
     lua_pushvalue(L, 2);
-    lua_setfield(L, -2, "judge");
+    lua_setfield(L, -2, "functions");
     lua_pushvalue(L, 3);
     lua_setfield(L, -2, "options");
     lua_rawseti(L, -2, k + 1);

@@ -241,34 +241,49 @@ const char *script_stage_name(const struct script *script, uint32_t k)
     return k < script->n_stages ? script->stage_names[k] : NULL;
 }
 
-sluice_status script_judge(struct script *script, uint32_t policy, const char *run_json,
-                           int *outcome, char message[1000], struct sluice_error *err)
+/* Calls a function of a policy with its options and facts; two results are on the stack. *there
+ * false: the policy has none of that name, and nothing is. The caller clears the stack. */
+static sluice_status ask_policy(lua_State *L, uint32_t policy, const char *name,
+                                const char *facts_json, bool *there, struct sluice_error *err)
 {
-    lua_State *L = script->L;
-    struct value run;
-    const char *word;
-    sluice_status status = value_parse_json(run_json, strlen(run_json), &run, err);
+    struct value facts;
+    sluice_status status = value_parse_json(facts_json, strlen(facts_json), &facts, err);
 
-    *outcome = 0;
-    message[0] = '\0';
+    *there = false;
     if (status != SLUICE_OK) {
         return status;
     }
     lua_getfield(L, LUA_REGISTRYINDEX, "sluice.policies");
     lua_rawgeti(L, -1, (lua_Integer)policy + 1);
-    lua_getfield(L, -1, "judge");
-    lua_getfield(L, -2, "options");
-    luavalue_push(L, &run);
-    value_deinit(&run);
-    sandbox_limit(L, SCRIPT_BUDGET);
-    status = sandbox_call(L, 2, 2, err);
-    if (status == SLUICE_E_DATA) {
-        status =
-            error_set(err, SLUICE_E_CONFIG,
-                      "a policy's judge does not come to an end: more than %u million instructions",
-                      SCRIPT_BUDGET / 1000000u);
+    lua_getfield(L, -1, "functions");
+    lua_getfield(L, -1, name);
+    *there = lua_isfunction(L, -1);
+    if (*there) {
+        lua_getfield(L, -3, "options");
+        luavalue_push(L, &facts);
+        sandbox_limit(L, SCRIPT_BUDGET);
+        status = sandbox_call(L, 2, 2, err);
     }
-    if (status == SLUICE_OK && !lua_isnil(L, -2)) {
+    value_deinit(&facts);
+    return status == SLUICE_E_DATA
+               ? error_set(
+                     err, SLUICE_E_CONFIG,
+                     "a policy's %s does not come to an end: more than %u million instructions",
+                     name, SCRIPT_BUDGET / 1000000u)
+               : status;
+}
+
+sluice_status script_judge(struct script *script, uint32_t policy, const char *run_json,
+                           int *outcome, char message[1000], struct sluice_error *err)
+{
+    lua_State *L = script->L;
+    const char *word;
+    bool there;
+    sluice_status status = ask_policy(L, policy, "judge", run_json, &there, err);
+
+    *outcome = 0;
+    message[0] = '\0';
+    if (status == SLUICE_OK && there && !lua_isnil(L, -2)) {
         word = lua_tostring(L, -2);
         if (word == NULL || (strcmp(word, "warn") != 0 && strcmp(word, "halt") != 0)) {
             status = error_set(err, SLUICE_E_CONFIG,
@@ -277,6 +292,29 @@ sluice_status script_judge(struct script *script, uint32_t policy, const char *r
         } else {
             *outcome = strcmp(word, "halt") == 0 ? 2 : 1;
             snprintf(message, 1000, "%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : "");
+        }
+    }
+    lua_settop(L, 0);
+    return status;
+}
+
+sluice_status script_retry(struct script *script, uint32_t policy, const char *facts_json,
+                           bool *said, double *seconds, struct sluice_error *err)
+{
+    lua_State *L = script->L;
+    sluice_status status = ask_policy(L, policy, "retry", facts_json, said, err);
+
+    if (status == SLUICE_OK && *said) {
+        *said = !lua_isnil(L, -2);
+        *seconds = lua_type(L, -2) == LUA_TNUMBER ? lua_tonumber(L, -2) : SCRIPT_GIVE_UP;
+        if (lua_type(L, -2) == LUA_TSTRING && strcmp(lua_tostring(L, -2), "halt") == 0) {
+            *seconds = SCRIPT_HALT;
+        } else if (*said && !(lua_type(L, -2) == LUA_TNUMBER && *seconds >= 0) &&
+                   !(lua_isboolean(L, -2) && !lua_toboolean(L, -2))) {
+            status = error_set(err, SLUICE_E_CONFIG,
+                               "a policy's retry returned a %s, expected seconds, nil, false or "
+                               "\"halt\"",
+                               luaL_typename(L, -2));
         }
     }
     lua_settop(L, 0);

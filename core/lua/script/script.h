@@ -94,6 +94,13 @@ void script_push_stage(lua_State *, uint32_t k);
 sluice_status script_judge(struct script *, uint32_t policy, const char *run_json, int *outcome,
                            char message[1000], struct sluice_error *) MUST_USE;
 
+/* Asks policy k what becomes of a task that failed (facts: see run/retry.c). *said false: it leaves
+ * that to others. *seconds: until it is tried again, SCRIPT_GIVE_UP or SCRIPT_HALT. */
+#define SCRIPT_GIVE_UP (-1.0)
+#define SCRIPT_HALT (-2.0)
+sluice_status script_retry(struct script *, uint32_t policy, const char *facts_json, bool *said,
+                           double *seconds, struct sluice_error *) MUST_USE;
+
 /* Examples of heuristics (kept and dropped) for `sluice test`: number of Lua stages and their
  * definitions. */
 uint32_t script_n_stages(const struct script *);

@@ -28,8 +28,8 @@ static sluice_status too_many(struct chain *chain, uint64_t n, const struct bad_
     char fault[512];
 
     describe(bad, fault, sizeof fault);
-    return error_set(
-        err, SLUICE_E_DATA,
+    return error_field(
+        err, SLUICE_E_DATA, ERROR_MAX_BAD,
         "%llu record%s quarantined, max_bad = %lld; the last is of stage '%s': %s. Mend "
         "the input or the stage, or raise max_bad",
         (unsigned long long)n, n == 1 ? " is" : "s are",
@@ -52,10 +52,11 @@ static sluice_status all_fail(struct chain *chain, uint32_t op, struct sluice_er
         }
     }
     describe(&first, fault, sizeof fault);
-    return error_set(err, SLUICE_E_DATA,
-                     "the first %u rows of this task all fail in stage '%s'; the first is %s. Mend "
-                     "the stage, or say max_bad = \"100%%\" if that is how it should be",
-                     CHAIN_FIRST_ROWS, chain->phase->ops[op]->name, fault);
+    return error_field(
+        err, SLUICE_E_DATA, ERROR_MAX_BAD,
+        "the first %u rows of this task all fail in stage '%s'; the first is %s. Mend "
+        "the stage, or say max_bad = \"100%%\" if that is how it should be",
+        CHAIN_FIRST_ROWS, chain->phase->ops[op]->name, fault);
 }
 
 /* Do only rows that fail count so far, and does nobody expect that? */
@@ -67,11 +68,19 @@ static bool first_rows_count(const struct chain *chain, uint32_t op)
            graph->max_bad_share >= 0 && graph->max_bad_share < SHARE_EXPECTED;
 }
 
+/* Of the whole process, where the chain's task is one of many. */
+static uint64_t count_bad(struct phase_metrics *metrics, uint64_t more)
+{
+    uint64_t n = METRIC_ADD(metrics->bad, more) + more;
+
+    return metrics->whole == NULL ? n : METRIC_ADD(metrics->whole->bad, more) + more;
+}
+
 sluice_status chain_judge_fault(struct chain *chain, uint32_t op, const struct bad_record *bad,
                                 struct sluice_error *err)
 {
     const struct graph *graph = chain->options.plan->graph;
-    uint64_t n = METRIC_ADD(chain->options.metrics->bad, 1) + 1;
+    uint64_t n = count_bad(chain->options.metrics, 1);
 
     if (graph->max_bad_count >= 0) {
         return n > (uint64_t)graph->max_bad_count ? too_many(chain, n, bad, err) : SLUICE_OK;
@@ -86,7 +95,7 @@ bool chain_faults_suffice(const struct chain *chain, uint32_t op, uint64_t more)
     const struct graph *graph = chain->options.plan->graph;
 
     if (graph->max_bad_count >= 0) {
-        uint64_t n = atomic_load_explicit(&chain->options.metrics->bad, memory_order_relaxed);
+        uint64_t n = count_bad(chain->options.metrics, 0);
         return n + more > (uint64_t)graph->max_bad_count;
     }
     return first_rows_count(chain, op) &&

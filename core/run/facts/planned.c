@@ -146,7 +146,15 @@ static double last_seconds(const struct planning *planning, const struct phase *
                             json_integer_value(json_object_get(found, "reused"));
         double seconds = json_real_value(json_object_get(found, "reading_seconds")) +
                          json_real_value(json_object_get(found, "commit_seconds"));
-        if (name == NULL || strcmp(name, phase->name) != 0 || worked <= 0) {
+        json_int_t committed = json_integer_value(json_object_get(found, "committed"));
+        if (name == NULL || strcmp(name, phase->name) != 0) {
+            continue;
+        }
+        if (committed > 0) { /* by whatever process */
+            return json_number_value(json_object_get(found, "committed_seconds")) /
+                   (double)committed;
+        }
+        if (worked <= 0) {
             continue;
         }
         json_array_foreach(json_object_get(found, "stages"), k, stage)

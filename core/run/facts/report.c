@@ -6,6 +6,7 @@
 
 #include "run/chain/ledger.h"
 #include "run/facts/factsInt.h"
+#include "run/facts/tally.h"
 
 static const char *role_name(const struct op *op)
 {
@@ -330,8 +331,27 @@ static void add_inputs(json_t *report, const struct run *run)
                                   (json_int_t)bytes, "decoded_bytes", (json_int_t)text));
 }
 
+/* What all processes did; seconds: of this one. */
+static void add_tally(json_t *report, json_t *phases, const struct run *run,
+                      const struct tally *tally, double seconds)
+{
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        const struct tally_phase *phase = &tally->phases[p];
+        json_t *json = json_array_get(phases, p);
+        json_object_set_new(json, "attempts", json_integer((json_int_t)phase->attempts));
+        json_object_set_new(json, "committed", json_integer((json_int_t)phase->committed));
+        json_object_set_new(json, "failed", json_integer((json_int_t)phase->failed));
+        json_object_set_new(json, "lost", json_integer((json_int_t)phase->lost));
+        json_object_set_new(json, "committed_seconds", json_real(phase->cpu_seconds));
+    }
+    json_object_set_new(report, "processes", json_integer(tally->processes));
+    json_object_set_new(report, "hosts", json_integer(tally->hosts));
+    json_object_set_new(report, "possible_seconds",
+                        json_real(tally->core_seconds + seconds * run->options.workers));
+}
+
 json_t *report_collect(const struct run *run, const struct run_published *published, size_t n,
-                       double seconds, const struct sluice_error *error)
+                       double seconds, const struct tally *tally, const struct sluice_error *error)
 {
     json_t *json = json_object();
     json_t *phases = json_array();
@@ -359,8 +379,14 @@ json_t *report_collect(const struct run *run, const struct run_published *publis
     json_object_set_new(json, "workers", json_integer((json_int_t)run->options.workers));
     json_object_set_new(json, "seconds", json_real(seconds));
     json_object_set_new(json, "quarantined", json_integer((json_int_t)bad));
+    if (tally != NULL) {
+        add_tally(json, phases, run, tally, seconds);
+    }
     json_object_set_new(json, "phases", phases);
     json_object_set_new(json, "datasets", datasets);
+    if (json_array_size(run->failures) > 0) {
+        json_object_set(json, "failures", run->failures);
+    }
     add_inputs(json, run);
     add_funnel(json, run);
     if (published != NULL) {

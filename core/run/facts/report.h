@@ -11,8 +11,11 @@
  * answer. "wait_seconds" and "waits" are what threads waited in the same places: for files, locks,
  * or a processor. "idle_seconds": workers without a task. Reports from before 0.2 have wall time
  * for work, and no waits. Tasks are "reused" when they were done before the process that made the
- * report came to their phase, and of "others" when another process did them meanwhile; the time and
- * bytes of both are not in the report. */
+ * report came to their phase, and of "others" when another process did them meanwhile. Times and
+ * bytes are those of all attempts of the execution by whatever process ("processes", "hosts"), as
+ * their log has them; "attempts", "committed", "failed" and "lost" count these by phase, and
+ * "committed_seconds" is the processor time of those that were committed. "failures": tasks that
+ * were given up. */
 #ifndef SLUICE_RUN_REPORT_H
 #define SLUICE_RUN_REPORT_H
 
@@ -20,9 +23,11 @@
 
 #include "run/run.h"
 
-/* Everything known about the run now. published may be NULL. error: why it ended, or NULL. Gives a
- * reference. */
+struct tally;
+
+/* Everything known about the run now. published may be NULL. tally: what all processes did; NULL:
+ * this one's work alone is told. error: why it ended, or NULL. Gives a reference. */
 json_t *report_collect(const struct run *, const struct run_published *, size_t n, double seconds,
-                       const struct sluice_error *error);
+                       const struct tally *, const struct sluice_error *error);
 
 #endif

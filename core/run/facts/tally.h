@@ -1,0 +1,26 @@
+/* What all processes of an execution did, from the log of attempts (run/work/attempts.h). */
+#ifndef SLUICE_RUN_TALLY_H
+#define SLUICE_RUN_TALLY_H
+
+#include <jansson.h>
+
+#include "run/run.h"
+
+/* Of one phase. */
+struct tally_phase {
+    uint64_t attempts, committed, failed, lost; /* lost: by processes that died, and races */
+    double cpu_seconds, wall_seconds;           /* of those that committed */
+};
+
+struct tally {
+    struct tally_phase *phases; /* n_phases of the plan */
+    uint32_t processes, hosts;
+    double core_seconds; /* threads times the time that each process was there, without this one */
+};
+
+/* Reads the log of the run's execution; and adds to run->metrics what others did, once. A run that
+ * began nothing has none. */
+sluice_status tally_open(struct run *, struct tally *, struct sluice_error *) MUST_USE;
+void tally_deinit(struct tally *);
+
+#endif

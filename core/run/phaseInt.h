@@ -1,0 +1,70 @@
+/* Private to phase.c and hand.c: a phase on the pool. */
+#ifndef SLUICE_RUN_PHASEINT_H
+#define SLUICE_RUN_PHASEINT_H
+
+#include "run/chain/chain.h"
+#include "run/runInt.h"
+#include "run/work/shift.h"
+
+/* Tasks in order of their keys. */
+struct keyed_task {
+    struct hash128 key;
+    uint32_t task;
+};
+
+/* A thread of the pool, and what it is at. */
+struct hand {
+    struct worker_cache *cache;
+    struct phase_metrics part; /* of its attempt, not yet counted elsewhere */
+    struct phase_metrics total;
+    bool active;
+    uint32_t task;
+    struct hold *hold;
+    uint64_t begun_ns;
+    _Atomic int cancelled;
+    struct phase_job *job;
+};
+
+/* A task that failed, still in hand until it is decided what becomes of it: policies are asked on
+ * the run's thread alone. */
+struct failing {
+    struct hold *hold;
+    struct trouble trouble;
+    struct failing *next;
+};
+
+struct phase_job {
+    struct run *run;
+    uint32_t phase;
+    bool single; /* some tasks, each tried once: whoever launched it decides what comes then */
+    struct keyed_task *by_key; /* tasks whose keys are known, each key once */
+    uint32_t n_keyed;
+    bool unread;        /* of some it is not */
+    atomic_bool *ended; /* by task: done or given up, as far as this process knows */
+    uint32_t *todo;     /* task numbers */
+    uint32_t n_todo;
+    atomic_uint_fast64_t busy_ns; /* of workers with a task */
+    uint64_t looked_ns;
+    size_t n_records; /* in its folder, when it began; for tasks without a key */
+    struct shift *shift;
+    struct troubles *troubles;
+    pthread_mutex_t lock; /* of the rest */
+    struct hand **hands;  /* room for all threads */
+    uint32_t n_hands;
+    struct failing *failing;
+    bool broken; /* the phase ends, with this */
+    struct sluice_error error;
+};
+
+/* Takes a task and tries it. *taken false: another one has it, or it waits: come back later. */
+sluice_status hand_task(struct phase_job *, struct hand *, uint32_t task, bool *taken,
+                        struct sluice_error *) MUST_USE;
+void *hand_open(void *job);
+void hand_close(void *job, void *hand);
+/* A few times a second on the run's thread: counts what the hands did, tells them to stop, decides
+ * about failures. */
+void hands_tick(struct phase_job *);
+/* When the pool has ended: nothing is in hand any more. */
+void hands_end(struct phase_job *);
+
+#endif
