@@ -192,3 +192,42 @@ const char **snapshot_difference(struct arena *arena, const struct snapshot *of,
     }
     return names;
 }
+
+sluice_status snapshot_take_names(struct snapshot *s, const struct snapshot *parent,
+                                  struct sluice_error *err)
+{
+    s->removed = NULL;
+    s->n_removed = 0;
+    s->added = snapshot_difference(&s->arena, s, parent, &s->n_added);
+    if (parent != NULL) {
+        s->removed = snapshot_difference(&s->arena, parent, s, &s->n_removed);
+    }
+    return arena_status(&s->arena, err, "a manifest");
+}
+
+static bool names_equal(const char *const *a, size_t n, const char *const *b, size_t m)
+{
+    bool equal = n == m;
+
+    for (size_t i = 0; i < n && equal; i++) {
+        equal = strcmp(a[i], b[i]) == 0;
+    }
+    return equal;
+}
+
+sluice_status snapshot_names_fit(const struct snapshot *s, const struct snapshot *parent, bool *fit,
+                                 struct sluice_error *err)
+{
+    struct arena arena = ARENA_INIT;
+    size_t n_added = 0;
+    size_t n_removed = 0;
+    const char **added = snapshot_difference(&arena, s, parent, &n_added);
+    const char **removed =
+        parent != NULL ? snapshot_difference(&arena, parent, s, &n_removed) : NULL;
+    sluice_status status = arena_status(&arena, err, "a manifest");
+
+    *fit = status == SLUICE_OK && names_equal(added, n_added, s->added, s->n_added) &&
+           names_equal(removed, n_removed, s->removed, s->n_removed);
+    arena_deinit(&arena);
+    return status;
+}

@@ -8,8 +8,9 @@
  *
  * A manifest is the truth; folders and `latest` are made after it and can be made again. Manifests
  * hold no times, hosts or paths of the run, and `content` (XXH3-128 of all but number, parent,
- * added, removed) names what is in them: publishing the newest content again gives no new number. A
- * crash at any operation leaves the older state or a valid new snapshot; the next publish repairs
+ * added, removed) names what is in them: publishing the newest content again gives no new number.
+ * Those four are looked at, too: the file's name tells number and parent, and what was added and
+ * removed is compared with the parent at each publication, and made again where it differs. A crash at any operation leaves the older state or a valid new snapshot; the next publish repairs
  * the rest. Any number of processes may publish at once. Depends on disk, pending, vouch,
  * jansson. */
 #ifndef SLUICE_STORE_SNAPSHOT_H
@@ -111,7 +112,8 @@ sluice_status snapshot_verify(const char *dataset_dir, const struct snapshot *, 
                               struct sluice_error *) MUST_USE;
 
 /* Checks the public files of those shards that `made` names too, where they are no links to the
- * stored ones (which the caller looked at). A folder that is not there has no faults. */
+ * stored ones (which the caller looked at), and added/removed. A folder that is not there has no
+ * faults. */
 sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapshot *,
                                     const struct snapshot *made, bool deep, snapshot_fault_fn fault,
                                     void *ctx, struct sluice_error *) MUST_USE;

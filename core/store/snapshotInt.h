@@ -30,6 +30,15 @@ sluice_status snapshot_hash(struct snapshot *, struct sluice_error *) MUST_USE;
 const char **snapshot_difference(struct arena *, const struct snapshot *of,
                                  const struct snapshot *without, size_t *n);
 
+/* Sets added and removed from the parent (NULL: it has none). */
+sluice_status snapshot_take_names(struct snapshot *, const struct snapshot *parent,
+                                  struct sluice_error *) MUST_USE;
+
+/* Whether added and removed, which content does not cover, are what they are compared with the
+ * parent. */
+sluice_status snapshot_names_fit(const struct snapshot *, const struct snapshot *parent, bool *fit,
+                                 struct sluice_error *) MUST_USE;
+
 /* Makes a complete, synced folder of the shards under a temporary name. *path is given. */
 sluice_status snapshot_folder_stage(const char *dataset_dir, const struct snapshot *, char **path,
                                     struct sluice_error *) MUST_USE;

@@ -157,6 +157,41 @@ static int64_t last_published(const char *dir)
     return ns - CLOCK_GRAIN_NS;
 }
 
+/* What a manifest says was added and removed is compared with its parent, and made again from that.
+ * Without the parent (older snapshots may be removed) there is nothing to compare with. */
+static sluice_status mend_manifest(const char *dir, struct snapshot *s,
+                                   const struct snapshot *before, struct publication *p,
+                                   struct sluice_error *err)
+{
+    struct buf text = BUF_INIT;
+    struct published published;
+    char *manifests;
+    char name[24];
+    bool fit = true;
+    sluice_status status = SLUICE_OK;
+
+    if (s->parent == 0) {
+        before = NULL;
+    } else if (before == NULL || before->number != s->parent) {
+        return SLUICE_OK;
+    }
+    TRY(snapshot_names_fit(s, before, &fit, err));
+    if (fit) {
+        return SLUICE_OK;
+    }
+    TRY(snapshot_take_names(s, before, err));
+    manifests = store_join(dir, "snapshots");
+    snapshot_manifest_name(s->number, name);
+    status = snapshot_print(s, &text, err);
+    if (status == SLUICE_OK) {
+        status = pending_put(manifests, name, text.data, text.size, 0, &published, err);
+    }
+    p->mended += status == SLUICE_OK;
+    buf_deinit(&text);
+    free(manifests);
+    return status;
+}
+
 /* What was damaged since in the snapshots that are there, the shards of this one among them: a file
  * of data/ that was made again is linked in none of them. The newest one is mended last, so that a
  * crash in between is no end of it. */
@@ -164,6 +199,7 @@ static sluice_status mend_snapshots(const char *dir, struct publication *p,
                                     struct sluice_error *err)
 {
     const int64_t since = last_published(dir);
+    struct snapshot *before = NULL;
     uint32_t *numbers;
     size_t n;
     sluice_status status;
@@ -176,17 +212,20 @@ static sluice_status mend_snapshots(const char *dir, struct publication *p,
         struct snapshot *named = NULL;
         struct sluice_error why = ERROR_INIT;
         if (snapshot_open(dir, numbers[i], &named, &why) == SLUICE_OK) {
-            status =
-                snapshot_folder_restore(dir, named, p->vouch, since, &p->mended, &p->damage, err);
+            status = mend_manifest(dir, named, before, p, err);
+            if (status == SLUICE_OK) {
+                status = snapshot_folder_restore(dir, named, p->vouch, since, &p->mended,
+                                                 &p->damage, err);
+            }
         } else {
             p->damage.n++;
             snprintf(p->damage.first, sizeof p->damage.first, "%.599s", why.message);
         }
-        snapshot_destroy(named);
+        snapshot_destroy(before);
+        before = named;
     }
-    if (status == SLUICE_OK) {
-        free(numbers);
-    }
+    snapshot_destroy(before);
+    free(numbers);
     return status;
 }
 
@@ -317,18 +356,6 @@ static sluice_status set_latest(const char *dir, const char *latest, uint32_t nu
 
 /* ---- publishing ---- */
 
-static sluice_status take_names(struct snapshot *s, const struct snapshot *parent,
-                                struct sluice_error *err)
-{
-    s->removed = NULL;
-    s->n_removed = 0;
-    s->added = snapshot_difference(&s->arena, s, parent, &s->n_added);
-    if (parent != NULL) {
-        s->removed = snapshot_difference(&s->arena, parent, s, &s->n_removed);
-    }
-    return arena_status(&s->arena, err, "a manifest");
-}
-
 /* Puts the manifest under s->number. *lost: another content has that number now. */
 static sluice_status put_manifest(const char *manifests, const struct snapshot *s, bool *existed,
                                   bool *lost, struct sluice_error *err)
@@ -387,7 +414,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
                 before = NULL;
             }
         }
-        status = take_names(s, before, err);
+        status = snapshot_take_names(s, before, err);
         snapshot_destroy(before);
         if (status == SLUICE_OK) {
             status = store_settle(manifests, err); /* whoever put it may not have come that far */
@@ -398,7 +425,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
     }
     s->number = newest + 1;
     s->parent = newest;
-    status = take_names(s, parent, err);
+    status = snapshot_take_names(s, parent, err);
     if (status == SLUICE_OK && p->links && parent != NULL && !folder_there(dir, newest)) {
         /* A crash came between its manifest and its folder. Its shards may be gone since: then
          * there is nothing to repair. What was staged stays unused if somebody else is quicker. */

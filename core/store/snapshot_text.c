@@ -296,6 +296,11 @@ static sluice_status parse_members(json_t *root, struct snapshot **out, struct s
          s->parent >= s->number)) {
         return error_set(err, SLUICE_E_DATA, "a manifest with an impossible parent");
     }
+    /* Who publishes takes the number behind the newest one's. */
+    if (s->parent != s->number - 1) {
+        return error_set(err, SLUICE_E_DATA, "a manifest %u whose parent is %u, not %u",
+                         (unsigned)s->number, (unsigned)s->parent, (unsigned)s->number - 1);
+    }
     for (size_t i = 0; i < json_array_size(shards); i++) {
         TRY(parse_shard(json_array_get(shards, i), s, err));
     }

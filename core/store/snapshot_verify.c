@@ -149,28 +149,15 @@ static sluice_status verify_extras(struct verify *v, const char *folder, const c
     return status;
 }
 
-static bool names_equal(const char *const *a, size_t n, const char *const *b, size_t m)
-{
-    bool equal = n == m;
-
-    for (size_t i = 0; i < n && equal; i++) {
-        equal = strcmp(a[i], b[i]) == 0;
-    }
-    return equal;
-}
-
 static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
 {
     const struct snapshot *s = v->snapshot;
     struct snapshot *parent = NULL;
     struct arena arena = ARENA_INIT;
-    const char **added;
-    const char **removed = NULL;
-    size_t n_added = 0;
-    size_t n_removed = 0;
     char name[24];
     uint64_t bytes;
     bool found = false;
+    bool fit;
     sluice_status status;
 
     if (s->parent != 0) {
@@ -187,19 +174,13 @@ static sluice_status verify_parent(struct verify *v, struct sluice_error *err)
         }
         TRY(status);
     }
-    added = snapshot_difference(&arena, s, parent, &n_added);
-    if (parent != NULL) {
-        removed = snapshot_difference(&arena, parent, s, &n_removed);
-    }
-    status = arena_status(&arena, err, "a manifest");
-    if (status == SLUICE_OK && (!names_equal(added, n_added, s->added, s->n_added) ||
-                                !names_equal(removed, n_removed, s->removed, s->n_removed))) {
+    status = snapshot_names_fit(s, parent, &fit, err);
+    if (status == SLUICE_OK && !fit) {
         report(v,
                "manifest %u of %s lists other shards as added or removed than it has compared with "
                "its parent",
                (unsigned)s->number, v->dir);
     }
-    arena_deinit(&arena);
     snapshot_destroy(parent);
     return status;
 }
@@ -254,5 +235,5 @@ sluice_status snapshot_verify_links(const char *dataset_dir, const struct snapsh
         }
     }
     arena_deinit(&arena);
-    return status;
+    return status == SLUICE_OK ? verify_parent(&v, err) : status;
 }

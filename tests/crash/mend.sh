@@ -123,6 +123,12 @@ flip "$stored"
 touch -r "$TMP/times" "$stored"
 mended 'a flip that left size and time' '(unchanged, 2 files mended)'
 
+# What a manifest says was added: its hash leaves that out, its parent tells.
+restore
+perl -0pi -e 's/("added": \[\s*"[^"]*)([^"])"/$1 . chr(ord($2) ^ 1) . q(")/e' out/kept/snapshots/000002.json
+bad 'lists other shards as added or removed'
+mended 'a byte of what was added' '(unchanged, 1 file mended)'
+
 # The report counts.
 restore
 flip "$stored"
