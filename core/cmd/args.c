@@ -160,3 +160,56 @@ bool size_parse(const char *text, uint64_t *out)
 {
     return text_size(text, strlen(text), out);
 }
+
+bool whole_parse(const char *text, uint64_t *out)
+{
+    uint64_t n = 0;
+
+    if (text[0] == '\0') {
+        return false;
+    }
+    for (; *text != '\0'; text++) {
+        if (*text < '0' || *text > '9' || __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*text - '0'), &n)) {
+            return false;
+        }
+    }
+    *out = n;
+    return true;
+}
+
+sluice_status args_number(const struct args *args, const char *option, uint64_t least,
+                          uint64_t most, uint64_t fallback, uint64_t *out, struct sluice_error *err)
+{
+    const char *text = args_get(args, option);
+
+    *out = fallback;
+    if (text != NULL && (!whole_parse(text, out) || *out < least || *out > most)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: found '%s', expected a number from %llu to %llu", option, text,
+                         (unsigned long long)least, (unsigned long long)most);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status args_word_number(const char *word, const char *what, uint64_t most, uint64_t *out,
+                               struct sluice_error *err)
+{
+    if (!whole_parse(word, out) || *out > most) {
+        return error_set(err, SLUICE_E_CONFIG, "found '%s' as %s, expected a number from 0 to %llu",
+                         word, what, (unsigned long long)most);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status args_size(const struct args *args, const char *option, uint64_t *out,
+                        struct sluice_error *err)
+{
+    const char *text = args_get(args, option);
+
+    if (text != NULL && (!size_parse(text, out) || *out == 0)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: found '%s', expected a size such as 64MiB or 2G", option, text);
+    }
+    return SLUICE_OK;
+}

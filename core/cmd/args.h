@@ -46,6 +46,17 @@ const char *args_get(const struct args *, const char *name);
 #define ARGS_TWO_SHOWS "found both --json and --view, expected one of them"
 /* Prints usage ("sluice run PIPELINE.lua [name=value ...] [options]"), text and the options. */
 void args_help(const char *usage, const char *text, const struct arg_spec *specs, size_t n);
+/* The value of an option as a number in [least, most]; fallback when it is not given. */
+sluice_status args_number(const struct args *, const char *option, uint64_t least, uint64_t most,
+                          uint64_t fallback, uint64_t *out, struct sluice_error *) MUST_USE;
+/* The same for a word of the command line, called `what` in messages. */
+sluice_status args_word_number(const char *word, const char *what, uint64_t most, uint64_t *out,
+                               struct sluice_error *) MUST_USE;
+/* The value of an option as a number of bytes, at least 1; *out stays when it is not given. */
+sluice_status args_size(const struct args *, const char *option, uint64_t *out,
+                        struct sluice_error *) MUST_USE;
+/* Digits alone; false = anything else. */
+bool whole_parse(const char *text, uint64_t *out);
 /* "64MiB", "2G", "1000" to bytes, by the grammar of the options of stages; false = not a size. */
 bool size_parse(const char *text, uint64_t *out);
 

@@ -224,26 +224,13 @@ static const struct arg_spec worker_specs[] = {
 
 static sluice_status worker_options(struct common *common, struct sluice_error *err)
 {
-    const char *text;
+    uint64_t workers;
 
     common->json = args_get(&common->args, "--json") != NULL;
     common->options.trust = args_get(&common->args, "--trust") != NULL;
-    text = args_get(&common->args, "--workers");
-    if (text != NULL) {
-        char *end;
-        unsigned long n = strtoul(text, &end, 10);
-        if (end == text || *end != '\0' || n < 1 || n > 1024) {
-            return error_set(err, SLUICE_E_CONFIG, "--workers: found '%s', expected 1 to 1024",
-                             text);
-        }
-        common->options.workers = (uint32_t)n;
-    }
-    text = args_get(&common->args, "--memory");
-    if (text != NULL &&
-        (!size_parse(text, &common->options.memory) || common->options.memory == 0)) {
-        return error_set(err, SLUICE_E_CONFIG, "--memory: found '%s', expected a size such as 2GiB",
-                         text);
-    }
+    TRY(args_number(&common->args, "--workers", 1, 1024, 0, &workers, err));
+    TRY(args_size(&common->args, "--memory", &common->options.memory, err));
+    common->options.workers = (uint32_t)workers;
     common->options.run_dir = common->args.words[0];
     return SLUICE_OK;
 }

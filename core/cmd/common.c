@@ -29,18 +29,6 @@ static const struct arg_spec script_specs[] = {
 };
 #define N_SCRIPT_SPECS (sizeof script_specs / sizeof script_specs[0])
 
-static sluice_status size_option(const struct args *args, const char *name, uint64_t *out,
-                                 struct sluice_error *err)
-{
-    const char *text = args_get(args, name);
-
-    if (text != NULL && (!size_parse(text, out) || *out == 0)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "%s: found '%s', expected a size such as 64MiB or 2G", name, text);
-    }
-    return SLUICE_OK;
-}
-
 /* One line, as args_help writes those of options. */
 static void help_argument(void *ctx, const char *type, const struct sluice_option *option)
 {
@@ -105,11 +93,29 @@ static int common_help_script(const struct session_options *asked)
     return status;
 }
 
+/* "20" or "20files". */
+static sluice_status file_limit(const struct args *args, uint64_t *out, struct sluice_error *err)
+{
+    const char *text = args_get(args, "--limit");
+    char digits[24];
+
+    if (text == NULL) {
+        return SLUICE_OK;
+    }
+    snprintf(digits, sizeof digits, "%.*s", (int)strspn(text, "0123456789"), text);
+    text += strlen(digits);
+    if (!whole_parse(digits, out) || *out == 0 || (*text != '\0' && strcmp(text, "files") != 0)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--limit: found '%s', expected a number of files such as 20files",
+                         args_get(args, "--limit"));
+    }
+    return SLUICE_OK;
+}
+
 sluice_status common_script(int argc, char **argv, const char *usage, const char *text,
                             struct common *common, int *exit_status, struct sluice_error *err)
 {
-    const char *number;
-    char *end;
+    uint64_t workers;
 
     memset(common, 0, sizeof *common);
     *exit_status = -1;
@@ -139,29 +145,11 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     common->options.locked =
         args_get(&common->args, "--locked") != NULL || common->options.lock_file != NULL;
     common->options.fresh = args_get(&common->args, "--fresh") != NULL;
-    TRY(size_option(&common->args, "--memory", &common->options.memory, err));
-    TRY(size_option(&common->args, "--batch", &common->options.batch_bytes, err));
-    number = args_get(&common->args, "--workers");
-    if (number != NULL) {
-        unsigned long n = strtoul(number, &end, 10);
-        if (end == number || *end != '\0' || n < 1 || n > 1024) {
-            return error_set(err, SLUICE_E_CONFIG, "--workers: found '%s', expected 1 to 1024",
-                             number);
-        }
-        common->options.workers = (uint32_t)n;
-    }
-    number = args_get(&common->args, "--limit");
-    if (number != NULL) {
-        unsigned long long n = strtoull(number, &end, 10);
-        if (end == number || n < 1 || strchr(number, '-') != NULL ||
-            (*end != '\0' && strcmp(end, "files") != 0)) {
-            return error_set(err, SLUICE_E_CONFIG,
-                             "--limit: found '%s', expected a number of files such as 20files",
-                             number);
-        }
-        common->options.limit_files = n;
-    }
-    return SLUICE_OK;
+    TRY(args_size(&common->args, "--memory", &common->options.memory, err));
+    TRY(args_size(&common->args, "--batch", &common->options.batch_bytes, err));
+    TRY(args_number(&common->args, "--workers", 1, 1024, 0, &workers, err));
+    common->options.workers = (uint32_t)workers;
+    return file_limit(&common->args, &common->options.limit_files, err);
 }
 
 void common_log(void *ctx, int32_t level, const char *stage, const char *message)

@@ -44,6 +44,26 @@ grep -rhoE '`sluice [a-z][a-z-]*' "$SRC/core" "$SRC/plugins" "$SRC/scripts" "$SR
 sort commands | comm -13 - named >absent
 [ ! -s absent ] || fail "these commands are named and not there: $(tr '\n' ' ' <absent)"
 
+# ---- numbers ---------------------------------------------------------------------------------------
+
+# Digits and nothing else, with one message: strtoul would take "-18446744073709551615" for 1.
+echo 'return require "sluice"' >n.lua
+for number in ' 3' +3 -3 -18446744073709551615 0 1025 3x 0x3 18446744073709551619 ''; do
+    for command in run plan check try work sample; do
+        case $command in sample) more=--at=x ;; try) more=docs.jsonl ;; *) more=--quiet ;; esac
+        said 2 "^sluice: --workers: found '$number', expected a number from 1 to 1024" "$SLUICE" "$command" n.lua "$more" "--workers=$number"
+    done
+done
+for number in ' 3' +3 -18446744073709551615 0 3x 3filesx files 18446744073709551619 ''; do
+    said 2 "^sluice: --limit: found '$number', expected a number of files" "$SLUICE" run n.lua "--limit=$number"
+done
+for size in ' 64MiB' 0 -1 64Q ''; do
+    for command in run work 'sample --at=x'; do
+        # shellcheck disable=SC2086
+        said 2 "^sluice: --memory: found '$size', expected a size such as" "$SLUICE" $command n.lua "--memory=$size"
+    done
+done
+
 # ---- sizes -----------------------------------------------------------------------------------------
 
 cat >t.lua <<'L'

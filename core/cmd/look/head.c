@@ -447,8 +447,8 @@ static sluice_status show(struct head *head, const struct args *args, struct con
 {
     uint32_t number = 0;
 
-    TRY(look_number(args, "-n", 0, 100000000, 10, &head->n, err));
-    TRY(look_number(args, "--seed", 0, INT64_MAX, 1, &head->seed, err));
+    TRY(args_number(args, "-n", 0, 100000000, 10, &head->n, err));
+    TRY(args_number(args, "--seed", 0, INT64_MAX, 1, &head->seed, err));
     TRY(parse_conditions(args, conditions, n, err));
     TRY(look_dataset(args->words[0], &head->dir, &number, err));
     TRY(snapshot_open(head->dir, number, &head->snapshot, err));

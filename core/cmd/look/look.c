@@ -83,47 +83,6 @@ bool look_is_run(const char *text)
     return found;
 }
 
-static bool parse_number(const char *text, uint64_t *out)
-{
-    uint64_t n = 0;
-
-    if (text[0] == '\0' || strlen(text) > 18) {
-        return false;
-    }
-    for (; *text != '\0'; text++) {
-        if (*text < '0' || *text > '9') {
-            return false;
-        }
-        n = n * 10 + (uint64_t)(*text - '0');
-    }
-    *out = n;
-    return true;
-}
-
-sluice_status look_number(const struct args *args, const char *option, uint64_t least,
-                          uint64_t most, uint64_t fallback, uint64_t *out, struct sluice_error *err)
-{
-    const char *text = args_get(args, option);
-
-    *out = fallback;
-    if (text != NULL && (!parse_number(text, out) || *out < least || *out > most)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "%s: found '%s', expected a number from %llu to %llu", option, text,
-                         (unsigned long long)least, (unsigned long long)most);
-    }
-    return SLUICE_OK;
-}
-
-sluice_status look_word(const char *word, const char *what, uint64_t most, uint64_t *out,
-                        struct sluice_error *err)
-{
-    if (!parse_number(word, out) || *out > most) {
-        return error_set(err, SLUICE_E_CONFIG, "found '%s' as %s, expected a number from 0 to %llu",
-                         word, what, (unsigned long long)most);
-    }
-    return SLUICE_OK;
-}
-
 bool look_print(const char *event, json_t *object)
 {
     char *text = NULL;
@@ -146,7 +105,7 @@ size_t look_columns(void)
     struct winsize size;
     uint64_t columns = 0;
 
-    if (text != NULL && parse_number(text, &columns) && columns > 0) {
+    if (text != NULL && whole_parse(text, &columns) && columns > 0) {
         return (size_t)columns;
     }
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;

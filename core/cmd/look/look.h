@@ -30,13 +30,6 @@ void look_close(struct look *);
 /* Whether text means a run (a directory with plan.json, or the name of one here). */
 bool look_is_run(const char *text);
 
-/* The value of an option as a number in [least, most]; fallback when it is not given. */
-sluice_status look_number(const struct args *, const char *option, uint64_t least, uint64_t most,
-                          uint64_t fallback, uint64_t *out, struct sluice_error *) MUST_USE;
-/* The same for a word of the command line, called `what` in messages. */
-sluice_status look_word(const char *word, const char *what, uint64_t most, uint64_t *out,
-                        struct sluice_error *) MUST_USE;
-
 /* Prints {"event": event, ...object} as a line and drops the reference; false = out of memory. */
 bool look_print(const char *event, json_t *object);
 /* Columns of the terminal behind standard output; COLUMNS, or 0 (no limit) where there is none. */

@@ -196,7 +196,8 @@ int cmd_trace(int argc, char **argv)
                   "--run is for a dataset; RUN WRITER SHARD ROW names its run");
         return session_fail(&err, as_json);
     }
-    code = look_word(args.words[args.n_words - 1], "ROW", INT64_MAX, &tracing.origin.row, &err);
+    code =
+        args_word_number(args.words[args.n_words - 1], "ROW", INT64_MAX, &tracing.origin.row, &err);
     if (code == SLUICE_OK && args.n_words == 3) {
         code = open_dataset(&tracing, args.words[0], args_get(&args, "--run"), &err);
     } else if (code == SLUICE_OK) {

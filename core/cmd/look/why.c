@@ -86,9 +86,9 @@ static sluice_status fetch(struct why *why, const char *question, const struct a
     uint64_t row = 0;
     sluice_status status;
 
-    TRY(look_number(args, "-n", 1, 1000000, 10, &why->query.most, err));
-    TRY(look_number(args, "--task", 0, UINT32_MAX, 0, &task, err));
-    TRY(look_number(args, "--row", 0, INT64_MAX, 0, &row, err));
+    TRY(args_number(args, "-n", 1, 1000000, 10, &why->query.most, err));
+    TRY(args_number(args, "--task", 0, UINT32_MAX, 0, &task, err));
+    TRY(args_number(args, "--row", 0, INT64_MAX, 0, &row, err));
     /* Why a task runs again needs what it is now; documents are looked for where they were. */
     if (strcmp(question, "--task") == 0) {
         TRY(look_open(why->query.name, &why->look, err));

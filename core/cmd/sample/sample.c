@@ -296,7 +296,6 @@ static sluice_status read_args(const struct args *args, struct sampling *samplin
                                struct session_options *options, const char **plugins,
                                struct sluice_error *err)
 {
-    const char *memory = args_get(args, "--memory");
     uint64_t seed;
     uint64_t k;
     uint64_t workers;
@@ -317,14 +316,11 @@ static sluice_status read_args(const struct args *args, struct sampling *samplin
         return error_set(err, SLUICE_E_CONFIG,
                          "--json needs -o FILE: standard output is taken by the events");
     }
-    TRY(look_number(args, "-n", 1, 100000000, 10000, &k, err));
-    TRY(look_number(args, "--seed", 0, 999999999999999999u, 7, &seed, err));
-    TRY(look_number(args, "--workers", 1, 1024, 0, &workers, err));
-    TRY(look_number(args, "--limit", 1, 1000000000, 0, &options->limit_files, err));
-    if (memory != NULL && (!size_parse(memory, &options->memory) || options->memory == 0)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "--memory: found '%s', expected a size such as 64MiB or 2G", memory);
-    }
+    TRY(args_number(args, "-n", 1, 100000000, 10000, &k, err));
+    TRY(args_number(args, "--seed", 0, 999999999999999999u, 7, &seed, err));
+    TRY(args_number(args, "--workers", 1, 1024, 0, &workers, err));
+    TRY(args_number(args, "--limit", 1, 1000000000, 0, &options->limit_files, err));
+    TRY(args_size(args, "--memory", &options->memory, err));
     options->n_plugins = args_all(args, "--plugin", plugins);
     TRY(check_output(args_get(args, "-o"), err));
     sampler_init(&sampling->sampler, seed, k);

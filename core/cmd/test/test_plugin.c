@@ -98,23 +98,6 @@ static void progress(void *ctx, const struct kit_result *result)
     buf_deinit(&line);
 }
 
-static sluice_status read_number(const struct args *args, const char *name, uint64_t least,
-                                 uint64_t most, uint64_t *out, struct sluice_error *err)
-{
-    const char *given = args_get(args, name);
-    char *end;
-
-    if (given == NULL) {
-        return SLUICE_OK;
-    }
-    *out = strtoull(given, &end, 10);
-    if (end == given || *end != '\0' || given[0] == '-' || *out < least || *out > most) {
-        return error_set(err, SLUICE_E_CONFIG, "%s: found '%s', expected %llu to %llu", name, given,
-                         (unsigned long long)least, (unsigned long long)most);
-    }
-    return SLUICE_OK;
-}
-
 static char *absolute(const struct session *session, const char *path)
 {
     return path[0] == '/' ? str_copy(path, strlen(path)) : str_printf("%s/%s", session->cwd, path);
@@ -145,8 +128,8 @@ static sluice_status run(const struct args *args, struct kit_options *options,
                                  .quiet = args_get(args, "--quiet") != NULL };
     const char *words[ARGS_MAX];
     struct buf out = BUF_INIT;
-    uint64_t fuzz = 0;
-    uint64_t seconds = 0;
+    uint64_t fuzz;
+    uint64_t seconds;
 
     options->n_options = args_all(args, "--option", words);
     for (size_t i = 0; i < options->n_options; i++) {
@@ -158,10 +141,9 @@ static sluice_status run(const struct args *args, struct kit_options *options,
     options->options = words;
     options->only = args_get(args, "--only");
     options->thorough = args_get(args, "--thorough") != NULL;
-    options->seed = 1;
-    TRY(read_number(args, "--seed", 0, UINT64_MAX, &options->seed, err));
-    TRY(read_number(args, "--fuzz", 1, 100000, &fuzz, err));
-    TRY(read_number(args, "--time-limit", 1, 100000, &seconds, err));
+    TRY(args_number(args, "--seed", 0, UINT64_MAX, 1, &options->seed, err));
+    TRY(args_number(args, "--fuzz", 1, 100000, 0, &fuzz, err));
+    TRY(args_number(args, "--time-limit", 1, 100000, 0, &seconds, err));
     options->fuzz_seconds = (uint32_t)fuzz;
     options->limit_ms = (uint32_t)(seconds > 0 ? seconds : options->thorough ? 300 : 20) * 1000;
     TRY(kit->run(options, progress, &printing, results, err));

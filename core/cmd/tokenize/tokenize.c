@@ -43,7 +43,6 @@ static sluice_status parse_options(struct tokenizing *job, struct sluice_tokeniz
     static const char *const kinds[] = { "ordinary", "allow", "refuse" };
     const char *raw = args_get(&job->args, "--raw");
     const char *specials = args_get(&job->args, "--specials");
-    const char *size = args_get(&job->args, "--cache");
 
     job->count = is_given(job, "--count");
     job->decode = is_given(job, "--decode");
@@ -71,10 +70,7 @@ static sluice_status parse_options(struct tokenizing *job, struct sluice_tokeniz
             break;
         }
     }
-    if (size != NULL && (!size_parse(size, cache) || *cache == 0)) {
-        return error_set(err, SLUICE_E_CONFIG, "found --cache %s, expected a size such as 64MiB",
-                         size);
-    }
+    TRY(args_size(&job->args, "--cache", cache, err));
     if (is_given(job, "--train-head") && (job->count || job->decode || job->bench || job->raw > 0 ||
                                           job->with_offsets || is_given(job, "--head"))) {
         return error_set(err, SLUICE_E_CONFIG,

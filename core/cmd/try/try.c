@@ -59,8 +59,8 @@ static sluice_status read_args(struct trying *trying, struct sluice_error *err)
         return error_set(err, SLUICE_E_CONFIG, "found %zu of 2 arguments, expected %s",
                          args->n_words, "a Lua file and a sample; see sluice try --help");
     }
-    TRY(look_number(args, "--examples", 0, 1000000, 5, &trying->examples, err));
-    TRY(look_number(args, "--workers", 1, 1024, 0, &workers, err));
+    TRY(args_number(args, "--examples", 0, 1000000, 5, &trying->examples, err));
+    TRY(args_number(args, "--workers", 1, 1024, 0, &workers, err));
     trying->source.n_options = args_all(args, "--option", trying->options);
     trying->source.n_plugins = args_all(args, "--plugin", trying->plugins);
     trying->source.script = args->words[0];

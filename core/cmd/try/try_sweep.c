@@ -48,7 +48,7 @@ static sluice_status parse(const char *text, struct sweep *sweep, struct sluice_
     }
     if (at[used] == ':') {
         uint64_t n;
-        TRY(look_word(at + used + 1, "the steps of --sweep", MOST_STEPS, &n, err));
+        TRY(args_word_number(at + used + 1, "the steps of --sweep", MOST_STEPS, &n, err));
         sweep->n_steps = (uint32_t)n;
     }
     if (!(sweep->from < sweep->to) || sweep->n_steps < 2) {
