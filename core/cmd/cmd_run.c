@@ -298,15 +298,15 @@ static sluice_status parse_range(const char *text, uint64_t *first, uint64_t *la
     sluice_status status;
 
     if (dots == NULL) {
-        status = look_word(text, "N", UINT32_MAX, first, err);
+        status = args_word_number(text, "N", UINT32_MAX, first, err);
         *last = *first;
         return status;
     }
     status = begin == NULL ? error_nomem(err, "a number")
-                           : look_word(begin, "N of N..M", UINT32_MAX, first, err);
+                           : args_word_number(begin, "N of N..M", UINT32_MAX, first, err);
     free(begin);
     if (status == SLUICE_OK) {
-        status = look_word(dots + 2, "M of N..M", UINT32_MAX, last, err);
+        status = args_word_number(dots + 2, "M of N..M", UINT32_MAX, last, err);
     }
     return status != SLUICE_OK || *first <= *last
                ? status

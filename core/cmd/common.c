@@ -172,7 +172,7 @@ void common_frozen(struct common *common)
 }
 
 int common_registry(const struct command *command, int argc, char **argv,
-                    int (*work)(struct registry *, const struct args *))
+                    int (*work)(struct session *, const struct args *))
 {
     const char *plugins[ARGS_MAX];
     struct session_options options = { .plugins = plugins };
@@ -188,7 +188,7 @@ int common_registry(const struct command *command, int argc, char **argv,
     options.trust = args_get(&args, "--trust") != NULL;
     options.n_plugins = args_all(&args, "--plugin", plugins);
     status = session_registry(&options, &session, &err) == SLUICE_OK
-                 ? work(session.registry, &args)
+                 ? work(&session, &args)
                  : session_fail(&err, args_get(&args, "--json") != NULL);
     session.options.plugins = NULL; /* they are loaded */
     session.options.n_plugins = 0;

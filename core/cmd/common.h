@@ -25,6 +25,6 @@ void common_frozen(struct common *);
 /* A command on the registry of the plugins that --plugin and --trust name: parses argv, opens it,
  * calls work, closes it; the exit status. */
 int common_registry(const struct command *, int argc, char **argv,
-                    int (*work)(struct registry *, const struct args *));
+                    int (*work)(struct session *, const struct args *));
 
 #endif

@@ -1,5 +1,6 @@
 /* Option tables: access across strides, names of types, what a value must be, sanity. See
  * options.h. */
+#include <float.h>
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
@@ -99,11 +100,18 @@ bool option_has_limits(const struct sluice_option *option)
 void option_print_limits(const struct sluice_option *option, struct buf *out)
 {
     if (option_has_limits(option)) {
-        buf_putc(out, '[');
-        print_limit(option, option->min, out);
+        /* What has one limit has these for the other. */
+        const bool below = option->min <= -DBL_MAX;
+        const bool above = option->max >= DBL_MAX;
+        buf_puts(out, below ? "(-inf" : "[");
+        if (!below) {
+            print_limit(option, option->min, out);
+        }
         buf_puts(out, ", ");
-        print_limit(option, option->max, out);
-        buf_putc(out, ']');
+        if (!above) {
+            print_limit(option, option->max, out);
+        }
+        buf_puts(out, above ? "inf)" : "]");
     }
 }
 

@@ -8,7 +8,8 @@
 size_t option_type_size(int32_t type);    /* bytes in the config; 0 = unknown type */
 bool option_name_valid(const char *name); /* [a-z][a-z0-9_]*, at most 63 bytes; NULL is not */
 bool option_has_limits(const struct sluice_option *);
-void option_print_limits(const struct sluice_option *, struct buf *out);  /* "[0, 1]" or nothing */
+void option_print_limits(const struct sluice_option *,
+                         struct buf *out); /* "[0, 1]", "[0, inf)" or nothing */
 void option_print_choices(const struct sluice_option *, struct buf *out); /* "a, b, c" */
 
 /* Do all defaults parse? Required options may be missing. SLUICE_E_INTERNAL. */

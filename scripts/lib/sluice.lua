@@ -27,8 +27,9 @@ end
 
 local function node(id) return setmetatable({ id = id }, Node) end
 
--- group > 0: nodes made inside one composite
+-- group > 0: nodes made inside one composite, whose name is `inside`
 local group, groups = 0, 0
+local inside
 
 local function add(kind, name, where)
   local id = core.node(kind, name, where)
@@ -111,6 +112,7 @@ end
 local function put(entry, base, where, named, positional, inputs)
   local id = add("stage", base, where)
   core.stage(id, entry, named, positional)
+  if inside ~= nil and core.part ~= nil then core.part(inside, base) end
   for _, input in ipairs(inputs) do
     if not is_node(input) then fail("'%s' needs a stream of rows before it; found %s", base, describe(input)) end
     core.connect(id, input.id)
@@ -207,11 +209,13 @@ function M.named(name, stream)
 end
 
 -- A composite is a function that returns nodes: s.composite { "name", options = {...}, build = function(input, o) return ... end }.
--- options are declared as in s.heuristic. Nodes made inside count as one stage for forks.
+-- options are declared as in s.heuristic; doc and example are shown by `sluice inspect` for those of the standard library. Nodes made inside
+-- count as one stage for forks.
 function M.composite(definition)
   local name, declared, build = definition[1], definition.options or {}, definition.build
   if type(name) ~= "string" then fail("s.composite: the first item must be its name") end
   if type(build) ~= "function" then fail("s.composite '%s': build must be a function(input, options)", name) end
+  if core.composite ~= nil then core.composite(name, definition.doc or "", definition.example or "", declared) end
   return function(given)
     local where = core.where()
     local named, positional = split_options(name, given)
@@ -222,11 +226,13 @@ function M.composite(definition)
       if outer == 0 then
         groups = groups + 1
         group = groups
+        inside = name
       end
       core.at(where)
       local result = build(input, options)
       core.at(nil)
       group = outer
+      if outer == 0 then inside = nil end
       if not is_node(result) then fail("s.composite '%s': build must return a stream; found %s", name, describe(result)) end
       core.rename_default(result.id, name)
       return result

@@ -25,6 +25,8 @@ end
 
 M.exact = s.composite {
   "exact",
+  doc = "Exact duplicates by any key columns: the first of a value survives, or the one of highest priority.",
+  example = [[docs | s.exact { over = { "text" } }]],
   options = with(exact_options, {
     against = { "list", "", doc = "Datasets made by exact_index: their documents stay, and duplicates of them are dropped." },
     against_only = { "bool", false, doc = "Only duplicates of the documents of `against` are dropped." },
@@ -43,6 +45,8 @@ M.exact = s.composite {
 -- The persistent index of exact: its rows {key, id, rule}, sorted by key, for a dataset of JSONL.
 M.exact_index = s.composite {
   "exact_index",
+  doc = "The persistent index of exact: rows for s.write_jsonl, which `against` takes.",
+  example = [[docs | s.exact_index { over = { "text" } } | s.write_jsonl { "out/index" }]],
   options = exact_options,
   build = function(input, o)
     local keys = s.stage("exact_keys", { over = o.over, within = o.within, priority = o.priority }, input)
@@ -51,9 +55,11 @@ M.exact_index = s.composite {
 }
 
 -- Runs of n sentences (lines, paragraphs) that occur more than once: all but the first occurrence is cut out of its text.
-local function span_dedup(name, unit, n, min_words, min_units, normalise)
+local function span_dedup(name, doc, unit, n, min_words, min_units, normalise)
   return s.composite {
     name,
+    doc = doc,
+    example = "docs | s." .. name .. " { n = " .. n .. " }",
     options = {
       over = { "column", "text", doc = "Column that holds the text, replaced by what is left of it." },
       unit = { "enum", unit, choices = "sentences|lines|paragraphs", doc = "What a text is cut into." },
@@ -76,8 +82,10 @@ local function span_dedup(name, unit, n, min_words, min_units, normalise)
   }
 end
 
-M.sentence_dedup = span_dedup("sentence_dedup", "sentences", 3, 50, 3, true)
-M.paragraph_dedup = span_dedup("paragraph_dedup", "paragraphs", 1, 0, 0, false)
+M.sentence_dedup = span_dedup("sentence_dedup", "Repeated runs of sentences are cut out of their texts: all but the first occurrence.",
+                              "sentences", 3, 50, 3, true)
+M.paragraph_dedup = span_dedup("paragraph_dedup", "Repeated paragraphs are cut out of their texts: all but the first occurrence.",
+                               "paragraphs", 1, 0, 0, false)
 
 -- Paragraphs most of whose n-grams were seen before, by a Bloom filter of a stated size and rate (BFF of DCLM, Dolma's deduper).
 local function bloom_rule(o)
@@ -95,6 +103,8 @@ local bloom_options = {
 
 M.bloom_paragraphs = s.composite {
   "bloom_paragraphs",
+  doc = "Paragraphs whose n-grams were mostly seen before, by a Bloom filter of a stated size and rate.",
+  example = [[docs | s.bloom_paragraphs { expected = 1000000, action = "remove" }]],
   options = with(bloom_options, {
     threshold = { "float", 0.8, min = 0, max = 1, doc = "Share of seen n-grams above which a paragraph is a duplicate." },
     document_threshold = { "float", 1, min = 0, max = 1, doc = "A document of which more than this share of n-grams was seen is dropped; 1: none." },
@@ -115,6 +125,8 @@ M.bloom_paragraphs = s.composite {
 -- The filter of all paragraphs, for write_bloom.
 M.bloom_index = s.composite {
   "bloom_index",
+  doc = "The Bloom filter of a corpus, for s.write_bloom.",
+  example = [[docs | s.bloom_index { expected = 1000000 } | s.write_bloom { "out/filter" }]],
   options = bloom_options,
   build = function(input, o)
     local grams = s.stage("bloom_grams", { over = o.over, ngram = o.ngram, stride = o.stride, mode = o.mode }, input)
@@ -125,6 +137,8 @@ M.bloom_index = s.composite {
 -- Texts that hold a piece of a benchmark are dropped (rule "janitor": the piece is cut out of them). Dropped rows carry the report.
 M.decontaminate = s.composite {
   "decontaminate",
+  doc = "Drops documents that hold items of benchmarks, and says which.",
+  example = [[docs | s.decontaminate { reference = "gsm8k.jsonl" }]],
   options = {
     reference = { "path", required = true, doc = "JSON lines of benchmark items (may be compressed)." },
     rule = { "enum", "datatrove", choices = "datatrove|janitor|decon", doc = "What counts as contamination; see `contamination`." },
@@ -158,6 +172,8 @@ M.decontaminate = s.composite {
 -- Attribute files made by others (Dolma's layout: documents/FILE and attributes/NAME/FILE, line by line), put to their documents.
 M.dolma_join = s.composite {
   "dolma_join",
+  doc = "Attribute files in Dolma's layout, made by others, put to their documents: s.dolma_mix takes them.",
+  example = [[docs | s.dolma_join { attributes = { "corpus/attributes/pii/{file}.json.gz" } }]],
   options = {
     attributes = { "list", required = true,
                    doc = "Patterns of attribute files, such as \"corpus/attributes/pii/{file}.json.gz\", in the order in which they are merged: of one name the last counts." },
@@ -179,6 +195,8 @@ M.dolma_join = s.composite {
 -- The other direction: an attribute file for each file of documents, under its name, however the documents were cut.
 M.attribute_files = s.composite {
   "attribute_files",
+  doc = "An attribute file for each file of documents, under its name, for Dolma's mixer.",
+  example = [[docs | s.attribute_files { path = "corpus/attributes/pii" }]],
   options = {
     path = { "string", required = true, doc = "Dataset folder that is written: for Dolma's mixer `.../attributes/NAME`, which it is then told as NAME/latest." },
     by = { "list", "file", doc = "The {parts} of the documents' paths that name a file: { \"dir\", \"file\" } with documents/{dir**}/{file}.json.gz writes the same folders." },
@@ -211,6 +229,8 @@ end
 
 M.minhash = s.composite {
   "minhash",
+  doc = "Near-duplicates by MinHash: one of a cluster survives.",
+  example = [[docs | s.minhash { bands = 14, rows = 8 }]],
   options = {
     over = { "column", "text", doc = "Column that holds the text." },
     ngram = { "int", 5, min = 1, max = 1024, doc = "Words of a shingle." },
@@ -266,6 +286,8 @@ M.minhash = s.composite {
 -- `against` a snapshot of the same dataset, the new snapshot carries that one on.
 M.minhash_index = s.composite {
   "minhash_index",
+  doc = "The persistent index of minhash: it writes the dataset that `against` takes.",
+  example = [[docs | s.minhash {} | s.minhash_index { path = "out/index" }]],
   options = {
     path = { "string", required = true, doc = "Dataset folder that is written." },
     partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions: a pair of files each." },

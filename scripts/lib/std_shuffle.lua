@@ -12,6 +12,8 @@ local M = {}
 -- A global shuffle. The partitions of the exchange are ranges of the order, so that one of them at a time is sorted, within --memory.
 M.shuffle = s.composite {
   "shuffle",
+  doc = "A global shuffle of documents or packed rows: the order is that of hashes, whatever the splits and workers.",
+  example = [[docs | s.shuffle { seed = 1 }]],
   options = {
     by = { "list", "", doc = "Columns whose values name a row; none given: id, or tokens where there is no id (packed rows)." },
     seed = { "int", 0, min = 0, max = 1e15, doc = "Another seed gives another order." },
@@ -44,6 +46,8 @@ end
 
 M.mix = s.composite {
   "mix",
+  doc = "A mixture of sources by weights or epochs; copies get ids of their own.",
+  example = [[docs | s.mix { by = "source", weights = { web = 0.7, code = 0.3 } }]],
   options = {
     by = { "column", required = true, doc = "Column that names a document's source." },
     weights = { "map", doc = "Shares of the output by source; any positive scale, 0 leaves a source out." },
@@ -75,6 +79,8 @@ M.mix = s.composite {
 -- What a mixture took of each source, as rows: right behind s.mix.
 M.mix_table = s.composite {
   "mix_table",
+  doc = "What a mixture had, took and repeated of each source, as rows: right behind s.mix.",
+  example = [[docs | s.mix { by = "source", weights = { web = 0.7, code = 0.3 } } | s.mix_table {}]],
   build = function(input)
     local made = cuts_of[input.id]
     if made == nil then
@@ -87,6 +93,8 @@ M.mix_table = s.composite {
 -- A fixed number of documents of each source as a holdout: those that come first in the order of hashes.
 M.holdout_n = s.composite {
   "holdout_n",
+  doc = "A fixed number of documents of each source as a holdout.",
+  example = [[docs | s.holdout_n { documents = 1000, take = "train" }]],
   options = {
     documents = { "int", required = true, min = 1, max = 1e12, doc = "Documents that are held out of each source." },
     take = { "enum", "train", choices = "train|holdout", doc = "Which side stays." },

@@ -8,6 +8,8 @@ local s = ...
 
 return s.composite {
   "statistics",
+  doc = "What a corpus is made of: rows of statistics by group, for s.write_stats.",
+  example = [[docs | s.statistics { groups = { "summary", "histogram" } } | s.write_stats { "out/statistics" }]],
   options = {
     over = { "column", "text", doc = "Column that holds the text." },
     blocks = { "list", "doc,word,line,paragraph,sentence", doc = "Groups of statistics of the text (s.doc_stats); none: only the number columns there are." },

@@ -119,8 +119,14 @@ local function print_block(title, words, width)
   end
 end
 
+-- "exact_keys 1.0  annotator, stateless"; a composite has neither version nor mode.
+local function title_of(stage)
+  local version = stage.version ~= nil and " " .. text(stage.version) or ""
+  return text(stage.name) .. version .. "  " .. text(stage.role) .. (stage.mode ~= nil and ", " .. text(stage.mode) or "") .. "\n"
+end
+
 local function print_stage(stage, width)
-  v.write(string.format("%s %s  %s, %s\n", text(stage.name), text(stage.version), text(stage.role), text(stage.mode)))
+  v.write(title_of(stage))
   v.write(v.wrap(text(stage.summary), width, 0, 0) .. "\n")
   print_options(stage, width)
   v.write "\n"
@@ -128,11 +134,12 @@ local function print_stage(stage, width)
   print_fact("provides", text(stage.provides), width)
   print_fact("conserves", text(stage.conserves), width)
   print_fact("notes", notes_of(stage), width)
+  print_fact("made of", joined(stage.stages, ", "), width)
   local plugin = text(stage.plugin)
   if stage.abi ~= nil then
     plugin = string.format("%s %s (ABI %s)", plugin, text(stage.plugin_version), text(stage.abi))
   end
-  print_fact("plugin", plugin .. "  " .. text(stage.origin), width)
+  print_fact("plugin", stage.plugin ~= nil and plugin .. "  " .. text(stage.origin) or "", width)
   print_fact("libraries", text(stage.libraries), width)
   print_block("example", text(stage.example))
   print_block("about", text(stage.doc), width)
@@ -168,7 +175,11 @@ end
 local function print_markdown(stage, level)
   local notes = notes_of(stage)
   v.write(string.format("%s %s\n\n%s\n\n", ("#"):rep(level), text(stage.name), text(stage.summary)))
-  v.write(string.format("%s, %s. Version %s, plugin `%s`.", capital(text(stage.role)), text(stage.mode), text(stage.version), text(stage.plugin)))
+  if stage.stages ~= nil then
+    v.write("Composite of `" .. joined(stage.stages, "`, `") .. "`.")
+  else
+    v.write(string.format("%s, %s. Version %s, plugin `%s`.", capital(text(stage.role)), text(stage.mode), text(stage.version), text(stage.plugin)))
+  end
   if stage.provides ~= nil then
     v.write(" Provides the derived column `" .. text(stage.provides) .. "`.")
   end
@@ -211,18 +222,29 @@ local function by_role(stages, all, begin, print)
   end
 end
 
-local function print_list(stages, style)
+local function print_list(stages, composites, style)
   local width, hidden, name, any = number(style.width), 0, 0, false
+  local function begin(title)
+    v.write((any and "\n" or "") .. title .. "\n")
+    any = true
+  end
+  local function print(stage)
+    v.write("  " .. cell(text(stage.name), name) .. v.wrap(text(stage.summary), width, name + 4, name + 4) .. "\n")
+  end
   for stage in each(stages) do
     hidden = hidden + (stage.hidden == true and 1 or 0)
     name = (style.all or stage.hidden ~= true) and math.max(name, v.width(text(stage.name))) or name
   end
-  by_role(stages, style.all, function(title)
-    v.write((any and "\n" or "") .. title .. "\n")
-    any = true
-  end, function(stage)
-    v.write("  " .. cell(text(stage.name), name) .. v.wrap(text(stage.summary), width, name + 4, name + 4) .. "\n")
-  end)
+  for composite in each(composites) do
+    name = math.max(name, v.width(text(composite.name)))
+  end
+  by_role(stages, style.all, begin, print)
+  if #list(composites) > 0 then
+    begin "composites"
+  end
+  for composite in each(composites) do
+    print(composite)
+  end
   v.write(any and "\n`sluice inspect STAGE` shows a stage's options" or "no stages were found; `sluice plugins` says why")
   if hidden > 0 and not style.all then
     v.write(string.format("; --all lists %d internal parts as well", hidden))
@@ -244,6 +266,6 @@ return function(facts, style)
       print_markdown(stage, 3)
     end)
   else
-    print_list(facts.stages, style)
+    print_list(facts.stages, facts.composites, style)
   end
 end

@@ -85,8 +85,37 @@ static const struct arg_spec inspect_specs[] = {
     { "--trust", NULL, "load plugins from outside the install tree into this process" },
 };
 
-static int inspect(struct registry *registry, const struct args *args)
+/* A name that no stage has: a composite's, or the registry's complaint. */
+static int show_composite(struct session *session, const char *name, const struct args *args,
+                          const struct sluice_error *unknown)
 {
+    struct buf out = BUF_INIT;
+    struct sluice_error err = ERROR_INIT;
+    json_t *found = inspect_composites(session, name, &err);
+    json_t *composite = json_incref(json_array_get(found, 0));
+    char *text;
+
+    if (found == NULL) {
+        return session_fail(&err, false);
+    }
+    json_decref(found);
+    if (composite == NULL) {
+        return complain(unknown->message);
+    }
+    if (args_get(args, "--json") == NULL) {
+        return inspect_show("inspect", args, json_pack("{s:o}", "stage", composite));
+    }
+    text = json_dumps(composite, JSON_COMPACT);
+    json_decref(composite);
+    buf_printf(&out, "%s\n", text != NULL ? text : "");
+    out.failed = out.failed || text == NULL;
+    free(text);
+    return inspect_print(&out, true);
+}
+
+static int inspect(struct session *session, const struct args *args)
+{
+    struct registry *registry = session->registry;
     const char *name = args->n_words > 0 ? args->words[0] : NULL;
     bool json = args_get(args, "--json") != NULL;
     bool markdown = !json && args_get(args, "--md") != NULL;
@@ -102,7 +131,7 @@ static int inspect(struct registry *registry, const struct args *args)
     }
     if (name != NULL) {
         if (registry_find(registry, name, &entry, &err) != SLUICE_OK) {
-            return complain(err.message);
+            return show_composite(session, name, args, &err);
         }
         if (!json) {
             return inspect_show("inspect", args, json_pack("{s:o}", "stage", inspect_stage(entry)));
@@ -120,7 +149,14 @@ static int inspect(struct registry *registry, const struct args *args)
     } else if (json) {
         inspect_list_json(registry, all, &out);
     } else {
-        return inspect_show("inspect", args, stages_of(registry));
+        json_t *facts = stages_of(registry);
+        json_t *composites = inspect_composites(session, NULL, &err);
+        if (composites == NULL) {
+            json_decref(facts);
+            return session_fail(&err, false);
+        }
+        json_object_set_new(facts, "composites", composites);
+        return inspect_show("inspect", args, facts);
     }
     return inspect_print(&out, json);
 }
@@ -129,8 +165,10 @@ int cmd_inspect(int argc, char **argv)
 {
     static const struct command command = {
         .usage = "sluice inspect [STAGE] [options]",
-        .text = "Lists the stages there are, or shows one: its options with types, defaults and "
-                "ranges, the reasons that it\ndrops rows for, an example.",
+        .text =
+            "Lists the stages there are, or shows one: its options with types, defaults and "
+            "ranges, the reasons that it\ndrops rows for, an example; of a composite the stages "
+            "that it is made of.",
         .specs = inspect_specs,
         .n_specs = sizeof inspect_specs / sizeof inspect_specs[0],
         .most = 1,

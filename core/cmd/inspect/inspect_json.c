@@ -120,11 +120,22 @@ static void option_json(const struct sluice_option *option, struct buf *out)
     buf_putc(out, '}');
 }
 
+static void options_array(const struct option_table *table, struct buf *out)
+{
+    struct sluice_option option;
+
+    buf_putc(out, '[');
+    for (uint64_t k = 0; option_at(table, k, &option); k++) {
+        buf_puts(out, k > 0 ? "," : "");
+        option_json(&option, out);
+    }
+    buf_putc(out, ']');
+}
+
 void inspect_json(const struct registry_entry *entry, struct buf *out)
 {
     const struct sluice_stage *stage = &entry->stage;
     struct option_table table = option_table_of(stage);
-    struct sluice_option option;
     char hex[33];
 
     buf_puts(out, "{\"name\":");
@@ -135,12 +146,8 @@ void inspect_json(const struct registry_entry *entry, struct buf *out)
     member(out, "summary", stage->summary);
     member(out, "doc", stage->doc);
     member(out, "example", stage->example);
-    buf_puts(out, ",\"options\":[");
-    for (uint64_t k = 0; option_at(&table, k, &option); k++) {
-        buf_puts(out, k > 0 ? "," : "");
-        option_json(&option, out);
-    }
-    buf_putc(out, ']');
+    buf_puts(out, ",\"options\":");
+    options_array(&table, out);
     member_words(out, "reasons", stage->reasons);
     member(out, "provides", stage->provides);
     member(out, "cut", stage->cut);
@@ -163,20 +170,15 @@ void inspect_json(const struct registry_entry *entry, struct buf *out)
     buf_putc(out, '}');
 }
 
-/* What people read beside: limits as they are written, the interface that the plugin was built
- * for. */
-json_t *inspect_stage(const struct registry_entry *entry)
+json_t *inspect_options(const struct option_table *table)
 {
-    struct option_table table = option_table_of(&entry->stage);
     struct sluice_option option;
     struct buf text = BUF_INIT;
-    json_t *json;
     json_t *options;
 
-    inspect_json(entry, &text);
-    json = text.failed ? NULL : json_loadb(text.data, text.size, JSON_ALLOW_NUL, NULL);
-    options = json_object_get(json, "options");
-    for (uint64_t k = 0; option_at(&table, k, &option); k++) {
+    options_array(table, &text);
+    options = text.failed ? NULL : json_loadb(text.data, text.size, JSON_ALLOW_NUL, NULL);
+    for (uint64_t k = 0; option_at(table, k, &option); k++) {
         buf_clear(&text);
         if (option.type == SLUICE_OPT_ENUM) {
             option_print_choices(&option, &text);
@@ -185,6 +187,21 @@ json_t *inspect_stage(const struct registry_entry *entry)
         }
         json_object_set_new(json_array_get(options, k), "limits", json_string(buf_str(&text)));
     }
+    buf_deinit(&text);
+    return options;
+}
+
+/* What people read beside: limits as they are written, the interface that the plugin was built
+ * for. */
+json_t *inspect_stage(const struct registry_entry *entry)
+{
+    struct option_table table = option_table_of(&entry->stage);
+    struct buf text = BUF_INIT;
+    json_t *json;
+
+    inspect_json(entry, &text);
+    json = text.failed ? NULL : json_loadb(text.data, text.size, JSON_ALLOW_NUL, NULL);
+    json_object_set_new(json, "options", inspect_options(&table));
     if (entry->plugin != NULL) {
         buf_clear(&text);
         buf_printf(&text, "%u.%u", SLUICE_ABI_MAJOR, entry->plugin->abi_minor_built);

@@ -88,8 +88,9 @@ static const struct arg_spec plugins_specs[] = {
     { "--trust", NULL, "load plugins from outside the install tree into this process" },
 };
 
-static int plugins(struct registry *registry, const struct args *args)
+static int plugins(struct session *session, const struct args *args)
 {
+    struct registry *registry = session->registry;
     bool json = args_get(args, "--json") != NULL;
     bool index = args_get(args, "--index") != NULL;
     struct sluice_error err = ERROR_INIT;

@@ -117,6 +117,10 @@ void bindings_push(lua_State *L, struct binding *binding)
         lua_pushlightuserdata(L, binding);
         luaL_setfuncs(L, parts[k], 1);
     }
+    if (binding->planning && binding->script->options.describer != NULL) {
+        lua_pushlightuserdata(L, binding);
+        luaL_setfuncs(L, bindings_describe, 1);
+    }
     lua_getglobal(L, "math");
     lua_setfield(L, -2, "math");
     lua_setfield(L, LUA_REGISTRYINDEX, "sluice.core");

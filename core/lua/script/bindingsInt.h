@@ -1,8 +1,8 @@
 /* Private to core/lua/script/bindings*.c, which are one table of functions, `core`, by what they
  * work on: bindings.c makes the table, bindings_place.c has what all share, bindings_graph.c nodes,
  * bindings_stage.c the stages they run, bindings_isolation.c and bindings_asking.c their options
- * `isolate` and `ask`, bindings_args.c options and the script's arguments, bindings_pipeline.c the pipeline and its
- * policies. */
+ * `isolate` and `ask`, bindings_args.c options and the script's arguments, bindings_pipeline.c the
+ * pipeline and its policies, bindings_describe.c what the library's composites are. */
 #ifndef SLUICE_LUA_BINDINGSINT_H
 #define SLUICE_LUA_BINDINGSINT_H
 
@@ -27,6 +27,7 @@ extern const luaL_Reg bindings_graph[];
 extern const luaL_Reg bindings_stage[];
 extern const luaL_Reg bindings_args[];
 extern const luaL_Reg bindings_pipeline[];
+extern const luaL_Reg bindings_describe[]; /* only where the script's describer asks */
 
 /* The value of an option that is the host's, unless the stage has one of that name itself; NULL =
  * it is not given. */

@@ -39,6 +39,16 @@ struct script_file {
     size_t size;
 };
 
+/* Is told what the standard library has: for people who look at it. */
+struct script_describer {
+    void *ctx;
+    /* A composite, when it is defined; texts are "" where there are none. */
+    void (*composite)(void *ctx, const char *name, const char *doc, const char *example,
+                      const struct option_table *);
+    /* A stage that a composite puts into the pipeline; each time. */
+    void (*part)(void *ctx, const char *composite, const char *stage);
+};
+
 struct script_options {
     const char *path; /* absolute */
     const char *text; /* what stands for the text of that file, or NULL: it is read */
@@ -66,6 +76,7 @@ struct script_options {
      * the name that the script gave. */
     void (*declared)(void *ctx, const char *type, const struct sluice_option *);
     void *declared_ctx;
+    const struct script_describer *describer; /* borrowed; NULL = nobody asks */
 };
 
 /* Runs the script. A script that returns no pipeline is SLUICE_E_CONFIG. Errors point at FILE:LINE
