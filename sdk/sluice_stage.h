@@ -39,4 +39,13 @@ SLUICE_INLINE sluice_status sluice_worker_new(void *shared, size_t size, void **
     return SLUICE_OK;
 }
 
+/* What other `open` do: a shared state of `size` bytes, all zeros but for its first member, which
+ * is a `const struct config *` and points to the config, which the host keeps until `close` has
+ * returned. free(3) it. SLUICE_E_NOMEM. */
+SLUICE_INLINE sluice_status sluice_shared_new(const void *config, size_t size, void **shared,
+                                              struct sluice_error *err)
+{
+    return sluice_worker_new((void *)(uintptr_t)config, size, shared, err);
+}
+
 #endif

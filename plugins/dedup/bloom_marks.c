@@ -43,7 +43,7 @@ static const struct sluice_option options[] = {
 struct shared {
     const struct sluice_host_api *api;
     struct sluice_host *host;
-    struct config config;
+    const struct config *config;
     struct bloom loaded; /* of use; its words are the host's */
 };
 
@@ -60,13 +60,13 @@ static sluice_status marks_open(const struct sluice_host_api *api, struct sluice
     }
     shared->api = api;
     shared->host = host;
-    shared->config = *(const struct config *)given;
-    if (shared->config.use != NULL) {
-        status = api->read_file(host, shared->config.use, &data, &size, err);
+    shared->config = given;
+    if (shared->config->use != NULL) {
+        status = api->read_file(host, shared->config->use, &data, &size, err);
         if (status == SLUICE_OK) {
-            status = bloom_read(data, size, shared->config.rule, &shared->loaded, err);
+            status = bloom_read(data, size, shared->config->rule, &shared->loaded, err);
         }
-    } else if (shared->config.read_only) {
+    } else if (shared->config->read_only) {
         status = sluice_fail(err, SLUICE_E_CONFIG, "read_only",
                              "read_only needs a filter to read: give `use` a file of write_bloom");
     }
@@ -80,9 +80,9 @@ static sluice_status marks_open(const struct sluice_host_api *api, struct sluice
 
 static struct bloom_size size_of(const struct shared *shared)
 {
-    return shared->config.use != NULL
+    return shared->config->use != NULL
                ? shared->loaded.size
-               : bloom_size_for((uint64_t)shared->config.expected, shared->config.rate);
+               : bloom_size_for((uint64_t)shared->config->expected, shared->config->rate);
 }
 
 static sluice_status marks_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
@@ -119,7 +119,7 @@ static sluice_status marks_worker_open(void *state, void **out, struct sluice_er
         return sluice_nomem(err);
     }
     worker->shared = shared;
-    if (shared->config.read_only) {
+    if (shared->config->read_only) {
         worker->bloom = shared->loaded;
     } else {
         worker->own = 1;
@@ -129,7 +129,7 @@ static sluice_status marks_worker_open(void *state, void **out, struct sluice_er
         free(worker);
         return status;
     }
-    if (worker->own && shared->config.use != NULL) {
+    if (worker->own && shared->config->use != NULL) {
         memcpy(worker->bloom.words, shared->loaded.words, shared->loaded.size.bits / 8);
         worker->bloom.inserted = shared->loaded.inserted;
     }
@@ -159,7 +159,7 @@ static void add_mark(struct sluice_rows *rows, uint64_t position, uint32_t at, d
 static void mark_document(struct worker *worker, const char *bytes, size_t n, uint64_t position,
                           struct sluice_rows *rows)
 {
-    const struct config *config = &worker->shared->config;
+    const struct config *config = worker->shared->config;
     struct bloom *bloom = &worker->bloom;
     uint64_t all = 0;
     uint64_t seen = 0;

@@ -23,7 +23,7 @@ static const struct sluice_option options[] = {
 struct shared {
     const struct sluice_host_api *api;
     struct sluice_host *host;
-    struct config config;
+    const struct config *config;
 };
 
 static sluice_status collect_open(const struct sluice_host_api *api, struct sluice_host *host,
@@ -34,7 +34,7 @@ static sluice_status collect_open(const struct sluice_host_api *api, struct slui
     if (shared == NULL) {
         return sluice_nomem(err);
     }
-    *shared = (struct shared){ api, host, *(const struct config *)given };
+    *shared = (struct shared){ api, host, given };
     *out = shared;
     return SLUICE_OK;
 }
@@ -43,7 +43,7 @@ static sluice_status collect_prepare(void *state, struct sluice_plan *plan,
                                      struct sluice_error *err)
 {
     const struct shared *shared = state;
-    struct bloom_size size = bloom_size_for((uint64_t)shared->config.expected, shared->config.rate);
+    struct bloom_size size = bloom_size_for((uint64_t)shared->config->expected, shared->config->rate);
     sluice_status status = plan->need(plan, 0, "grams", "binary", 0, NULL, err);
 
     if (status == SLUICE_OK) {
@@ -68,7 +68,7 @@ static sluice_status collect_worker_open(void *state, void **out, struct sluice_
     }
     worker->shared = shared;
     status = bloom_alloc(shared->api, shared->host,
-                         bloom_size_for((uint64_t)shared->config.expected, shared->config.rate),
+                         bloom_size_for((uint64_t)shared->config->expected, shared->config->rate),
                          &worker->bloom, err);
     if (status != SLUICE_OK) {
         free(worker);
@@ -132,7 +132,7 @@ static sluice_status collect_flush(void *state, struct sluice_emit *emit, struct
     const char *words = (const char *)worker->bloom.words;
     XXH128_canonical_t sum;
     sluice_status status =
-        hash != NULL && bloom_write_head(&worker->bloom, worker->shared->config.rule, &head)
+        hash != NULL && bloom_write_head(&worker->bloom, worker->shared->config->rule, &head)
             ? SLUICE_OK
             : sluice_nomem(err);
 

@@ -28,23 +28,16 @@ static const struct sluice_option options[] = {
 };
 
 struct shared {
-    struct config config;
+    const struct config *config;
     int32_t reason; /* place of the side input's column; -1 = absent */
 };
 
 static sluice_status stage_open(const struct sluice_host_api *api, struct sluice_host *host,
                                 const void *config, void **shared, struct sluice_error *err)
 {
-    struct shared *own = calloc(1, sizeof *own);
-
     (void)api;
     (void)host;
-    if (own == NULL) {
-        return sluice_nomem(err);
-    }
-    own->config = *(const struct config *)config;
-    *shared = own;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct shared), shared, err);
 }
 
 static sluice_status stage_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
@@ -129,7 +122,7 @@ static sluice_status judge(void *state, const struct sluice_batch *batch, int64_
                            struct sluice_verdict *verdict, struct sluice_error *err)
 {
     struct worker *worker = state;
-    const struct config *config = &worker->shared->config;
+    const struct config *config = worker->shared->config;
     const struct listed *list = (const struct listed *)(const void *)worker->list.data;
     uint64_t n = worker->list.size / sizeof *list;
     uint64_t row = sluice_uint64(batch->array->children[0], at);

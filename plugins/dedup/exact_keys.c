@@ -24,7 +24,7 @@ struct value_kind {
 };
 
 struct keys {
-    struct config config;
+    const struct config *config;
     struct value_kind kinds[KEY_COLUMNS_MAX + 2]; /* over, within, priority */
     int32_t columns[KEY_COLUMNS_MAX + 2];
     uint32_t n_hashed; /* over and within */
@@ -51,7 +51,6 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
                                const void *given, void **shared, struct sluice_error *err)
 {
     const struct config *config = given;
-    struct keys *keys;
 
     (void)api;
     (void)host;
@@ -59,13 +58,7 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
         return sluice_fail(err, SLUICE_E_CONFIG, "over",
                            "expected 1 to 32 columns whose values are compared");
     }
-    keys = calloc(1, sizeof *keys);
-    if (keys == NULL) {
-        return sluice_nomem(err);
-    }
-    keys->config = *config;
-    *shared = keys;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct keys), shared, err);
 }
 
 /* How values of a type such as "int64?" are read; 0 for one that has no key. */
@@ -140,14 +133,14 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
     sluice_status status = SLUICE_OK;
 
     keys->n_hashed = 0;
-    for (uint64_t i = 0; status == SLUICE_OK && i < keys->config.over.n; i++) {
-        status = need_value(keys, plan, keys->n_hashed++, keys->config.over.items[i], 0, err);
+    for (uint64_t i = 0; status == SLUICE_OK && i < keys->config->over.n; i++) {
+        status = need_value(keys, plan, keys->n_hashed++, keys->config->over.items[i], 0, err);
     }
-    if (status == SLUICE_OK && keys->config.within != NULL) {
-        status = need_value(keys, plan, keys->n_hashed++, keys->config.within, 0, err);
+    if (status == SLUICE_OK && keys->config->within != NULL) {
+        status = need_value(keys, plan, keys->n_hashed++, keys->config->within, 0, err);
     }
-    if (status == SLUICE_OK && keys->config.priority != NULL) {
-        status = need_value(keys, plan, keys->n_hashed, keys->config.priority, 1, err);
+    if (status == SLUICE_OK && keys->config->priority != NULL) {
+        status = need_value(keys, plan, keys->n_hashed, keys->config->priority, 1, err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "id", "utf8", 0, &keys->id, err);
@@ -266,7 +259,7 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
         if (!hash_row(keys, batch, row, state, hash)) {
             continue;
         }
-        if (keys->config.priority != NULL) {
+        if (keys->config->priority != NULL) {
             priority = value_number(batch->array->children[keys->columns[keys->n_hashed]],
                                     keys->kinds[keys->n_hashed], row);
         }

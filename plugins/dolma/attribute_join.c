@@ -31,7 +31,7 @@ static const struct sluice_option options[] = {
 };
 
 struct shared {
-    struct config config;
+    const struct config *config;
     int32_t own; /* the documents' own attributes, or -1 */
 };
 
@@ -58,16 +58,9 @@ static sluice_status nomem(struct sluice_error *err)
 static sluice_status join_open(const struct sluice_host_api *api, struct sluice_host *host,
                                const void *config, void **out, struct sluice_error *err)
 {
-    struct shared *shared = calloc(1, sizeof *shared);
-
     (void)api;
     (void)host;
-    if (shared == NULL) {
-        return nomem(err);
-    }
-    shared->config = *(const struct config *)config;
-    *out = shared;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct shared), out, err);
 }
 
 static sluice_status join_prepare(void *state, struct sluice_plan *plan, struct sluice_error *err)
@@ -144,7 +137,7 @@ static sluice_status gather(struct worker *worker, const struct sluice_batch *ba
     const struct line *lines = (const struct line *)(const void *)worker->lines.data;
     uint64_t n_lines = worker->lines.size / sizeof *lines;
     uint64_t number = sluice_uint64(batch->array->children[0], row);
-    size_t sources = (size_t)worker->shared->config.sources;
+    size_t sources = (size_t)worker->shared->config->sources;
     size_t found = 0;
 
     *n = 0;
@@ -169,7 +162,7 @@ static sluice_status gather(struct worker *worker, const struct sluice_batch *ba
             found++;
         }
     }
-    if (found != sources && worker->shared->config.aligned != 0) {
+    if (found != sources && worker->shared->config->aligned != 0) {
         return bad_row(err, row,
                        "an attribute file has no line for this document; is there one file of "
                        "attributes for each file of documents?");

@@ -148,7 +148,7 @@ static const struct sluice_option options[] = {
 };
 
 struct keys {
-    struct config config;
+    const struct config *config;
     int32_t by[BY_MOST];
     int32_t id, row, attributes;
 };
@@ -168,7 +168,6 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
                                const void *given, void **shared, struct sluice_error *err)
 {
     const struct config *config = given;
-    struct keys *keys;
 
     (void)api;
     (void)host;
@@ -177,13 +176,7 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
                            "expected 1 to 16 columns that name a file, such as by = \"file\" with "
                            "s.files \"documents/{file}.json.gz\"");
     }
-    keys = calloc(1, sizeof *keys);
-    if (keys == NULL) {
-        return nomem(err);
-    }
-    keys->config = *config;
-    *shared = keys;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct keys), shared, err);
 }
 
 static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
@@ -195,8 +188,8 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
     sluice_status status = SLUICE_OK;
 
     keys->attributes = -1;
-    for (uint64_t k = 0; status == SLUICE_OK && k < keys->config.by.n; k++) {
-        status = plan->need(plan, 0, keys->config.by.items[k], "utf8?", 0, &keys->by[k], err);
+    for (uint64_t k = 0; status == SLUICE_OK && k < keys->config->by.n; k++) {
+        status = plan->need(plan, 0, keys->config->by.items[k], "utf8?", 0, &keys->by[k], err);
     }
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, "id", "utf8?", 0, &keys->id, err);
@@ -204,7 +197,7 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
     if (status == SLUICE_OK) {
         status = plan->need(plan, 0, SLUICE_ROW, "uint64", 0, &keys->row, err);
     }
-    if (status == SLUICE_OK && keys->config.from > 0) {
+    if (status == SLUICE_OK && keys->config->from > 0) {
         status = plan->need(plan, 0, "attributes", "json|json?", 0, &keys->attributes, err);
     }
     for (int i = 0; status == SLUICE_OK && i < 6; i++) {
@@ -220,7 +213,7 @@ static int file_name(const struct keys *keys, const struct sluice_batch *batch, 
     int ok = 1;
 
     out->size = 0;
-    for (uint64_t k = 0; ok && k < keys->config.by.n; k++) {
+    for (uint64_t k = 0; ok && k < keys->config->by.n; k++) {
         size_t n;
         const char *part = sluice_text(batch->array->children[keys->by[k]], row, &n);
         ok = n == 0 ||
@@ -250,7 +243,7 @@ static sluice_status check_rows(struct worker *worker, const struct sluice_batch
     for (int64_t k = 0; k < batch->n; k++) {
         uint64_t number =
             sluice_uint64(batch->array->children[worker->keys->row], sluice_row(batch, k));
-        if (number != worker->next && worker->keys->config.aligned != 0) {
+        if (number != worker->next && worker->keys->config->aligned != 0) {
             snprintf(message, sizeof message,
                      "row %llu of the input is missing before row %llu: attribute files have a "
                      "line for each document; join and write them before any filter",
@@ -267,7 +260,7 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
 {
     struct worker *worker = state;
     const struct keys *keys = worker->keys;
-    const uint64_t from = (uint64_t)keys->config.from;
+    const uint64_t from = (uint64_t)keys->config->from;
     struct sluice_rows rows = sluice_rows_begin("fftttf");
     sluice_status status = check_rows(worker, batch, err);
     int ok = 1;

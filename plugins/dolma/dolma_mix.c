@@ -57,10 +57,10 @@ static void mix_close(void *shared)
 {
     struct mix *stage = shared;
 
-    for (uint64_t k = 0; stage->include != NULL && k < stage->config.include.n; k++) {
+    for (uint64_t k = 0; stage->include != NULL && k < stage->config->include.n; k++) {
         jsonpath_destroy(stage->include[k]);
     }
-    for (uint64_t k = 0; stage->exclude != NULL && k < stage->config.exclude.n; k++) {
+    for (uint64_t k = 0; stage->exclude != NULL && k < stage->config->exclude.n; k++) {
         jsonpath_destroy(stage->exclude[k]);
     }
     for (size_t k = 0; k < stage->n_replace; k++) {
@@ -175,23 +175,23 @@ static sluice_status mix_open(const struct sluice_host_api *api, struct sluice_h
     if (stage == NULL) {
         return mix_nomem(err);
     }
-    stage->config = *(const struct mix_config *)config;
-    jq = stage->config.syntax == SYNTAX_JQ;
-    status = compile_rules(&stage->config.include, jq, "include", &stage->include, err);
+    stage->config = config;
+    jq = stage->config->syntax == SYNTAX_JQ;
+    status = compile_rules(&stage->config->include, jq, "include", &stage->include, err);
     if (status == SLUICE_OK) {
-        status = compile_rules(&stage->config.exclude, jq, "exclude", &stage->exclude, err);
+        status = compile_rules(&stage->config->exclude, jq, "exclude", &stage->exclude, err);
     }
-    stage->replace = calloc(stage->config.replace.n + 1, sizeof *stage->replace);
+    stage->replace = calloc(stage->config->replace.n + 1, sizeof *stage->replace);
     if (status == SLUICE_OK && stage->replace == NULL) {
         status = mix_nomem(err);
     }
-    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config.replace.n; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config->replace.n; k++) {
         stage->n_replace++;
-        status = parse_replacement(stage->config.replace.items[k], &stage->replace[k], err);
+        status = parse_replacement(stage->config->replace.items[k], &stage->replace[k], err);
     }
-    if (status == SLUICE_OK && stage->config.include.n + stage->config.exclude.n +
-                                       stage->config.replace.n +
-                                       (uint64_t)stage->config.min_text_length ==
+    if (status == SLUICE_OK && stage->config->include.n + stage->config->exclude.n +
+                                       stage->config->replace.n +
+                                       (uint64_t)stage->config->min_text_length ==
                                    0) {
         status =
             sluice_fail(err, SLUICE_E_CONFIG, "exclude",
@@ -228,7 +228,7 @@ static sluice_status check_names(const struct mix *stage, const struct jsonpath 
         char message[800];
         size_t n = 0;
         const char *near;
-        if (listed(&stage->config.known, name) ||
+        if (listed(&stage->config->known, name) ||
             (declared != NULL && dolma_name_in(declared, name, strlen(name)))) {
             continue;
         }
@@ -261,10 +261,10 @@ static sluice_status check_all(const struct mix *stage, const char *declared,
 {
     sluice_status status = SLUICE_OK;
 
-    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config.include.n; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config->include.n; k++) {
         status = check_names(stage, stage->include[k], "include", declared, err);
     }
-    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config.exclude.n; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config->exclude.n; k++) {
         status = check_names(stage, stage->exclude[k], "exclude", declared, err);
     }
     for (size_t k = 0; status == SLUICE_OK && k < stage->n_replace; k++) {
@@ -277,10 +277,10 @@ static bool needs_whole(const struct mix *stage)
 {
     bool whole = stage->attributes < 0;
 
-    for (uint64_t k = 0; k < stage->config.include.n; k++) {
+    for (uint64_t k = 0; k < stage->config->include.n; k++) {
         whole = whole || !jsonpath_only(stage->include[k], "attributes");
     }
-    for (uint64_t k = 0; k < stage->config.exclude.n; k++) {
+    for (uint64_t k = 0; k < stage->config->exclude.n; k++) {
         whole = whole || !jsonpath_only(stage->exclude[k], "attributes");
     }
     for (size_t k = 0; k < stage->n_replace; k++) {
@@ -311,7 +311,7 @@ static sluice_status mix_prepare(void *shared, struct sluice_plan *plan, struct 
         declared = plan->metadata(plan, 0, stage->attributes, DOLMA_NAMES_KEY);
     }
     stage->whole = needs_whole(stage);
-    if (stage->config.unchecked == 0) {
+    if (stage->config->unchecked == 0) {
         status = check_all(stage, declared, err);
     }
     return status == SLUICE_OK ? plan->add(plan, "text", "utf8?", NULL, err) : status;

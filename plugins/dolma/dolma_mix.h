@@ -22,7 +22,7 @@ struct mix_replacement {
 };
 
 struct mix {
-    struct mix_config config;
+    const struct mix_config *config;
     struct jsonpath **include, **exclude;
     struct mix_replacement *replace;
     size_t n_replace;

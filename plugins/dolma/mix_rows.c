@@ -167,10 +167,10 @@ static sluice_status judge(struct worker *worker, json_t *document, struct sluic
                            struct sluice_error *err)
 {
     const struct mix *stage = worker->stage;
-    bool keep = stage->config.include.n == 0;
+    bool keep = stage->config->include.n == 0;
     sluice_status status = SLUICE_OK;
 
-    for (uint64_t k = 0; status == SLUICE_OK && !keep && k < stage->config.include.n; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && !keep && k < stage->config->include.n; k++) {
         status = jsonpath_find(stage->include[k], document, &worker->result, err);
         keep = worker->result.n > 0;
     }
@@ -178,7 +178,7 @@ static sluice_status judge(struct worker *worker, json_t *document, struct sluic
         verdict->reason = REASON_NOT_INCLUDED;
         return status;
     }
-    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config.exclude.n; k++) {
+    for (uint64_t k = 0; status == SLUICE_OK && k < stage->config->exclude.n; k++) {
         status = jsonpath_find(stage->exclude[k], document, &worker->result, err);
         if (status == SLUICE_OK && worker->result.n > 0) {
             verdict->reason = REASON_EXCLUDED;
@@ -241,9 +241,9 @@ static sluice_status mix_row(struct worker *worker, const struct sluice_batch *b
         *text = worker->text.len > 0 ? worker->text.data : "";
         *n = worker->text.len;
     }
-    if (status == SLUICE_OK && verdict->reason == 0 && stage->config.min_text_length > 0) {
+    if (status == SLUICE_OK && verdict->reason == 0 && stage->config->min_text_length > 0) {
         verdict->value = (double)trimmed(*text, *n);
-        verdict->limit = (double)stage->config.min_text_length;
+        verdict->limit = (double)stage->config->min_text_length;
         verdict->reason = verdict->value < verdict->limit ? REASON_TOO_SHORT : REASON_KEEP;
     }
     json_decref(document);

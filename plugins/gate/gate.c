@@ -88,7 +88,7 @@ struct column {
 };
 
 struct stage {
-    struct gate_config config;
+    const struct gate_config *config;
     struct column *columns;
     uint64_t n_columns;
     int64_t baseline_rows;
@@ -124,7 +124,7 @@ static struct column *column_of(struct stage *stage, const char *name, bool add)
 
 static sluice_status read_columns(struct stage *stage, struct sluice_error *err)
 {
-    const struct gate_config *config = &stage->config;
+    const struct gate_config *config = stage->config;
 
     stage->columns =
         calloc((size_t)(config->nulls.n + config->require.n) + 1, sizeof *stage->columns);
@@ -197,13 +197,13 @@ static sluice_status gate_open(const struct sluice_host_api *api, struct sluice_
     if (stage == NULL) {
         return nomem(err);
     }
-    stage->config = *(const struct gate_config *)config;
-    status = check_config(&stage->config, err);
+    stage->config = config;
+    status = check_config(stage->config, err);
     if (status == SLUICE_OK) {
         status = read_columns(stage, err);
     }
-    if (status == SLUICE_OK && stage->config.baseline != NULL) {
-        status = gate_baseline(api, host, stage->config.baseline, &stage->baseline_rows, err);
+    if (status == SLUICE_OK && stage->config->baseline != NULL) {
+        status = gate_baseline(api, host, stage->config->baseline, &stage->baseline_rows, err);
     }
     if (status != SLUICE_OK) {
         gate_close(stage);
@@ -244,7 +244,7 @@ static bool type_among(const char *found, const char *asked)
 static sluice_status check_schema(const struct stage *stage, struct sluice_plan *plan,
                                   struct sluice_error *err)
 {
-    const struct sluice_map *schema = &stage->config.schema;
+    const struct sluice_map *schema = &stage->config->schema;
 
     for (uint64_t i = 0; i < schema->n; i++) {
         const char *wanted = schema->keys[i];
@@ -290,7 +290,7 @@ static sluice_status gate_prepare(void *shared, struct sluice_plan *plan, struct
     for (uint64_t k = 0; status == SLUICE_OK && k < stage->n_columns; k++) {
         status = plan->need(plan, 0, stage->columns[k].name, "", 0, &stage->columns[k].index, err);
     }
-    if (status == SLUICE_OK && stage->config.require.n > 0) {
+    if (status == SLUICE_OK && stage->config->require.n > 0) {
         status = plan->need(plan, 0, SLUICE_ROW, "uint64", 1, &stage->row, err);
         for (uint32_t k = 0; status == SLUICE_OK; k++) {
             const char *name;
@@ -441,12 +441,12 @@ missed(const struct stage *stage, struct sluice_verdict_io *io, const char *form
         vsnprintf(io->message + used, sizeof io->message - used, format, arguments);
         va_end(arguments);
     }
-    io->outcome = stage->config.action == ACTION_WARN ? SLUICE_GATE_WARN : SLUICE_GATE_HALT;
+    io->outcome = stage->config->action == ACTION_WARN ? SLUICE_GATE_WARN : SLUICE_GATE_HALT;
 }
 
 static void judge_rows(const struct worker *worker, struct sluice_verdict_io *io)
 {
-    const struct gate_config *config = &worker->stage->config;
+    const struct gate_config *config = worker->stage->config;
 
     if (config->rows_min >= 0 && worker->rows < (uint64_t)config->rows_min) {
         missed(worker->stage, io,
@@ -469,7 +469,7 @@ static void judge_rows(const struct worker *worker, struct sluice_verdict_io *io
 static sluice_status judge_pass_rate(const struct worker *worker, struct sluice_verdict_io *io,
                                      struct sluice_error *err)
 {
-    const struct gate_config *config = &worker->stage->config;
+    const struct gate_config *config = worker->stage->config;
     int64_t of;
     double rate;
 
@@ -529,7 +529,7 @@ static void judge_nulls(const struct worker *worker, struct sluice_verdict_io *i
 
 static void judge_ratio(const struct worker *worker, struct sluice_verdict_io *io)
 {
-    const struct gate_config *config = &worker->stage->config;
+    const struct gate_config *config = worker->stage->config;
     double ratio;
 
     if (config->baseline == NULL) {

@@ -333,7 +333,7 @@ static const struct sluice_option write_options[] = {
 };
 
 struct writer {
-    struct write_config config;
+    const struct write_config *config;
     uint64_t head[2]; /* hashes of the two heads */
     uint64_t head_size;
 };
@@ -348,8 +348,8 @@ static sluice_status write_open(const struct sluice_host_api *api, struct sluice
     (void)host;
     for (int k = 0; ok && k < 2; k++) {
         struct sluice_bytes head = { 0 };
-        writer->config = *(const struct write_config *)given;
-        ok = minhash_head_add(&head, k == 1, writer->config.parameters.text);
+        writer->config = given;
+        ok = minhash_head_add(&head, k == 1, writer->config->parameters.text);
         if (ok) {
             writer->head[k] = minhash_hash(head.data, head.size);
             writer->head_size = head.size;
@@ -380,8 +380,8 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     if (status == SLUICE_OK) {
         status = plan->output(plan, ".docs", "none", 0, err);
     }
-    if (status == SLUICE_OK && writer->config.parent > 0) {
-        snprintf(parent, sizeof parent, "%lld", (long long)writer->config.parent);
+    if (status == SLUICE_OK && writer->config->parent > 0) {
+        snprintf(parent, sizeof parent, "%lld", (long long)writer->config->parent);
         status = plan->note(plan, "append", parent, err);
     }
     return status;
@@ -446,7 +446,7 @@ static sluice_status give(struct write_worker *worker, struct sluice_emit *emit)
 /* Both heads, before the first row: the files of a partition come in pairs. */
 static int begin_files(struct write_worker *worker)
 {
-    const char *parameters = worker->writer->config.parameters.text;
+    const char *parameters = worker->writer->config->parameters.text;
 
     return worker->size[0] + worker->out[0].size > 0 ||
            (minhash_head_add(&worker->out[0], false, parameters) &&

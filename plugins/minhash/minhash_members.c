@@ -27,7 +27,7 @@ static const struct sluice_option options[] = {
 };
 
 struct members {
-    struct config config;
+    const struct config *config;
     struct minhash *minhash; /* NULL without shingles */
 };
 
@@ -42,10 +42,10 @@ static sluice_status members_open(const struct sluice_host_api *api, struct slui
     if (members == NULL) {
         return sluice_nomem(err);
     }
-    members->config = *(const struct config *)given;
-    if (members->config.shingles) {
+    members->config = given;
+    if (members->config->shingles) {
         status =
-            minhash_shingling_create(&members->config.shingling, 1, 1, 1, &members->minhash, err);
+            minhash_shingling_create(&members->config->shingling, 1, 1, 1, &members->minhash, err);
     }
     if (status != SLUICE_OK) {
         free(members);
@@ -81,13 +81,13 @@ static sluice_status members_prepare(void *shared, struct sluice_plan *plan,
     for (int i = 0; status == SLUICE_OK && i < 4; i++) {
         status = plan->need(plan, 0, main[i][0], main[i][1], 0, &index, err);
     }
-    if (status == SLUICE_OK && members->config.shingles) {
-        status = plan->need(plan, 0, members->config.shingling.over, "utf8?", 0, &index, err);
+    if (status == SLUICE_OK && members->config->shingles) {
+        status = plan->need(plan, 0, members->config->shingling.over, "utf8?", 0, &index, err);
     }
     for (int i = 0; status == SLUICE_OK && i < 4; i++) {
         status = plan->need(plan, 1, side[i], "uint64", 0, &index, err);
     }
-    for (int i = 0; status == SLUICE_OK && i < 5 + members->config.shingles; i++) {
+    for (int i = 0; status == SLUICE_OK && i < 5 + members->config->shingles; i++) {
         status = plan->add(plan, added[i][0], added[i][1], NULL, err);
     }
     return status;
@@ -184,7 +184,7 @@ static sluice_status add_shingles(struct worker *worker, const char *text, size_
     const struct members *members = worker->members;
     size_t count = 0;
     sluice_status status =
-        minhash_words_cut(&worker->words, &members->config.shingling, &text, &n, err);
+        minhash_words_cut(&worker->words, &members->config->shingling, &text, &n, err);
 
     worker->set.size = 0;
     if (status == SLUICE_OK && !sluice_bytes_reserve(&worker->set, 8 * worker->words.words.count)) {
@@ -208,7 +208,7 @@ static sluice_status add_member(struct worker *worker, const struct sluice_batch
     uint64_t n_list = worker->list.size / sizeof *list;
     const struct member member = list[worker->at];
     uint64_t number = sluice_uint64(batch->array->children[0], row);
-    uint64_t rank = worker->members->config.ranked ? sluice_uint64(batch->array->children[3], row)
+    uint64_t rank = worker->members->config->ranked ? sluice_uint64(batch->array->children[3], row)
                                                    : member.rank;
     uint64_t references[64];
     size_t n_references = 0;
@@ -228,7 +228,7 @@ static sluice_status add_member(struct worker *worker, const struct sluice_batch
     text = sluice_text(batch->array->children[2], row, &n);
     sluice_rows_add(out, 3, text, n);
     sluice_rows_add(out, 4, references, 8 * n_references);
-    if (!worker->members->config.shingles) {
+    if (!worker->members->config->shingles) {
         return SLUICE_OK;
     }
     text = sluice_text(batch->array->children[4], row, &n);
@@ -240,7 +240,7 @@ static sluice_status members_process(void *state, const struct sluice_batch *bat
 {
     struct worker *worker = state;
     struct sluice_rows out =
-        sluice_rows_begin(worker->members->config.shingles ? "fftttt" : "ffttt");
+        sluice_rows_begin(worker->members->config->shingles ? "fftttt" : "ffttt");
     sluice_status status = SLUICE_OK;
 
     if (batch->port == 1) {

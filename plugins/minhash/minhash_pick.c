@@ -36,7 +36,7 @@ static const struct sluice_option options[] = {
 struct pick {
     const struct sluice_host_api *api;
     struct sluice_host *host;
-    struct config config;
+    const struct config *config;
     struct minhash_index *index; /* or NULL */
 };
 
@@ -51,9 +51,9 @@ static sluice_status pick_open(const struct sluice_host_api *api, struct sluice_
     }
     pick->api = api;
     pick->host = host;
-    pick->config = *(const struct config *)given;
-    if (pick->config.index != NULL) {
-        status = minhash_index_open(api, host, pick->config.index, &pick->config.parameters,
+    pick->config = given;
+    if (pick->config->index != NULL) {
+        status = minhash_index_open(api, host, pick->config->index, &pick->config->parameters,
                                     &pick->index, err);
     }
     if (status != SLUICE_OK) {
@@ -86,7 +86,7 @@ static sluice_status pick_prepare(void *shared, struct sluice_plan *plan, struct
     int32_t index;
     sluice_status status = SLUICE_OK;
 
-    for (int i = 0; status == SLUICE_OK && i < (pick->config.verify > 0 ? 6 : 5); i++) {
+    for (int i = 0; status == SLUICE_OK && i < (pick->config->verify > 0 ? 6 : 5); i++) {
         status = plan->need(plan, 0, needed[i][0], needed[i][1], 0, &index, err);
     }
     for (int i = 0; status == SLUICE_OK && i < 4; i++) {
@@ -144,7 +144,7 @@ static sluice_status pick_worker_open(void *shared, void **out, struct sluice_er
     }
     worker->pick = pick;
     worker->survivors_most = memory / 2;
-    if (pick->config.verify > 0) {
+    if (pick->config->verify > 0) {
         status =
             minhash_sets_create(memory / 4, pick->api->scratch_dir(pick->host), &worker->sets, err);
     }
@@ -301,7 +301,7 @@ static sluice_status compare(const struct worker *worker, const struct document 
                              const struct survivor *survivor, double *similarity,
                              struct sluice_error *err)
 {
-    double verify = worker->pick->config.verify;
+    double verify = worker->pick->config->verify;
     uint64_t n = document->n_shingles;
     uint64_t m = survivor->set.n;
     double most = (double)(n < m ? n : m) / (double)(n < m ? m : n);
@@ -335,7 +335,7 @@ static sluice_status pick_verified(struct worker *worker, const struct document 
         if (status != SLUICE_OK) {
             return status;
         }
-        if (similarity >= worker->pick->config.verify) {
+        if (similarity >= worker->pick->config->verify) {
             add_drop(out, document, worker->text.data + survivors[i].id, survivors[i].id_size,
                      similarity, 0);
             return SLUICE_OK;
@@ -352,7 +352,7 @@ static sluice_status pick_document(struct worker *worker, const struct document 
     if (worker->indexed) {
         return drop_indexed(worker, document, out, err);
     }
-    if (worker->pick->config.verify > 0) {
+    if (worker->pick->config->verify > 0) {
         return pick_verified(worker, document, out, err);
     }
     if (worker->survivors.size == 0) {

@@ -71,7 +71,7 @@ static const struct sluice_option options[] = {
 enum by_kind { BY_FLOAT64, BY_FLOAT32, BY_INT64, BY_INT32, BY_UINT64, BY_UINT32, BY_TEXT };
 
 struct signer {
-    struct config config;
+    const struct config *config;
     struct minhash *minhash;
     int32_t within, by; /* columns, or -1 */
     enum by_kind by_kind;
@@ -91,7 +91,7 @@ static sluice_status sign_open(const struct sluice_host_api *api, struct sluice_
     if (signer == NULL) {
         return sluice_nomem(err);
     }
-    signer->config = *config;
+    signer->config = config;
     if (wants != (config->by != NULL)) {
         free(signer);
         return sluice_fail(
@@ -128,10 +128,10 @@ static sluice_status need_by(struct signer *signer, struct sluice_plan *plan,
 {
     static const char *const kinds[] = { "float64", "float32", "int64", "int32",
                                          "uint64",  "uint32",  "utf8" };
-    const char *wanted = signer->config.keep == SURVIVORS_NEWEST
+    const char *wanted = signer->config->keep == SURVIVORS_NEWEST
                              ? "float64?|float32?|int64?|int32?|uint64?|uint32?|utf8?"
                              : "float64?|float32?|int64?|int32?|uint64?|uint32?";
-    sluice_status status = plan->need(plan, 0, signer->config.by, wanted, 0, &signer->by, err);
+    sluice_status status = plan->need(plan, 0, signer->config->by, wanted, 0, &signer->by, err);
 
     for (uint32_t k = 0; status == SLUICE_OK; k++) {
         const char *name;
@@ -140,7 +140,7 @@ static sluice_status need_by(struct signer *signer, struct sluice_plan *plan,
         if (status != SLUICE_OK || name[0] == '\0') {
             break;
         }
-        if (strcmp(name, signer->config.by) == 0) {
+        if (strcmp(name, signer->config->by) == 0) {
             size_t n = strcspn(type, "?");
             for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
                 if (strlen(kinds[i]) == n && memcmp(kinds[i], type, n) == 0) {
@@ -155,7 +155,7 @@ static sluice_status need_by(struct signer *signer, struct sluice_plan *plan,
 static sluice_status sign_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     struct signer *signer = shared;
-    const struct config *config = &signer->config;
+    const struct config *config = signer->config;
     int32_t index;
     sluice_status status = plan->need(plan, 0, config->shingling.over, "utf8?", 0, &index, err);
 
@@ -256,9 +256,9 @@ static int add_peer_key(const struct sign_worker *worker, uint32_t band, uint64_
                         struct sluice_rows *out)
 {
     const struct signer *signer = worker->signer;
-    size_t rows = (size_t)signer->config.rows;
+    size_t rows = (size_t)signer->config->rows;
     const uint64_t *values = worker->signature + band * rows;
-    unsigned width = signer->config.shingling.bits == 0 ? 61 : 32;
+    unsigned width = signer->config->shingling.bits == 0 ? 61 : 32;
     uint64_t head[2] = { 0, 0 };
     char bytes[16];
     unsigned at = signer->band_bits;
@@ -296,12 +296,12 @@ static sluice_status sign_row(struct sign_worker *worker, const char *text, size
                               struct sluice_error *err)
 {
     const struct signer *signer = worker->signer;
-    bool peer = signer->config.keep == SURVIVORS_PEER;
+    bool peer = signer->config->keep == SURVIVORS_PEER;
     uint64_t group = 0;
     bool has = false;
     int ok = 1;
     sluice_status status =
-        minhash_words_cut(&worker->words, &signer->config.shingling, &text, &n, err);
+        minhash_words_cut(&worker->words, &signer->config->shingling, &text, &n, err);
 
     if (status == SLUICE_OK && n > 0) {
         status = minhash_sign(signer->minhash, worker->scratch, text, n, worker->words.words.data,
@@ -313,7 +313,7 @@ static sluice_status sign_row(struct sign_worker *worker, const char *text, size
     if (peer && within != NULL) {
         group = key_within((struct minhash_key){ 0, 0 }, within, row).low;
     }
-    for (uint32_t band = 0; ok && band < (uint32_t)signer->config.bands; band++) {
+    for (uint32_t band = 0; ok && band < (uint32_t)signer->config->bands; band++) {
         struct minhash_key key = minhash_band_key(signer->minhash, worker->signature, band);
         if (peer) {
             ok = add_peer_key(worker, band, group, out);
@@ -336,7 +336,7 @@ static bool rank_row(const struct signer *signer, const struct sluice_batch *bat
 {
     const struct ArrowArray *by = signer->by >= 0 ? batch->array->children[signer->by] : NULL;
 
-    *rank = signer->config.keep == SURVIVORS_LONGEST ? minhash_rank_unsigned(text_size) : 0;
+    *rank = signer->config->keep == SURVIVORS_LONGEST ? minhash_rank_unsigned(text_size) : 0;
     if (by == NULL) {
         return true;
     }
@@ -397,7 +397,7 @@ static sluice_status sign_process(void *state, const struct sluice_batch *batch,
         "2024-05-31T12:00:00Z";
     struct sign_worker *worker = state;
     const struct signer *signer = worker->signer;
-    bool peer = signer->config.keep == SURVIVORS_PEER;
+    bool peer = signer->config->keep == SURVIVORS_PEER;
     struct sluice_rows out = sluice_rows_begin(peer ? "ttft" : "ttf");
     struct sluice_verdict *verdicts = NULL;
     sluice_status status = SLUICE_OK;

@@ -14,7 +14,7 @@ struct config {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     double *shares; /* by place in config.shares; owned */
     uint64_t seed;
     int32_t by, source; /* input columns; source -1 */
@@ -77,7 +77,7 @@ static sluice_status holdout_open(const struct sluice_host_api *api, struct slui
     if (stage == NULL) {
         return shuffle_nomem(err);
     }
-    stage->config = *config;
+    stage->config = config;
     stage->seed = shuffle_seed(SHUFFLE_HOLDOUT, config->seed);
     stage->shares = calloc((size_t)config->shares.n + 1, sizeof *stage->shares);
     if (stage->shares == NULL) {
@@ -110,28 +110,28 @@ static sluice_status holdout_prepare(void *shared, struct sluice_plan *plan,
 {
     struct stage *stage = shared;
     char number[40];
-    sluice_status status = plan->need(plan, 0, stage->config.by, "utf8?", 0, &stage->by, err);
+    sluice_status status = plan->need(plan, 0, stage->config->by, "utf8?", 0, &stage->by, err);
 
     stage->source = -1;
-    if (status == SLUICE_OK && stage->config.source != NULL) {
-        status = plan->need(plan, 0, stage->config.source, "utf8?", 0, &stage->source, err);
+    if (status == SLUICE_OK && stage->config->source != NULL) {
+        status = plan->need(plan, 0, stage->config->source, "utf8?", 0, &stage->source, err);
     }
-    (void)snprintf(number, sizeof number, "%lld", (long long)stage->config.seed);
+    (void)snprintf(number, sizeof number, "%lld", (long long)stage->config->seed);
     if (status == SLUICE_OK) {
         status = plan->note(plan, "seed", number, err);
     }
-    (void)snprintf(number, sizeof number, "%.17g", stage->config.share);
+    (void)snprintf(number, sizeof number, "%.17g", stage->config->share);
     return status == SLUICE_OK ? plan->note(plan, "share", number, err) : status;
 }
 
 static double share_of(const struct stage *stage, const struct sluice_batch *batch, int64_t row)
 {
-    const struct sluice_map *shares = &stage->config.shares;
+    const struct sluice_map *shares = &stage->config->shares;
     size_t n;
     const char *source;
 
     if (stage->source < 0) {
-        return stage->config.share;
+        return stage->config->share;
     }
     source = sluice_text(batch->array->children[stage->source], row, &n);
     for (uint64_t i = 0; i < shares->n; i++) {
@@ -139,7 +139,7 @@ static double share_of(const struct stage *stage, const struct sluice_batch *bat
             return stage->shares[i];
         }
     }
-    return stage->config.share;
+    return stage->config->share;
 }
 
 static sluice_status judge(void *shared, const struct sluice_batch *batch, int64_t row,
@@ -159,7 +159,7 @@ static sluice_status judge(void *shared, const struct sluice_batch *batch, int64
     verdict->value = shuffle_fraction(shuffle_hash(name, n, stage->seed));
     verdict->limit = share_of(stage, batch, row);
     held = verdict->value < verdict->limit;
-    verdict->reason = held == (stage->config.take == 1) ? 0 : held ? 1 : 2;
+    verdict->reason = held == (stage->config->take == 1) ? 0 : held ? 1 : 2;
     return SLUICE_OK;
 }
 

@@ -45,7 +45,7 @@ static const struct sluice_option sizes_options[] = {
 enum measure { OF_ONE, OF_TEXT, OF_LIST, OF_INT, OF_UINT };
 
 struct sizes {
-    struct sizes_config config;
+    const struct sizes_config *config;
     uint64_t seed, name_seed;
     enum measure measure;
     uint32_t width;
@@ -62,8 +62,8 @@ static sluice_status sizes_open(const struct sluice_host_api *api, struct sluice
     if (sizes == NULL) {
         return shuffle_nomem(err);
     }
-    sizes->config = *(const struct sizes_config *)config;
-    sizes->seed = shuffle_seed(SHUFFLE_DRAW, sizes->config.seed);
+    sizes->config = config;
+    sizes->seed = shuffle_seed(SHUFFLE_DRAW, sizes->config->seed);
     sizes->name_seed = shuffle_seed(SHUFFLE_NAME, 0);
     *shared = sizes;
     return SLUICE_OK;
@@ -72,7 +72,7 @@ static sluice_status sizes_open(const struct sluice_host_api *api, struct sluice
 static sluice_status need_size(struct sizes *sizes, struct sluice_plan *plan,
                                struct sluice_error *err)
 {
-    const char *name = sizes->config.size;
+    const char *name = sizes->config->size;
     const char *found = "";
     const char *type = "";
     struct layout layout;
@@ -85,7 +85,7 @@ static sluice_status need_size(struct sizes *sizes, struct sluice_plan *plan,
     }
     if (strcmp(name, "bytes") == 0) {
         sizes->measure = OF_TEXT;
-        return plan->need(plan, 0, sizes->config.over, "utf8?", 0, &sizes->size, err);
+        return plan->need(plan, 0, sizes->config->over, "utf8?", 0, &sizes->size, err);
     }
     status = plan->need(plan, 0, name, "", 0, &sizes->size, err);
     if (status != SLUICE_OK) {
@@ -128,11 +128,11 @@ static sluice_status sizes_prepare(void *shared, struct sluice_plan *plan, struc
     sluice_status status = SLUICE_OK;
 
     sizes->by = -1;
-    if (sizes->config.by != NULL) {
-        status = plan->need(plan, 0, sizes->config.by, "utf8?", 0, &sizes->by, err);
+    if (sizes->config->by != NULL) {
+        status = plan->need(plan, 0, sizes->config->by, "utf8?", 0, &sizes->by, err);
     }
     if (status == SLUICE_OK) {
-        status = plan->need(plan, 0, sizes->config.id, "utf8?", 0, &sizes->id, err);
+        status = plan->need(plan, 0, sizes->config->id, "utf8?", 0, &sizes->id, err);
     }
     if (status == SLUICE_OK) {
         status = need_size(sizes, plan, err);

@@ -12,7 +12,7 @@ struct config {
 };
 
 struct keys {
-    struct config config;
+    const struct config *config;
     uint64_t seed;
     struct layout layouts[BY_MAX];
     int32_t columns[BY_MAX];
@@ -43,9 +43,9 @@ static sluice_status keys_open(const struct sluice_host_api *api, struct sluice_
     if (keys == NULL) {
         return shuffle_nomem(err);
     }
-    keys->config = *(const struct config *)config;
-    keys->seed = shuffle_seed(SHUFFLE_ORDER, keys->config.seed);
-    if (keys->config.by.n > BY_MAX) {
+    keys->config = config;
+    keys->seed = shuffle_seed(SHUFFLE_ORDER, keys->config->seed);
+    if (keys->config->by.n > BY_MAX) {
         free(keys);
         return sluice_fail(err, SLUICE_E_CONFIG, "by", "expected at most 32 columns");
     }
@@ -116,10 +116,10 @@ static sluice_status keys_prepare(void *shared, struct sluice_plan *plan, struct
                            "the rows have a column 'key', which a shuffle needs for itself; give "
                            "it another name where it is read or made");
     }
-    for (uint64_t i = 0; status == SLUICE_OK && i < keys->config.by.n; i++) {
-        status = need_by(keys, plan, keys->config.by.items[i], err);
+    for (uint64_t i = 0; status == SLUICE_OK && i < keys->config->by.n; i++) {
+        status = need_by(keys, plan, keys->config->by.items[i], err);
     }
-    if (status == SLUICE_OK && keys->config.by.n == 0) {
+    if (status == SLUICE_OK && keys->config->by.n == 0) {
         status = need_by(
             keys, plan,
             type_of(plan, "id") == NULL && type_of(plan, "tokens") != NULL ? "tokens" : "id", err);

@@ -11,7 +11,7 @@ struct config {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     struct whole_rows rows;
 };
 
@@ -32,16 +32,9 @@ static const struct sluice_option options[] = {
 static sluice_status rows_open(const struct sluice_host_api *api, struct sluice_host *host,
                                const void *config, void **shared, struct sluice_error *err)
 {
-    struct stage *stage = calloc(1, sizeof *stage);
-
     (void)api;
     (void)host;
-    if (stage == NULL) {
-        return shuffle_nomem(err);
-    }
-    stage->config = *(const struct config *)config;
-    *shared = stage;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct stage), shared, err);
 }
 
 static void rows_close(void *shared)
@@ -61,7 +54,7 @@ static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct
     if (status == SLUICE_OK) {
         status = whole_rows_prepare(&stage->rows, plan, "key", true, err);
     }
-    (void)snprintf(seed, sizeof seed, "%lld", (long long)stage->config.seed);
+    (void)snprintf(seed, sizeof seed, "%lld", (long long)stage->config->seed);
     return status == SLUICE_OK ? plan->note(plan, "seed", seed, err) : status;
 }
 

@@ -15,7 +15,7 @@ struct config {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     struct measures measures;
     int32_t words, sentences; /* places of the derived columns */
 };
@@ -101,7 +101,7 @@ static sluice_status read_limits(const struct sluice_list *list, const char *opt
 static sluice_status read_blocks(struct stage *stage, struct sluice_error *err)
 {
     static const char *const names[] = { "doc", "word", "line", "paragraph", "sentence" };
-    const struct sluice_list *blocks = &stage->config.blocks;
+    const struct sluice_list *blocks = &stage->config->blocks;
     char message[200];
 
     for (uint64_t i = 0; i < blocks->n; i++) {
@@ -118,7 +118,7 @@ static sluice_status read_blocks(struct stage *stage, struct sluice_error *err)
         }
         stage->measures.blocks |= 1u << k;
     }
-    if (stage->config.contamination.n > 0) {
+    if (stage->config->contamination.n > 0) {
         stage->measures.blocks |= BLOCK_CONTAMINATION;
     }
     return stage->measures.blocks != 0
@@ -148,8 +148,8 @@ static sluice_status doc_stats_open(const struct sluice_host_api *api, struct sl
     if (stage == NULL) {
         return stats_nomem(err);
     }
-    stage->config = *(const struct config *)config;
-    struct config *c = &stage->config;
+    stage->config = config;
+    const struct config *c = stage->config;
     struct measures *m = &stage->measures;
     struct {
         const struct sluice_list *list;
@@ -190,16 +190,16 @@ static sluice_status doc_stats_prepare(void *shared, struct sluice_plan *plan,
                                              "rule=uax29" };
     struct stage *stage = shared;
     const struct measures *measures = &stage->measures;
-    sluice_status status = plan->need(plan, 0, stage->config.over, "utf8?", 0, NULL, err);
+    sluice_status status = plan->need(plan, 0, stage->config->over, "utf8?", 0, NULL, err);
 
     stage->words = stage->sentences = -1;
     if (status == SLUICE_OK && measures->blocks & BLOCK_WORD) {
-        status = plan->need_derived(plan, 0, "words", words[stage->config.words],
-                                    stage->config.over, &stage->words, err);
+        status = plan->need_derived(plan, 0, "words", words[stage->config->words],
+                                    stage->config->over, &stage->words, err);
     }
     if (status == SLUICE_OK && measures->blocks & BLOCK_SENTENCE) {
-        status = plan->need_derived(plan, 0, "sentences", sentences[stage->config.sentences],
-                                    stage->config.over, &stage->sentences, err);
+        status = plan->need_derived(plan, 0, "sentences", sentences[stage->config->sentences],
+                                    stage->config->over, &stage->sentences, err);
     }
     for (int i = 0; status == SLUICE_OK && i < measures->n; i++) {
         status = plan->add(plan, measures->names[i], measures->whole[i] ? "int64" : "float64", NULL,

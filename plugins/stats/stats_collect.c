@@ -61,7 +61,7 @@ struct number_column {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     bool summary, histogram;
     /* columns by whose values documents are grouped; [0] is "summary" */
     const char *kinds[KINDS_MAX + 1];
@@ -101,8 +101,8 @@ static sluice_status collect_open(const struct sluice_host_api *api, struct slui
     if (stage == NULL) {
         return stats_nomem(err);
     }
-    stage->config = *(const struct config *)config;
-    groups = &stage->config.groups;
+    stage->config = config;
+    groups = &stage->config->groups;
     stage->kinds[0] = "summary";
     stage->n_kinds = 1;
     for (uint64_t i = 0; i < groups->n; i++) {
@@ -118,7 +118,7 @@ static sluice_status collect_open(const struct sluice_host_api *api, struct slui
         }
     }
     stage->scale = 1;
-    for (int64_t i = 0; i < stage->config.round; i++) {
+    for (int64_t i = 0; i < stage->config->round; i++) {
         stage->scale *= 10;
     }
     *shared = stage;
@@ -173,12 +173,12 @@ static sluice_status take_column(struct stage *stage, struct sluice_plan *plan, 
             err, SLUICE_E_SCHEMA, name,
             "the number of documents is a statistic of this name; give the column another one");
     }
-    if (!asked_for(&stage->config.columns, name)) {
+    if (!asked_for(&stage->config->columns, name)) {
         return SLUICE_OK;
     }
     if (!number_type(type, &column)) {
         (void)snprintf(message, sizeof message, "the column is of %.60s, expected numbers", type);
-        return stage->config.columns.n == 0 ? SLUICE_OK
+        return stage->config->columns.n == 0 ? SLUICE_OK
                                             : sluice_fail(err, SLUICE_E_SCHEMA, name, message);
     }
     if (*n == STATS_MAX || strchr(name, ',') != NULL) {
@@ -190,8 +190,8 @@ static sluice_status take_column(struct stage *stage, struct sluice_plan *plan, 
         return status;
     }
     tail = column.kind == 'f' ? ":f" : ":i";
-    stage->chars = strcmp(name, stage->config.chars) == 0 ? *n : stage->chars;
-    stage->tokens = strcmp(name, stage->config.tokens) == 0 ? *n : stage->tokens;
+    stage->chars = strcmp(name, stage->config->chars) == 0 ? *n : stage->chars;
+    stage->tokens = strcmp(name, stage->config->tokens) == 0 ? *n : stage->tokens;
     stage->columns[(*n)++] = column;
     return sluice_bytes_add(&stage->text, ",", 1) &&
                    sluice_bytes_add(&stage->text, name, strlen(name)) &&
@@ -234,8 +234,8 @@ static sluice_status find_columns(struct stage *stage, struct sluice_plan *plan,
             "there are no number columns to gather; expected some, which doc_stats adds");
     }
     /* A column that is asked for and missing: the host says so, with a suggestion. */
-    for (uint64_t i = 0; status == SLUICE_OK && i < stage->config.columns.n; i++) {
-        status = plan->need(plan, 0, stage->config.columns.items[i], "", 0, NULL, err);
+    for (uint64_t i = 0; status == SLUICE_OK && i < stage->config->columns.n; i++) {
+        status = plan->need(plan, 0, stage->config->columns.items[i], "", 0, NULL, err);
     }
     return status;
 }
@@ -316,7 +316,7 @@ static double bin_of(const struct stage *stage, double value)
     if (fabs(scaled) < 1e12 && fabs(scaled - near) < 0.499) {
         return near / stage->scale + 0.0;
     }
-    number_bin(value, false, (int)stage->config.round, text);
+    number_bin(value, false, (int)stage->config->round, text);
     return strtod(text, NULL) + 0.0;
 }
 
@@ -378,7 +378,7 @@ static sluice_status give(struct collector *worker, struct sluice_emit *emit,
         if (bin) {
             double value;
             memcpy(&value, group->name, sizeof value);
-            number_bin(value, stage->names.whole[stat], (int)stage->config.round, text);
+            number_bin(value, stage->names.whole[stat], (int)stage->config->round, text);
         }
         ok = ok && stats_rows_add(&rows, bin ? "histogram" : stage->kinds[group->kind],
                                   bin ? stage->names.name[stat] : "", bin ? text : group->name,

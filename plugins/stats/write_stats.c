@@ -33,7 +33,7 @@ static const struct sluice_option options[] = {
 struct stage {
     const struct sluice_host_api *api;
     struct sluice_host *host;
-    struct config config;
+    const struct config *config;
     struct stats_names names;
 };
 
@@ -53,7 +53,7 @@ static sluice_status write_open(const struct sluice_host_api *api, struct sluice
     }
     stage->api = api;
     stage->host = host;
-    stage->config = *(const struct config *)config;
+    stage->config = config;
     *shared = stage;
     return SLUICE_OK;
 }
@@ -137,7 +137,7 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
 static sluice_status write_flush(void *state, struct sluice_emit *emit, struct sluice_error *err)
 {
     struct worker *worker = state;
-    const struct config *config = &worker->stage->config;
+    const struct config *config = worker->stage->config;
     struct report_out json = { .emit = emit, .output = OUTPUT_JSON };
     struct report_out page = { .emit = emit, .output = OUTPUT_MARKDOWN };
     sluice_status status = table_finish(&worker->table, (uint64_t)config->top_k, err);

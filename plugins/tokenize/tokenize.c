@@ -161,10 +161,10 @@ static sluice_status open_head(struct tokenize_stage *stage, const struct sluice
     uint64_t size;
     sluice_status status;
 
-    if (access(stage->config.head, R_OK) == 0) {
-        status = bpe_head_open(stage->bpe, stage->config.head, err);
+    if (access(stage->config->head, R_OK) == 0) {
+        status = bpe_head_open(stage->bpe, stage->config->head, err);
     } else {
-        status = api->read_file(host, stage->config.head, &data, &size, err);
+        status = api->read_file(host, stage->config->head, &data, &size, err);
         if (status == SLUICE_OK) {
             status = bpe_head_use(stage->bpe, data, (size_t)size, err);
         }
@@ -188,15 +188,15 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
     if (stage == NULL) {
         return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for a tokenizer");
     }
-    stage->config = *(const struct tokenize_config *)config;
-    how.pattern = stage->config.pattern != NULL && stage->config.pattern[0] != '\0'
-                      ? stage->config.pattern
+    stage->config = config;
+    how.pattern = stage->config->pattern != NULL && stage->config->pattern[0] != '\0'
+                      ? stage->config->pattern
                       : NULL;
-    how.specials = stage->config.specials == 0   ? BPE_SPECIALS_ORDINARY
-                   : stage->config.specials == 1 ? BPE_SPECIALS_ALLOW
+    how.specials = stage->config->specials == 0   ? BPE_SPECIALS_ORDINARY
+                   : stage->config->specials == 1 ? BPE_SPECIALS_ALLOW
                                                  : BPE_SPECIALS_REFUSE;
     status = SLUICE_HAS(api, read_file)
-                 ? api->read_file(host, stage->config.tokenizer, &data, &size, err)
+                 ? api->read_file(host, stage->config->tokenizer, &data, &size, err)
                  : sluice_fail(err, SLUICE_E_INTERNAL, "", "the host can't read files for plugins");
     if (status == SLUICE_OK) {
         hash = XXH3_128bits(data, (size_t)size);
@@ -204,14 +204,14 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
                  (unsigned long long)hash.low64);
         status = bpe_load(data, (size_t)size, &how, &stage->bpe, err);
     }
-    if (status == SLUICE_OK && stage->config.head != NULL && stage->config.head[0] != '\0') {
+    if (status == SLUICE_OK && stage->config->head != NULL && stage->config->head[0] != '\0') {
         status = open_head(stage, api, host, err);
     }
     if (status == SLUICE_OK) {
-        status = choose_edge(stage->bpe, "eos", stage->config.eos, bpe_eos, &stage->eos, err);
+        status = choose_edge(stage->bpe, "eos", stage->config->eos, bpe_eos, &stage->eos, err);
     }
     if (status == SLUICE_OK) {
-        status = choose_edge(stage->bpe, "bos", stage->config.bos, bpe_bos, &stage->bos, err);
+        status = choose_edge(stage->bpe, "bos", stage->config->bos, bpe_bos, &stage->bos, err);
     }
     if (status != SLUICE_OK) {
         tokenize_close(stage);
@@ -227,12 +227,12 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
 static sluice_status note_tokenizer(const struct tokenize_stage *stage, struct sluice_plan *plan,
                                     struct sluice_error *err)
 {
-    const char *slash = strrchr(stage->config.tokenizer, '/');
+    const char *slash = strrchr(stage->config->tokenizer, '/');
     struct sluice_bytes json = { 0 };
     int ok = sluice_bytes_add(&json, "{\"file\":\"", 9);
     sluice_status status;
 
-    for (const char *p = slash != NULL ? slash + 1 : stage->config.tokenizer; ok && *p != '\0';
+    for (const char *p = slash != NULL ? slash + 1 : stage->config->tokenizer; ok && *p != '\0';
          p++) {
         char escaped[8];
         unsigned char c = (unsigned char)*p;
@@ -266,7 +266,7 @@ static sluice_status note_edge(const struct tokenize_edge *edge, const char *nam
 static sluice_status prepare_loss(struct tokenize_stage *stage, struct sluice_plan *plan,
                                   struct sluice_error *err)
 {
-    const char *wanted = stage->config.loss_spans;
+    const char *wanted = stage->config->loss_spans;
     sluice_status status;
 
     stage->loss = LOSS_NONE;
@@ -299,7 +299,7 @@ static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
     char number[16];
     int32_t index;
     int n;
-    sluice_status status = plan->need(plan, 0, stage->config.over, "utf8?", 0, &index, err);
+    sluice_status status = plan->need(plan, 0, stage->config->over, "utf8?", 0, &index, err);
 
     if (status != SLUICE_OK) {
         return status;
@@ -319,7 +319,7 @@ static sluice_status tokenize_prepare(void *shared, struct sluice_plan *plan,
     if (status == SLUICE_OK && stage->loss != LOSS_NONE) {
         status = plan->add(plan, "loss_mask", "list<uint8>", NULL, err);
     }
-    if (status == SLUICE_OK && stage->config.offsets != 0) {
+    if (status == SLUICE_OK && stage->config->offsets != 0) {
         status = plan->add(plan, "offsets", "list<uint32>", NULL, err);
     }
     if (status == SLUICE_OK) {

@@ -20,7 +20,7 @@ struct made {
 
 static bool wants_offsets(const struct tokenize_stage *stage)
 {
-    return stage->config.offsets != 0 || stage->loss != LOSS_NONE;
+    return stage->config->offsets != 0 || stage->loss != LOSS_NONE;
 }
 
 sluice_status tokenize_worker_open(void *shared, void **out, struct sluice_error *err)
@@ -137,7 +137,7 @@ static sluice_status find_loss(struct worker *worker, const struct ArrowArray *s
                                const char *data, size_t length, size_t n, struct sluice_error *err)
 {
     const struct tokenize_stage *stage = worker->stage;
-    const struct loss_text text = { data, length, stage->config.loss_unit == 1 };
+    const struct loss_text text = { data, length, stage->config->loss_unit == 1 };
     size_t begin = stage->bos.added ? 1 : 0;
     size_t inner;
     size_t items;
@@ -163,7 +163,7 @@ static sluice_status find_loss(struct worker *worker, const struct ArrowArray *s
     if (status != SLUICE_OK) {
         return status;
     }
-    loss_spans_tokens(&worker->loss, &text, (enum loss_rule)stage->config.loss_rule,
+    loss_spans_tokens(&worker->loss, &text, (enum loss_rule)stage->config->loss_rule,
                       worker->offsets + begin, inner, worker->mask + begin);
     if (begin > 0) {
         worker->mask[0] = 0;
@@ -182,9 +182,9 @@ static sluice_status add_row(const struct worker *worker, size_t n, int32_t end,
         sluice_bytes_add(&made->ids, worker->ids, n * sizeof *worker->ids) &&
         sluice_bytes_add(&made->ends, &end, sizeof end) &&
         (stage->loss == LOSS_NONE || sluice_bytes_add(&made->mask, worker->mask, n)) &&
-        (stage->config.offsets == 0 || sluice_bytes_reserve(&made->offsets, n * sizeof(uint32_t)));
+        (stage->config->offsets == 0 || sluice_bytes_reserve(&made->offsets, n * sizeof(uint32_t)));
 
-    for (size_t k = 0; good && stage->config.offsets != 0 && k < n; k++) {
+    for (size_t k = 0; good && stage->config->offsets != 0 && k < n; k++) {
         uint32_t offset = (uint32_t)worker->offsets[k];
         memcpy(made->offsets.data + made->offsets.size, &offset, sizeof offset);
         made->offsets.size += sizeof offset;
@@ -258,7 +258,7 @@ static sluice_status make_columns(const struct tokenize_stage *stage, struct mad
         status = make_list(made, rows, &made->mask, total, &columns[n]);
         n += status == SLUICE_OK;
     }
-    if (status == SLUICE_OK && stage->config.offsets != 0) {
+    if (status == SLUICE_OK && stage->config->offsets != 0) {
         status = make_list(made, rows, &made->offsets, total, &columns[n]);
         n += status == SLUICE_OK;
     }

@@ -29,7 +29,7 @@ struct tokenize_edge {
 };
 
 struct tokenize_stage {
-    struct tokenize_config config;
+    const struct tokenize_config *config;
     struct bpe *bpe;
     struct tokenize_edge eos, bos;
     char hash[33]; /* XXH3-128 of the file */

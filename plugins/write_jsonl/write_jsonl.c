@@ -65,7 +65,7 @@ struct column {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     struct column *columns;
     const char **names; /* of all columns but the spliced one */
     size_t n, n_names, capacity;
@@ -226,10 +226,10 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     sluice_status status = SLUICE_OK;
 
     forget_columns(stage);
-    for (uint64_t i = 0; status == SLUICE_OK && i < stage->config.columns.n; i++) {
-        status = add_named(stage, plan, stage->config.columns.items[i], false, err);
+    for (uint64_t i = 0; status == SLUICE_OK && i < stage->config->columns.n; i++) {
+        status = add_named(stage, plan, stage->config->columns.items[i], false, err);
     }
-    if (stage->config.columns.n == 0) {
+    if (stage->config->columns.n == 0) {
         status = add_named(stage, plan, "text", true, err);
         if (status == SLUICE_OK) {
             status = add_named(stage, plan, "id", true, err);
@@ -252,8 +252,8 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     if (status == SLUICE_OK && stage->n == 0) {
         status = sluice_fail(err, SLUICE_E_SCHEMA, "columns", "found no column to write");
     }
-    return status == SLUICE_OK ? sluice_files_output(plan, ".jsonl", stage->config.compression,
-                                                     stage->config.level, err)
+    return status == SLUICE_OK ? sluice_files_output(plan, ".jsonl", stage->config->compression,
+                                                     stage->config->level, err)
                                : status;
 }
 
@@ -437,7 +437,7 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
         }
         worker->bytes += worker->out.size - before;
         worker->rows++;
-        if (worker->bytes >= worker->stage->config.shard_size) {
+        if (worker->bytes >= worker->stage->config->shard_size) {
             status = emit->write(emit, 0, worker->out.data, worker->out.size);
             if (status == SLUICE_OK) {
                 status = emit->roll(emit, worker->rows);
@@ -468,16 +468,9 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
 static sluice_status write_open(const struct sluice_host_api *api, struct sluice_host *host,
                                 const void *config, void **shared, struct sluice_error *err)
 {
-    struct stage *stage = calloc(1, sizeof *stage);
-
     (void)api;
     (void)host;
-    if (stage == NULL) {
-        return nomem(err);
-    }
-    stage->config = *(const struct config *)config;
-    *shared = stage;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct stage), shared, err);
 }
 
 static void write_close(void *shared)

@@ -3,6 +3,7 @@
  * what a sequence and a document is, and where a pair of files ends. */
 #include <sluice_arrays.h>
 #include <sluice_files.h>
+#include <sluice_stage.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -47,7 +48,7 @@ static const struct sluice_option options[] = {
 };
 
 struct stage {
-    struct config config;
+    const struct config *config;
     enum megatron_dtype dtype;
     uint64_t vocabulary;               /* ids must be below it; 0 = unknown */
     int32_t tokens, segments, padding; /* places of the input columns; -1 = absent */
@@ -76,16 +77,9 @@ static sluice_status refused(sluice_status status, struct sluice_error *err)
 static sluice_status write_open(const struct sluice_host_api *api, struct sluice_host *host,
                                 const void *config, void **shared, struct sluice_error *err)
 {
-    struct stage *stage = calloc(1, sizeof *stage);
-
     (void)api;
     (void)host;
-    if (stage == NULL) {
-        return nomem(err);
-    }
-    stage->config = *(const struct config *)config;
-    *shared = stage;
-    return SLUICE_OK;
+    return sluice_shared_new(config, sizeof(struct stage), shared, err);
 }
 
 static void write_close(void *shared)
@@ -97,7 +91,7 @@ static sluice_status choose_dtype(struct stage *stage, struct sluice_error *err)
 {
     char message[300];
 
-    switch (stage->config.dtype) {
+    switch (stage->config->dtype) {
     case DTYPE_AUTO:
         if (stage->vocabulary == 0) {
             return sluice_fail(err, SLUICE_E_CONFIG, "dtype",
@@ -129,9 +123,9 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     sluice_status status = plan->need(plan, 0, "tokens", "list<uint32>", 0, &stage->tokens, err);
     int32_t mask = -1;
 
-    if (status == SLUICE_OK && stage->config.loss_mask != NULL &&
-        stage->config.loss_mask[0] != '\0') {
-        status = plan->need(plan, 0, stage->config.loss_mask, "list<uint8>", 1, &mask, err);
+    if (status == SLUICE_OK && stage->config->loss_mask != NULL &&
+        stage->config->loss_mask[0] != '\0') {
+        status = plan->need(plan, 0, stage->config->loss_mask, "list<uint8>", 1, &mask, err);
     }
     if (status == SLUICE_OK && mask >= 0) {
         return sluice_fail(
@@ -141,7 +135,7 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
             "write_datatrove or write_mds, or give loss_mask = \"\" to leave it out");
     }
     stage->segments = stage->padding = -1;
-    if (status == SLUICE_OK && stage->config.sequences == SEQUENCES_DOCUMENTS) {
+    if (status == SLUICE_OK && stage->config->sequences == SEQUENCES_DOCUMENTS) {
         status = plan->need(plan, 0, "segments", "list<int32>", 1, &stage->segments, err);
     }
     if (status == SLUICE_OK && stage->segments < 0) {
@@ -283,7 +277,7 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
     for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
         status = add_row(worker, batch, sluice_row(batch, k), &padding, err);
         if (status == SLUICE_OK &&
-            megatron_index_bin_size(worker->index) >= worker->stage->config.shard_size) {
+            megatron_index_bin_size(worker->index) >= worker->stage->config->shard_size) {
             struct counts after = counts_of(worker);
             sum = (struct counts){ sum.sequences + after.sequences, sum.tokens + after.tokens,
                                    sum.documents + after.documents };

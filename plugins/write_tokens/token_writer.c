@@ -28,7 +28,7 @@ sluice_status token_writer_open(const struct token_format *format, const void *c
         return token_rows_nomem(err);
     }
     stage->format = format;
-    stage->config = *(const struct token_config *)config;
+    stage->config = config;
     *shared = stage;
     return SLUICE_OK;
 }
@@ -43,8 +43,8 @@ sluice_status token_writer_prepare(void *shared, struct sluice_plan *plan, struc
     struct token_stage *stage = shared;
     const char *tokenizer;
     sluice_status status =
-        token_rows_prepare(&stage->rows, plan, stage->config.sequences, stage->config.dtype,
-                           stage->config.loss_mask, stage->format->mask, err);
+        token_rows_prepare(&stage->rows, plan, stage->config->sequences, stage->config->dtype,
+                           stage->config->loss_mask, stage->format->mask, err);
 
     if (status == SLUICE_OK) {
         tokenizer = plan->metadata(plan, 0, stage->rows.tokens, "tokenizer");
@@ -115,7 +115,7 @@ sluice_status token_writer_process(void *state, const struct sluice_batch *batch
         writer->rows++;
         writer->uncounted.padding += token_rows_padding(&stage->rows, batch->array, row);
         status = token_rows_each(&stage->rows, batch->array, row, add, writer, err);
-        if (status == SLUICE_OK && stage->format->size(writer) >= stage->config.shard_size) {
+        if (status == SLUICE_OK && stage->format->size(writer) >= stage->config->shard_size) {
             status = end_files(writer, emit, err);
             if (status == SLUICE_OK) {
                 status = token_rows_refused(emit->roll(emit, writer->rows), err);

@@ -56,7 +56,7 @@ struct token_format {
 
 struct token_stage {
     const struct token_format *format;
-    struct token_config config;
+    const struct token_config *config;
     struct token_rows rows;
     char tokenizer[80]; /* what the tokens say their tokenizer is; "" = nothing */
     uint32_t fixed; /* tokens of every sequence, where the format says so once for all; else 0 */

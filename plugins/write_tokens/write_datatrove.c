@@ -92,8 +92,8 @@ static sluice_status end(struct token_writer *writer, struct sluice_emit *emit,
                          struct sluice_error *err)
 {
     const struct token_stage *stage = writer->stage;
-    const char *name = stage->config.tokenizer != NULL && stage->config.tokenizer[0] != '\0'
-                           ? stage->config.tokenizer
+    const char *name = stage->config->tokenizer != NULL && stage->config->tokenizer[0] != '\0'
+                           ? stage->config->tokenizer
                        : stage->tokenizer[0] != '\0' ? stage->tokenizer
                                                      : "Unknown Tokenizer";
     char people[64];

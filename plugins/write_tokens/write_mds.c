@@ -58,11 +58,11 @@ static void configuration(const struct token_stage *stage, char *out, size_t roo
         snprintf(sizes[1], sizeof sizes[1], "%u", stage->fixed * stage->rows.width);
     }
     if (stage->level > 0) {
-        snprintf(codec, sizeof codec, "\"%.20s\"", stage->config.compression);
+        snprintf(codec, sizeof codec, "\"%.20s\"", stage->config->compression);
     }
-    for (uint64_t k = 0; k < stage->config.hashes.n; k++) {
+    for (uint64_t k = 0; k < stage->config->hashes.n; k++) {
         n_hashes += snprintf(hashes + n_hashes, sizeof hashes - (size_t)n_hashes, "%s\"%.20s\"",
-                             k > 0 ? ", " : "", stage->config.hashes.items[k]);
+                             k > 0 ? ", " : "", stage->config->hashes.items[k]);
     }
     snprintf(out, room,
              "\"column_encodings\": [%s%s%s\"ndarray:uint%u%s\"], \"column_names\": "
@@ -80,10 +80,10 @@ static sluice_status choose_fixed(struct token_stage *stage, struct sluice_plan 
     uint64_t length = sluice_metadata_number(plan, 0, stage->rows.tokens, "sequence_length", 0);
 
     stage->fixed = 0;
-    if (stage->config.fixed == 0) {
+    if (stage->config->fixed == 0) {
         return SLUICE_OK;
     }
-    if (stage->config.sequences != TOKEN_SEQUENCES_ROWS || length == 0 || length > UINT32_MAX / 8 ||
+    if (stage->config->sequences != TOKEN_SEQUENCES_ROWS || length == 0 || length > UINT32_MAX / 8 ||
         plan->metadata(plan, 0, stage->rows.tokens, "pad_id") == NULL) {
         return sluice_fail(err, SLUICE_E_CONFIG, "fixed",
                            "sequences here may differ in length; fixed wants rows of pack with pad "
@@ -99,10 +99,10 @@ static sluice_status prepare(struct token_stage *stage, struct sluice_plan *plan
     sluice_status status = choose_fixed(stage, plan, err);
 
     if (status == SLUICE_OK) {
-        status = mds_file_level(stage->config.compression, &stage->level, err);
+        status = mds_file_level(stage->config->compression, &stage->level, err);
     }
     if (status == SLUICE_OK) {
-        status = mds_file_hashes(&stage->config.hashes, err);
+        status = mds_file_hashes(&stage->config->hashes, err);
     }
     if (status == SLUICE_OK) {
         status = plan->output(plan, stage->level > 0 ? ".mds.zstd" : ".mds", "none", 0, err);
@@ -192,7 +192,7 @@ static sluice_status make_shard(struct token_writer *writer, const char *shared,
     const char *begins = writer->index.data;
     char text[1200];
     int n_text = snprintf(text, sizeof text, "{%s\"size_limit\": %llu, \"version\": 2}", shared,
-                          (unsigned long long)writer->stage->config.shard_size);
+                          (unsigned long long)writer->stage->config->shard_size);
     uint64_t base = 4 + 4 * (n + 1) + (uint64_t)n_text;
     uint64_t samples = writer->data.size;
     uint32_t number = (uint32_t)n;
@@ -230,13 +230,13 @@ static sluice_status make_entry(const struct token_writer *writer, const char *s
                                 const struct sluice_bytes *zip, struct sluice_bytes *out,
                                 struct sluice_error *err)
 {
-    const struct sluice_list *hashes = &writer->stage->config.hashes;
+    const struct sluice_list *hashes = &writer->stage->config->hashes;
     char text[160];
     int n_text = snprintf(text, sizeof text,
                           ", \"samples\": %llu, \"size_limit\": %llu, \"version\": 2, "
                           "\"zip_data\": ",
                           (unsigned long long)(writer->index.size / 8),
-                          (unsigned long long)writer->stage->config.shard_size);
+                          (unsigned long long)writer->stage->config->shard_size);
     int ok = sluice_bytes_add(out, "{", 1) && sluice_bytes_add(out, shared, strlen(shared)) &&
              sluice_bytes_add(out, "\"raw_data\": ", 12) &&
              mds_file_info(hashes, "@.mds@", writer->data.data, writer->data.size, out) &&

@@ -30,7 +30,7 @@ static sluice_status prepare(struct token_stage *stage, struct sluice_plan *plan
 {
     sluice_status status;
 
-    if (stage->config.layout == LAYOUT_NANOGPT) {
+    if (stage->config->layout == LAYOUT_NANOGPT) {
         return plan->output(plan, ".bin", "none", 0, err);
     }
     status = plan->output(plan, ".npy", "none", 0, err);
@@ -46,7 +46,7 @@ static sluice_status add(void *user, const uint32_t *ids, const uint8_t *mask, s
     sluice_status status = token_rows_encode(&writer->stage->rows, ids, n, &writer->data, err);
 
     (void)mask;
-    if (status == SLUICE_OK && writer->stage->config.layout == LAYOUT_RAW) {
+    if (status == SLUICE_OK && writer->stage->config->layout == LAYOUT_RAW) {
         length = snprintf(line, sizeof line, "%llu,%llu,,,\n", (unsigned long long)writer->tokens,
                           (unsigned long long)(writer->tokens + n));
         status = token_add(&writer->index, line, (uint64_t)length, err);
@@ -59,7 +59,7 @@ static sluice_status give(struct token_writer *writer, struct sluice_emit *emit,
 {
     sluice_status status = SLUICE_OK;
 
-    if (writer->stage->config.layout == LAYOUT_RAW) {
+    if (writer->stage->config->layout == LAYOUT_RAW) {
         status = token_write(emit, OUTPUT_TOKENS, writer->data.data, writer->data.size, err);
         if (status == SLUICE_OK) {
             status = token_write(emit, OUTPUT_CSV, writer->index.data, writer->index.size, err);
@@ -75,7 +75,7 @@ static sluice_status end(struct token_writer *writer, struct sluice_emit *emit,
     int32_t header[256] = { 20240520, 1, 0 };
     sluice_status status;
 
-    if (writer->stage->config.layout == LAYOUT_RAW) {
+    if (writer->stage->config->layout == LAYOUT_RAW) {
         return give(writer, emit, err);
     }
     if (writer->tokens > INT32_MAX) {
