@@ -138,8 +138,8 @@ struct task_range {
 /* The same for some tasks, and for what of earlier phases they need: no other record is read.
  * SLUICE_E_CONFIG: something that they need is not done. */
 sluice_status run_prepare_tasks(struct run *, struct task_range, struct sluice_error *) MUST_USE;
-/* Runs what is left of them on the pool, beside others that may work on the phase: waits for whoever
- * has one in hand, else tries it once. */
+/* Runs what is left of them on the pool, beside others that may work on the phase: waits for
+ * whoever has one in hand, else tries it once. */
 sluice_status run_tasks(struct run *, struct task_range, struct sluice_error *) MUST_USE;
 /* Of an attempt at a task: what it may ask and what comes of it. */
 struct task_attempt {
