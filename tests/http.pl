@@ -18,7 +18,7 @@ open my $out, '>>', $log or die "$log: $!";
 $out->autoflush(1);
 $| = 1;
 print $server->sockport, "\n";
-close STDOUT;
+open STDOUT, '>', '/dev/null';
 my $all = IO::Select->new($server);
 my (%data, %seen, @due); # bytes of connections; bodies; [time, connection, answer, word, body]
 

@@ -52,6 +52,32 @@ lines o2 | cmp - want || fail 'other rows in another order of answers, or behind
 for word in 429 503 cut; do grep -q "^$word" "$log" || fail "no $word was answered"; done
 is "$(grep -c '^200' "$log")" "$(grep '^200' "$log" | sort -u | wc -l | tr -d ' ')" 'answers to asks that had one'
 
+# Dropped rows of several stages come in the order of the rows, too, while others wait.
+cat >dropped.lua <<'END'
+local s = require "sluice"
+local a = s.args { port = { "string" }, out = { "path", "out" } }
+local host = "127.0.0.1:" .. a.port
+local function judge(name) return s.ask { name, function(doc, o, ask)
+    local n = ask { url = "http://" .. host .. "/score", body = name .. doc.text }.json
+    if not n or n.n % 7 == 0 then return nil, "seven" end
+    return { n = n.n }
+  end, adds = { n = "int64" }, ask = { hosts = { host } } } end
+local docs = s.files { "docs.jsonl", split = "64KiB" } | s.read_jsonl {}
+local kept = docs | judge "first" | s.filter { "odd", function(doc) if doc.n % 5 == 0 then return "five" end end }
+                  | judge "second" | s.filter { "third", function(doc) if doc.n % 3 == 0 then return "three" end end }
+return s.pipeline { "asks", kept | s.write_jsonl { a.out .. "/kept", compression = "none" },
+                    kept.dropped | s.write_jsonl { a.out .. "/dropped", compression = "none" },
+                    docs | s.write_jsonl { a.out .. "/all", compression = "none" } }
+END
+server even 1 0 0 0
+expect 0 "$SLUICE" run dropped.lua --quiet --workers 1 "port=$port" --run-dir r8 out=o8
+server uneven 7 0 60 0
+expect 0 "$SLUICE" run dropped.lua --quiet --workers 2 "port=$port" --run-dir r9 out=o9
+for part in kept dropped all; do
+    lines o8/$part >even
+    lines o9/$part | cmp - even || fail "other rows in $part in another order of answers"
+done
+
 # ---- killed ------------------------------------------------------------------------------------------
 
 # What was answered and is in the journal is not asked again: after any number of kills an ask was answered once, but for

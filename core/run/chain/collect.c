@@ -134,6 +134,22 @@ static sluice_status emit_built(struct chain *chain, const struct op *op, struct
     return status;
 }
 
+/* Those of which all rows are written. Others hold rows behind the limit: rows before them wait
+ * for answers, and may still be dropped. */
+static void forget_slices(struct op_state *state)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; i < state->n_slices; i++) {
+        if (state->slices[i].at < state->slices[i].n) {
+            state->slices[n++] = state->slices[i];
+        } else {
+            drop_slice_deinit(&state->slices[i]);
+        }
+    }
+    state->n_slices = n;
+}
+
 #define COLLECT_ROWS 4096
 
 sluice_status collector_drain(struct chain *chain, uint32_t index, uint64_t limit,
@@ -157,9 +173,10 @@ sluice_status collector_drain(struct chain *chain, uint32_t index, uint64_t limi
         bool earlier = false;
         for (uint32_t i = 0; i < state->n_slices; i++) {
             struct drop_slice *slice = &state->slices[i];
-            if (slice->at < slice->n && (best == NULL || slice_row(chain, slice) < best_row)) {
+            uint64_t at = slice->at < slice->n ? slice_row(chain, slice) : UINT64_MAX;
+            if (slice->at < slice->n && at <= limit && (best == NULL || at < best_row)) {
                 best = slice;
-                best_row = slice_row(chain, slice);
+                best_row = at;
             }
         }
         status = earlier_row(chain, op, state, &earlier, &row, err);
@@ -193,10 +210,7 @@ sluice_status collector_drain(struct chain *chain, uint32_t index, uint64_t limi
         builder_destroy(builders[k]);
     }
     free(builders);
-    for (uint32_t i = 0; i < state->n_slices; i++) {
-        drop_slice_deinit(&state->slices[i]);
-    }
-    state->n_slices = 0;
+    forget_slices(state);
     return status;
 }
 
