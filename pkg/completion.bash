@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle gc help"
+    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -9,7 +9,7 @@ _sluice() {
         return
     fi
     case ${COMP_WORDS[1]} in
-    run | check) options=$script ;;
+    run | prepare | check) options=$script ;;
     test-plugin) options="--option --data --only --seed --fuzz --thorough --time-limit --json --junit --quiet --list --help" ;;
     test) options="--plugin --trust --json --help" ;;
     sample) options="--at --after -n --seed -o --run-dir --scratch --workers --memory --limit --plugin --trust --json --quiet --help" ;;

@@ -3,6 +3,7 @@
 local -a commands script
 commands=(
     'run:run a pipeline script; run it again to resume or to take in what changed'
+    'prepare:freeze the plan of a pipeline for run, work and task'
     'check:validate a script without reading data'
     'plan:what would run, what is reused and why'
     'work:take tasks of a run until none are left'
@@ -35,7 +36,7 @@ if (( CURRENT == 2 )); then
     return
 fi
 case ${words[2]} in
-run|check) _arguments '*:file:_files' $script ;;
+run|prepare|check) _arguments '*:file:_files' $script ;;
 test-plugin) _arguments '*:file:_files' '*--option[an option of the stages]:name=value' '--data[rows of your own]:file:_files' '--only[one check]:check' '--seed[of what is generated]:number' '--fuzz[random batches]:seconds' '--thorough' '--time-limit[of one check]:seconds' '--json' '--junit[results as XML]:file:_files' '--quiet' '--list' '--help' ;;
 test) _arguments '*:file:_files' '--plugin[load a plugin]:file:_files' '--trust' '--json' '--help' ;;
 sample) _arguments '*:file:_files' '--at[what comes to it]:node' '--after[what leaves it]:node' '-n[rows]:number' '--seed[number]:seed' \

@@ -32,7 +32,6 @@ void sha256_bytes(const void *data, size_t n, char hex[SHA256_HEX])
     digest_hex(&state, hex);
 }
 
-/* hasher: gets the bytes too, or NULL. */
 static sluice_status read_file(const char *path, struct hasher *hasher, char hex[SHA256_HEX],
                                struct sluice_error *err)
 {
@@ -48,9 +47,7 @@ static sluice_status read_file(const char *path, struct hasher *hasher, char hex
         n = read(fd, block, BLOCK);
         if (n > 0) {
             sha256_update(&state, (size_t)n, block);
-            if (hasher != NULL) {
-                hasher_add(hasher, block, (size_t)n);
-            }
+            hasher_add(hasher, block, (size_t)n);
         } else if (n < 0 && errno != EINTR) {
             status = error_errno(err, errno, "cannot read %s", path);
         } else if (n < 0) {
@@ -67,13 +64,8 @@ static sluice_status read_file(const char *path, struct hasher *hasher, char hex
     return status;
 }
 
-sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct sluice_error *err)
-{
-    return read_file(path, NULL, hex, err);
-}
-
-sluice_status sha256_file_both(const char *path, char hex[SHA256_HEX], struct hash128 *hash,
-                               struct sluice_error *err)
+sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct hash128 *hash,
+                          struct sluice_error *err)
 {
     struct hasher *hasher = hasher_create();
     sluice_status status =

@@ -9,8 +9,8 @@
 #include "run/labels.h"
 #include "store/store.h"
 
-/* The sum of a complete phase's ledgers becomes run->ledgers[p]: a copy with sorted members, as they
- * were added in the order in which tasks ended. */
+/* The sum of a complete phase's ledgers becomes run->ledgers[p]: a copy with sorted members, as
+ * they were added in the order in which tasks ended. */
 static sluice_status sum_ledgers(struct run *run, uint32_t p, struct sluice_error *err)
 {
     char *text = run->sums_lack[p]      ? NULL

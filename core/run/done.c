@@ -7,6 +7,12 @@
 #include "run/labels.h"
 #include "run/runInt.h"
 
+sluice_status phase_folder(const struct run *run, uint32_t p, char **out, struct sluice_error *err)
+{
+    *out = str_printf("%s/%s", run->tasks_dir, run->plan->phases[p]->name);
+    return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+}
+
 /* Sums are the same in whatever order tasks end. */
 static void keep_ledger(struct run *run, uint32_t p, struct task_state *state, json_t *ledger)
 {

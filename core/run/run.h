@@ -2,9 +2,8 @@
  * barriers and publication. Depends on everything below core/lua.
  *
  * The run directory:
- *   plan.json               how to build the plan again: script, arguments, options (for `work` and
- *                           `task`)
- *   script/                 copies of the script and its modules
+ *   plan.json               the frozen plan: what it is made of, by hashes (core/cmd/freeze)
+ *   content/SHA256/NAME     scripts, plugins, files of options, lists of inputs (store/content.h)
  *   tasks/PHASE/KEY.json    commit records
  *   spill/KEY-*.slf         edges and tables
  *   cache/                  what is known of input files

@@ -33,10 +33,10 @@ sluice_status task_try_key(struct run *, uint32_t phase, uint32_t task, enum key
 sluice_status task_find(struct run *, uint32_t phase, uint32_t task, bool old,
                         struct sluice_error *) MUST_USE;
 
-/* "RUN/tasks/PHASE"; given. */
+/* done.c: "RUN/tasks/PHASE"; given. */
 sluice_status phase_folder(const struct run *, uint32_t phase, char **out,
                            struct sluice_error *) MUST_USE;
-/* done.c: takes commit; makes the task done. */
+/* Takes commit; makes the task done. */
 sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct commit *commit,
                          bool reused, struct sluice_error *) MUST_USE;
 
@@ -44,8 +44,8 @@ sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct com
  * none. */
 sluice_status finish_join(struct run *, bool begin, struct sluice_error *) MUST_USE;
 
-/* For who only looks at a frozen plan: run->execution becomes that of its last execution, whose word
- * on what files held is good, as they are those that were listed. */
+/* For who only looks at a frozen plan: run->execution becomes that of its last execution, whose
+ * word on what files held is good, as they are those that were listed. */
 void finish_look(struct run *);
 /* Joins the execution under way, or begins one, and opens its log of attempts if it is not open. */
 sluice_status run_attempts(struct run *, struct sluice_error *) MUST_USE;

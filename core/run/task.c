@@ -60,12 +60,6 @@ static const char *folder_of(void *ctx, const struct commit_output *output)
                              sizeof folder->buffer);
 }
 
-sluice_status phase_folder(const struct run *run, uint32_t p, char **out, struct sluice_error *err)
-{
-    *out = str_printf("%s/%s", run->tasks_dir, run->plan->phases[p]->name);
-    return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
-}
-
 /* What a task left is of no use: said once. */
 static void doubt(const struct run *run, struct task_state *state, const char *why)
 {

@@ -54,7 +54,7 @@ sluice_status statcache_put(struct statcache *, const struct listing_file *,
 /* Whether a file was changed so lately that a change from now on might not show in its times. */
 bool statcache_young(const struct listing_file *);
 
-/* Both hashes of the file at path, as sha256_file_both has them; one that did not change since it
+/* Both hashes of the file at path, as sha256_file has them; one that did not change since it
  * was read is not read again. NULL in place of a cache: it is always read. */
 sluice_status statcache_hashes(struct statcache *, const char *path, char hex[SHA256_HEX],
                                struct hash128 *hash, struct sluice_error *err) MUST_USE;

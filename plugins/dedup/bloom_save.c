@@ -43,7 +43,8 @@ static sluice_status collect_prepare(void *state, struct sluice_plan *plan,
                                      struct sluice_error *err)
 {
     const struct shared *shared = state;
-    struct bloom_size size = bloom_size_for((uint64_t)shared->config->expected, shared->config->rate);
+    struct bloom_size size =
+        bloom_size_for((uint64_t)shared->config->expected, shared->config->rate);
     sluice_status status = plan->need(plan, 0, "grams", "binary", 0, NULL, err);
 
     if (status == SLUICE_OK) {

@@ -209,7 +209,7 @@ static sluice_status add_member(struct worker *worker, const struct sluice_batch
     const struct member member = list[worker->at];
     uint64_t number = sluice_uint64(batch->array->children[0], row);
     uint64_t rank = worker->members->config->ranked ? sluice_uint64(batch->array->children[3], row)
-                                                   : member.rank;
+                                                    : member.rank;
     uint64_t references[64];
     size_t n_references = 0;
     size_t n;

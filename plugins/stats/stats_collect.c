@@ -179,7 +179,7 @@ static sluice_status take_column(struct stage *stage, struct sluice_plan *plan, 
     if (!number_type(type, &column)) {
         (void)snprintf(message, sizeof message, "the column is of %.60s, expected numbers", type);
         return stage->config->columns.n == 0 ? SLUICE_OK
-                                            : sluice_fail(err, SLUICE_E_SCHEMA, name, message);
+                                             : sluice_fail(err, SLUICE_E_SCHEMA, name, message);
     }
     if (*n == STATS_MAX || strchr(name, ',') != NULL) {
         return sluice_fail(err, SLUICE_E_SCHEMA, name,

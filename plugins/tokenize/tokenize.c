@@ -194,7 +194,7 @@ static sluice_status tokenize_open(const struct sluice_host_api *api, struct slu
                       : NULL;
     how.specials = stage->config->specials == 0   ? BPE_SPECIALS_ORDINARY
                    : stage->config->specials == 1 ? BPE_SPECIALS_ALLOW
-                                                 : BPE_SPECIALS_REFUSE;
+                                                  : BPE_SPECIALS_REFUSE;
     status = SLUICE_HAS(api, read_file)
                  ? api->read_file(host, stage->config->tokenizer, &data, &size, err)
                  : sluice_fail(err, SLUICE_E_INTERNAL, "", "the host can't read files for plugins");

@@ -83,8 +83,8 @@ static sluice_status choose_fixed(struct token_stage *stage, struct sluice_plan 
     if (stage->config->fixed == 0) {
         return SLUICE_OK;
     }
-    if (stage->config->sequences != TOKEN_SEQUENCES_ROWS || length == 0 || length > UINT32_MAX / 8 ||
-        plan->metadata(plan, 0, stage->rows.tokens, "pad_id") == NULL) {
+    if (stage->config->sequences != TOKEN_SEQUENCES_ROWS || length == 0 ||
+        length > UINT32_MAX / 8 || plan->metadata(plan, 0, stage->rows.tokens, "pad_id") == NULL) {
         return sluice_fail(err, SLUICE_E_CONFIG, "fixed",
                            "sequences here may differ in length; fixed wants rows of pack with pad "
                            "= true, and sequences = \"rows\"");

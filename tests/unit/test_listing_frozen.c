@@ -185,8 +185,9 @@ static void test_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round),   cmocka_unit_test(test_empty), cmocka_unit_test(test_damaged),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_small),
+        cmocka_unit_test(test_round),   cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_damaged), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_small),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -35,8 +35,8 @@ bool freeze_is_loaded(const struct session *);
 const struct script_file *freeze_scripts(const struct session *, size_t *n);
 /* Plugins from outside the installation, where they are kept. */
 const char *const *freeze_plugins(const struct session *, size_t *n);
-/* Where a file of a loaded plan that stood at path is kept; path itself when it is not. And back, of
- * any plan. Borrowed. */
+/* Where a file of a loaded plan that stood at path is kept; path itself when it is not. And back,
+ * of any plan. Borrowed. */
 const char *freeze_place(void *session, const char *path);
 const char *freeze_origin(const struct session *, const char *place);
 
