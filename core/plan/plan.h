@@ -98,8 +98,8 @@ struct plan_options {
                              const struct node_isolation *isolation,
                              const struct registry_entry **twin, struct sluice_error *err);
     void *isolate_ctx;
-    /* Surveys the first of the files with a reader that is not prepared yet: what it said of it, and
-     * whether it said anything. hashes as in struct lane. NULL: nobody does. */
+    /* Surveys the first of the files with a reader that is not prepared yet: what it said of it,
+     * and whether it said anything. hashes as in struct lane. NULL: nobody does. */
     sluice_status (*describe)(void *ctx, struct stage *, const struct listing *,
                               const struct hash128 *hashes, struct buf *out, bool *said,
                               struct sluice_error *err);

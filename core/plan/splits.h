@@ -1,16 +1,16 @@
 /* Cuts a list of files into input splits, from names and sizes alone: nothing is read. Depends on
  * base/.
  *
- * A range is one of decoded bytes (but see OWN). Files above the target are cut at its multiples (a last piece
- * below a quarter joins its predecessor), and the last range of a file goes to its end, wherever
- * that is. A name tells whether a file is compressed, and then its decoded size is guessed: where
- * the guess is wrong, some ranges are empty or the last one is long, and nothing else. Small files
- * are grouped, each group of a quarter to twice the target, and where a group ends is told by
- * hashes of names: a run of files that is too big for a group is cut behind the file of the
- * smallest hash that leaves a quarter of the target on both sides, and so are its halves, like a
- * treap. One file added, removed or changed leaves all cuts elsewhere: it touches one or two
- * splits, in one case of a hundred three. (Cutting from left to right by a threshold that grows
- * with the size so far gives up to twenty: each cut depends on the one before.) */
+ * A range is one of decoded bytes (but see OWN). Files above the target are cut at its multiples
+ * (a last piece below a quarter joins its predecessor), and the last range of a file goes to its
+ * end, wherever that is. A name tells whether a file is compressed, and then its decoded size is
+ * guessed: where the guess is wrong, some ranges are empty or the last one is long, and nothing
+ * else. Small files are grouped, each group of a quarter to twice the target, and where a group
+ * ends is told by hashes of names: a run of files that is too big for a group is cut behind the
+ * file of the smallest hash that leaves a quarter of the target on both sides, and so are its
+ * halves, like a treap. One file added, removed or changed leaves all cuts elsewhere: it touches
+ * one or two splits, in one case of a hundred three. (Cutting from left to right by a threshold
+ * that grows with the size so far gives up to twenty: each cut depends on the one before.) */
 #ifndef SLUICE_PLAN_SPLITS_H
 #define SLUICE_PLAN_SPLITS_H
 

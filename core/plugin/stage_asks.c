@@ -1,5 +1,5 @@
-/* What a call asks of the world, and what a reader that reads at random says of a file (the functions
- * of struct sluice_emit that came with ABI 1.1). See stageInt.h. */
+/* What a call asks of the world, and what a reader that reads at random says of a file (the
+ * functions of struct sluice_emit that came with ABI 1.1). See stageInt.h. */
 #include <stdlib.h>
 #include <string.h>
 

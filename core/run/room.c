@@ -181,6 +181,7 @@ static sluice_status refuse(const struct room *room, const char *who, const char
 {
     const struct rooms *rooms = room->rooms;
     uint64_t most = rooms->share + rooms->reserve;
+    const char *what = room->what == NULL ? "record" : room->what;
     char fewer[40] = "";
 
     if (rooms->workers > 1) {
@@ -188,12 +189,13 @@ static sluice_status refuse(const struct room *room, const char *who, const char
     }
     return error_field(
         err, SLUICE_E_NOMEM, ERROR_MEMORY,
-        "%s%s%s%s needs %llu MiB for a record of %llu MiB, beside %llu MiB in use, and "
-        "--memory %lluMiB leaves %llu MiB to one record: give --memory %lluMiB%s, or "
-        "s.files a max_record below it, which quarantines such records",
+        "%s%s%s%s needs %llu MiB for a %s of %llu MiB, beside %llu MiB in use, and "
+        "--memory %lluMiB leaves %llu MiB to one %s: give --memory %lluMiB%s%s",
         who, name == NULL ? "" : " '", name == NULL ? "" : name, name == NULL ? "" : "'", mib(need),
-        mib(room->record), mib(room->held), mib(rooms->memory), mib(most), mib(enough(room, need)),
-        fewer);
+        what, mib(room->record), mib(room->held), mib(rooms->memory), mib(most), what,
+        mib(enough(room, need)), fewer,
+        room->what == NULL ? ", or s.files a max_record below it, which quarantines such records"
+                           : "");
 }
 
 sluice_status room_ask(struct room *room, const char *who, const char *name, uint64_t bytes,

@@ -43,6 +43,7 @@ struct room {
     const _Atomic int *cancelled; /* may be NULL */
     bool giant;                   /* the batch at hand is above an ordinary one: reckoned */
     bool has_reserve;
+    const char *what;         /* the giant is, for messages; NULL = a record */
     uint64_t record;          /* bytes of the giant at hand: for messages */
     uint64_t held;            /* its columns and buffers */
     struct room_watch *watch; /* see room_asked */

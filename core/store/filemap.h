@@ -1,6 +1,7 @@
-/* Files mapped into memory, read-only and as they are stored: one mapping of a file for all who want
- * it in this process. Depends on base. Thread-safe. A file that somebody replaces meanwhile stays as
- * it was mapped; one that somebody writes to or cuts is their fault, as for any mapping. */
+/* Files mapped into memory, read-only and as they are stored: one mapping of a file for all who
+ * want it in this process. Depends on base. Thread-safe. A file that somebody replaces meanwhile
+ * stays as it was mapped; one that somebody writes to or cuts is their fault, as for any mapping.
+ */
 #ifndef SLUICE_STORE_FILEMAP_H
 #define SLUICE_STORE_FILEMAP_H
 

@@ -1,6 +1,6 @@
-/* What is known of files beyond a line: see statcache.h. Each in a file of its own, whose name is a
- * hash of the file's path and of the key, so that what is found out later replaces it: a header, then
- * the bytes. */
+/* What is known of files beyond a line: see statcache.h. Each in a file of its own, whose name is
+ * a hash of the file's path and of the key, so that what is found out later replaces it: a header,
+ * then the bytes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -47,6 +47,16 @@ function M.empty(value)
   return true
 end
 
+-- The names of an object's members, sorted.
+function M.names(value)
+  local names = {}
+  for name in pairs(M.list(value)) do
+    names[#names + 1] = tostring(name)
+  end
+  table.sort(names)
+  return names
+end
+
 -- The objects of an array, one after the other; what is none is passed over.
 function M.each(value)
   local items, i = M.list(value), 0

@@ -30,6 +30,9 @@ local function print_head(report, markdown)
   end
   say(markdown and "\n- " or "\n  ")
   say("%s in %s", v.bytes(real(input.bytes)), v.many(input.files, "file"))
+  if number(input.read_bytes) > 0 then
+    say(", %s of them read", v.bytes(real(input.read_bytes)))
+  end
   if number(input.decoded_bytes) > 0 then
     say(", %s unpacked", v.bytes(real(input.decoded_bytes)))
     if reused + others == 0 and seconds > 0 then
@@ -167,12 +170,7 @@ end
 
 -- "6,160 documents, 30,926 padding (0.4 %)"
 local function print_counts(measures)
-  local names = {}
-  for name in pairs(measures) do
-    names[#names + 1] = tostring(name)
-  end
-  table.sort(names)
-  for k, name in ipairs(names) do
+  for k, name in ipairs(v.names(measures)) do
     local n = number(measures[name])
     local words = name:gsub("_", " ")
     if n == 1 then
@@ -198,6 +196,25 @@ local function print_measures(report, begin, all)
       say("%s%s:", begin, text(stage.name))
       print_counts(measures)
       say "\n"
+    end
+  end
+end
+
+-- What readers did not look at, by which means: "read_units: 900 units, 90,000 rows, 40 MB skipped by min_max".
+local function print_skipped(report, begin)
+  for stage in each(report.funnel) do
+    for _, how in ipairs(v.names(stage.skipped)) do
+      local skipped, parts = list(stage.skipped)[how], {}
+      if number(list(skipped).units) > 0 then
+        parts[#parts + 1] = v.grouped(skipped.units) .. (number(skipped.units) == 1 and " unit" or " units")
+      end
+      if number(list(skipped).rows) > 0 then
+        parts[#parts + 1] = v.grouped(skipped.rows) .. (number(skipped.rows) == 1 and " row" or " rows")
+      end
+      if number(list(skipped).bytes) > 0 then
+        parts[#parts + 1] = v.bytes(real(skipped.bytes))
+      end
+      say("%s%s: %s skipped by %s\n", begin, text(stage.name), table.concat(parts, ", "), how)
     end
   end
 end
@@ -258,6 +275,7 @@ return function(report, style)
   end
   say "\n"
   print_measures(report, begin, style.all)
+  print_skipped(report, begin)
   print_example(report, style, begin)
   if real(style.price) > 0 then
     print_cost(report, style.price, begin)

@@ -9,6 +9,9 @@ return function(facts)
       say("%s row %d: its place is not recorded\n", text(record.task), number(record.row))
     else
       say("%s  bytes %d to %d", text(record.uri), number(record.begin), number(record["end"]))
+      if record.unit_row ~= nil then
+        say(" (a unit), row %d in it", number(record.unit_row))
+      end
       if record.id ~= nil then
         say("  id %s", text(record.id))
       end

@@ -23,7 +23,8 @@ end
 -- "web/a.jsonl.zst bytes 12 to 345", or the row of a split.
 local function place_text(place)
   if place.uri ~= nil then
-    return string.format("%s bytes %d to %d", v.excerpt(text(place.uri)), number(place.begin), number(place["end"]))
+    local words = string.format("%s bytes %d to %d", v.excerpt(text(place.uri)), number(place.begin), number(place["end"]))
+    return place.unit_row == nil and words or string.format("%s (a unit), row %d in it", words, number(place.unit_row))
   end
   return string.format("row %d of %s", number(place.row), v.excerpt(text(place.split)))
 end

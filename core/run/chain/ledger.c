@@ -425,18 +425,3 @@ int64_t ledger_dropped(const json_t *sum, const char *op)
     }
     return total;
 }
-
-struct ledger_skip ledger_skipped(const json_t *sum, const char *op)
-{
-    struct ledger_skip total = { .how = NULL };
-    const char *how;
-    json_t *one;
-
-    json_object_foreach(json_object_get(json_object_get(sum, op), "skipped"), how, one)
-    {
-        total.units += (uint64_t)json_integer_value(json_object_get(one, "units"));
-        total.rows += (uint64_t)json_integer_value(json_object_get(one, "rows"));
-        total.bytes += (uint64_t)json_integer_value(json_object_get(one, "bytes"));
-    }
-    return total;
-}

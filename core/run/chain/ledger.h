@@ -76,7 +76,5 @@ bool ledger_add_text(json_t *sum, const char *ledger);
 /* sum[op][field], or sum[op]["dropped"][...] totals; 0 when absent. */
 int64_t ledger_get(const json_t *sum, const char *op, const char *field);
 int64_t ledger_dropped(const json_t *sum, const char *op);
-/* The totals of sum[op]["skipped"]. */
-struct ledger_skip ledger_skipped(const json_t *sum, const char *op);
 
 #endif

@@ -96,6 +96,9 @@ void place_json(const struct place *place, json_t *object)
                             facts_text(place->file->path, strlen(place->file->path)));
         json_object_set_new(object, "begin", json_integer((json_int_t)place->begin));
         json_object_set_new(object, "end", json_integer((json_int_t)place->end));
+        if (place->unit) {
+            json_object_set_new(object, "unit_row", json_integer((json_int_t)place->unit_row));
+        }
     }
     if (place->id != NULL) {
         json_object_set_new(object, "id", facts_text(place->id, strlen(place->id)));

@@ -23,6 +23,9 @@ void drop_json(const struct drop *, json_t *object);
 /* Adds split, row, uri, path, begin, end, id. */
 void place_json(const struct place *, json_t *object);
 
+/* Appends a row of a unit as JSON: record.c. */
+sluice_status place_scan(const struct place *, struct buf *out, struct sluice_error *) MUST_USE;
+
 /* What became of the document that place names, as a JSON array of events in order (a reference is
  * given, also after an error, or NULL). */
 sluice_status way_of(const struct run *, const struct place *, json_t **events,

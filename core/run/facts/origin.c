@@ -195,6 +195,9 @@ static json_t *source_json(const struct place *place, bool text, struct sluice_e
         json_object_set_new(json, "path", facts_text(place->file->path, strlen(place->file->path)));
         json_object_set_new(json, "begin", json_integer((json_int_t)place->begin));
         json_object_set_new(json, "end", json_integer((json_int_t)place->end));
+        if (place->unit) {
+            json_object_set_new(json, "unit_row", json_integer((json_int_t)place->unit_row));
+        }
         if (place->id != NULL) {
             json_object_set_new(json, "id", facts_text(place->id, strlen(place->id)));
         }

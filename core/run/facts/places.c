@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/facts/factsInt.h"
 #include "run/labels.h"
 #include "run/runview.h"
+#include "run/source/extents.h"
 
 #define POSITION_BITS 40 /* _pos = task << 40 | row */
 
@@ -266,7 +268,33 @@ struct filling {
     struct place **sorted; /* of one split, by row */
     size_t n, at;
     bool failed;
+    const struct op *reader;
+    uint32_t unit_file;         /* of the unit whose rows go by */
+    uint64_t unit_begin, first; /* its first byte and row */
 };
+
+static const struct op *reader_of(const struct plan *plan, const struct lane *lane)
+{
+    for (uint32_t p = 0; p < plan->n_phases; p++) {
+        for (uint32_t i = 0; i < plan->phases[p]->n_ops; i++) {
+            const struct op *op = plan->phases[p]->ops[i];
+            if (op_reads_first(op) && plan->phases[p]->lanes[op_read(op)->lane] == lane) {
+                return op;
+            }
+        }
+    }
+    return NULL;
+}
+
+/* The rows of a unit follow each other. */
+static void note_unit(struct filling *filling, uint32_t file, uint64_t begin, uint64_t row)
+{
+    if (row == 0 || file != filling->unit_file || begin != filling->unit_begin) {
+        filling->unit_file = file;
+        filling->unit_begin = begin;
+        filling->first = row;
+    }
+}
 
 static int compare_places(const void *a, const void *b)
 {
@@ -288,6 +316,8 @@ static sluice_status fill_row(void *ctx, const struct batch *batch, int64_t row,
     struct filling *filling = ctx;
     uint64_t number = runview_u64(batch, ORIGIN_ROW, row);
 
+    note_unit(filling, runview_u32(batch, ORIGIN_FILE, row), runview_u64(batch, ORIGIN_BEGIN, row),
+              number);
     while (filling->at < filling->n && filling->sorted[filling->at]->row < number) {
         filling->at++;
     }
@@ -307,6 +337,11 @@ static sluice_status fill_row(void *ctx, const struct batch *batch, int64_t row,
             filling->run->lane_files[place->lane->index])[split->ranges[range].file];
         place->begin = runview_u64(batch, ORIGIN_BEGIN, row);
         place->end = runview_u64(batch, ORIGIN_END, row);
+        place->random =
+            filling->reader != NULL && splits_random(splits_cut(op_declared(filling->reader)->cut));
+        place->unit = place->random && schema_find(&filling->reader->out, SLUICE_BEGIN) < 0;
+        place->unit_row = number - filling->first;
+        place->reader = filling->reader;
         if (!runview_null(batch, ORIGIN_ID, row)) {
             size_t n;
             const char *id = runview_text(batch, 4, row, &n);
@@ -341,6 +376,7 @@ sluice_status places_fill(const struct run *run, struct place *places, size_t n,
             i++;
         }
         filling.n = (size_t)(sorted + i - filling.sorted);
+        filling.reader = reader_of(run->plan, filling.sorted[0]->lane);
         if (places_reader(run->plan, filling.sorted[0]->lane, filling.sorted[0]->split, &p,
                           &task) &&
             run->tasks[p][task].done) {
@@ -348,6 +384,25 @@ sluice_status places_fill(const struct run *run, struct place *places, size_t n,
         }
     }
     free(sorted);
+    return status;
+}
+
+/* The bytes as they are stored. */
+static sluice_status read_stored(const struct place *place, uint64_t n, struct buf *out,
+                                 struct sluice_error *err)
+{
+    struct extent extent = { .offset = place->begin, .n = n };
+    struct extents *file;
+    sluice_status status;
+
+    if (!buf_reserve(out, n + 1)) {
+        return error_nomem(err, "a record");
+    }
+    TRY(extents_open(place->source, &file, err));
+    extent.to = out->data + out->size;
+    status = extents_read(file, &extent, 1, err);
+    out->size += status == SLUICE_OK ? n : 0;
+    extents_close(file);
     return status;
 }
 
@@ -361,6 +416,12 @@ sluice_status place_read(const struct place *place, uint64_t max, struct buf *ou
     struct input *input = NULL;
     sluice_status status;
 
+    if (place->unit) {
+        return place_scan(place, out, err);
+    }
+    if (place->random) {
+        return read_stored(place, n, out, err);
+    }
     TRY(source_file_place(place->source, place->begin, &from, err));
     TRY(source_file_open(place->source, &input, err));
     status = from.decoded == 0 ? SLUICE_OK : input_seek(input, from.raw, from.decoded, err);

@@ -20,8 +20,13 @@ struct place {
     bool found;
     const struct listing_file *file;
     const struct source_file *source; /* the same, to be read */
-    uint64_t begin, end;              /* decoded bytes */
-    char *id;                         /* owned; NULL = the record has none */
+    /* Of a record: decoded bytes; of a reader that reads at random: bytes of the stored file. */
+    uint64_t begin, end;
+    bool random;             /* such a reader's */
+    bool unit;               /* it says of no record where it lies: these are of its unit ... */
+    uint64_t unit_row;       /* ... and it is this row that came of it, from 0 */
+    const struct op *reader; /* of a unit */
+    char *id;                /* owned; NULL = the record has none */
 };
 void place_deinit(struct place *);
 

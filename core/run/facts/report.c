@@ -216,6 +216,11 @@ static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p
     add_integer(json, "quarantined", bad);
     add_counts(json, "dropped", json_object_get(json_object_get(sum, op->name), "dropped"));
     add_counts(json, "measures", json_object_get(json_object_get(sum, op->name), "measures"));
+    if (json_object_get(json_object_get(sum, op->name), "skipped") != NULL) {
+        json_object_set_new(
+            json, "skipped",
+            json_deep_copy(json_object_get(json_object_get(sum, op->name), "skipped")));
+    }
 }
 
 /* What a composite ends in may be a union of its stages: that is what comes out of it. */
@@ -309,7 +314,9 @@ static void add_inputs(json_t *report, const struct run *run)
 {
     uint64_t files = 0;
     uint64_t bytes = 0;
+    uint64_t read = 0;
     int64_t text = 0;
+    bool random = false;
 
     for (uint32_t k = 0; k < run->plan->n_lanes; k++) {
         const struct lane *lane = run->plan->lanes[k];
@@ -320,15 +327,21 @@ static void add_inputs(json_t *report, const struct run *run)
     }
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
-            if (run->plan->phases[p]->ops[i]->kind == OP_READ) {
-                text +=
-                    ledger_get(run->ledgers[p], run->plan->phases[p]->ops[i]->name, "text_bytes");
+            const struct op *op = run->plan->phases[p]->ops[i];
+            if (op->kind == OP_READ) {
+                text += ledger_get(run->ledgers[p], op->name, "text_bytes");
+                random = random || splits_random(splits_cut(op_declared(op)->cut));
             }
         }
+        read += METRIC_GET(run->metrics.phases[p].raw_bytes);
     }
     json_object_set_new(report, "input",
                         json_pack("{s:I, s:I, s:I}", "files", (json_int_t)files, "bytes",
                                   (json_int_t)bytes, "decoded_bytes", (json_int_t)text));
+    if (random) { /* else what is read is the files */
+        json_object_set_new(json_object_get(report, "input"), "read_bytes",
+                            json_integer((json_int_t)read));
+    }
 }
 
 /* What all processes did; seconds: of this one. */

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "plan/splits.h"
-#include "run/source/survey.h"
 #include "store/statcache.h"
 
 struct known {
@@ -26,7 +25,8 @@ struct source_files {
     struct known *known;
     size_t n;
     struct statcache *cache;
-    struct surveys *surveys; /* NULL = nobody wants any */
+    void *beside; /* see source_files_beside */
+    void (*destroy)(void *);
     source_decoding_fn decoding;
     void *ctx;
     pthread_mutex_t mutex;
@@ -71,7 +71,9 @@ void source_files_destroy(struct source_files *all)
     for (size_t i = 0; i < all->n; i++) {
         input_info_deinit(&all->known[i].info);
     }
-    surveys_destroy(all->surveys);
+    if (all->beside != NULL) {
+        all->destroy(all->beside);
+    }
     pthread_mutex_destroy(&all->mutex);
     pthread_cond_destroy(&all->changed);
     free(all->files);
@@ -90,17 +92,19 @@ const struct source_file *source_files_all(const struct source_files *all)
     return all->files;
 }
 
-struct surveys *source_files_surveys(struct source_files *all)
+void *source_files_beside(struct source_files *all, void *(*make)(size_t n),
+                          void (*destroy)(void *))
 {
-    struct surveys *surveys;
+    void *beside;
 
     pthread_mutex_lock(&all->mutex);
-    if (all->surveys == NULL) {
-        all->surveys = surveys_create(all->n);
+    if (all->beside == NULL) {
+        all->beside = make(all->n);
+        all->destroy = destroy;
     }
-    surveys = all->surveys;
+    beside = all->beside;
     pthread_mutex_unlock(&all->mutex);
-    return surveys;
+    return beside;
 }
 
 struct statcache *source_files_cache(const struct source_files *all)

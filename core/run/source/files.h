@@ -32,9 +32,9 @@ void source_files_destroy(struct source_files *); /* NULL is fine */
 void source_files_watch(struct source_files *, source_decoding_fn, void *ctx);
 const struct source_file *
 source_files_all(const struct source_files *); /* in the listing's order */
-/* What is known of the units of files (survey.h), made at the first call; NULL = out of memory. */
-struct surveys;
-struct surveys *source_files_surveys(struct source_files *);
+/* What somebody else knows of the n files: made at the first call, and ended with them. NULL = out
+ * of memory. One kind of thing for each lane. */
+void *source_files_beside(struct source_files *, void *(*make)(size_t n), void (*destroy)(void *));
 struct statcache *source_files_cache(const struct source_files *); /* or NULL */
 
 /* Opens the file. SLUICE_E_DATA: it is not what was listed, or holds something else than its

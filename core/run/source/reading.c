@@ -303,7 +303,7 @@ static sluice_status read_chunks(struct reading *reading, struct stage_worker *w
 }
 
 /* Places of what every reader emits beside its columns. */
-static void find_columns(struct reading *reading)
+void reading_columns(struct reading *reading)
 {
     const struct op *op = reading->op;
 
@@ -332,8 +332,8 @@ struct source_options sources_options(const struct plan *plan, const struct node
                                     .target_chunk = batch_bytes };
 }
 
-static sluice_status read_ranges(struct reading *reading, const struct source_inputs *inputs,
-                                 struct stage_worker *worker, struct sluice_error *err)
+sluice_status reading_chunks(struct reading *reading, const struct source_inputs *inputs,
+                             struct stage_worker *worker, struct sluice_error *err)
 {
     const struct chain_options *options = chain_options(reading->chain);
     struct source_options source_options =
@@ -358,42 +358,6 @@ static sluice_status read_ranges(struct reading *reading, const struct source_in
     /* A second pass is in no account: its rows were counted by the first. */
     if (status == SLUICE_OK && reading->again == NULL) {
         METRIC_ADD(options->metrics->raw_bytes, raw);
-    }
-    return status;
-}
-
-sluice_status reading_split(struct chain *chain, const struct op *op, const struct lane *lane,
-                            const struct split *split, const struct source_inputs *inputs,
-                            struct again *again, struct sluice_error *err)
-{
-    struct reading reading = { .chain = chain,
-                               .op = op,
-                               .lane = lane,
-                               .split = split,
-                               .again = again,
-                               .usual =
-                                   inputs->batch_bytes > 0 ? inputs->batch_bytes : SOURCE_CHUNK };
-    struct stage_worker *worker;
-    sluice_status status;
-
-    find_columns(&reading);
-    TRY(chain_worker(chain, op->index, &worker, err));
-    stage_result_init(&reading.result);
-    status = splits_random(splits_cut(op_declared(op)->cut))
-                 ? reading_scan(&reading, inputs, worker, err)
-                 : read_ranges(&reading, inputs, worker, err);
-    if (status == SLUICE_OK && op_declared(op)->flush != NULL) {
-        status = stage_flush(worker, &reading.result, err);
-        if (status == SLUICE_OK && again == NULL) {
-            status = chain_book(chain, op->index, &reading.result, err);
-        }
-    }
-    stage_result_deinit(&reading.result);
-    if (status == SLUICE_OK && again != NULL) {
-        char name[SPLIT_NAME];
-        status = again_finish(
-            again, reading.next_row,
-            split_name(split, lane->files.files[split->ranges[0].file].name, name), err);
     }
     return status;
 }

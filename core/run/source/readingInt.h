@@ -23,10 +23,10 @@ struct reading {
     struct survey_unit unit; /* whose rows these are */
 };
 
-/* Reads a split through the op's worker and pushes the rows. */
-sluice_status reading_split(struct chain *, const struct op *, const struct lane *,
-                            const struct split *, const struct source_inputs *, struct again *,
-                            struct sluice_error *) MUST_USE;
+/* reading.c: finds the places of columns; pushes the rows of all chunks of the split. */
+void reading_columns(struct reading *);
+sluice_status reading_chunks(struct reading *, const struct source_inputs *, struct stage_worker *,
+                             struct sluice_error *) MUST_USE;
 /* Pushes a batch that the reader emitted; file: the range. */
 sluice_status reading_push(struct reading *, uint32_t file, struct ArrowArray *,
                            struct sluice_error *) MUST_USE;

@@ -21,8 +21,7 @@ struct scanner {
     struct sluice_scan scan;
     struct survey_unit unit;
     uint64_t rows;
-    uint64_t only; /* UINT64_MAX = all units */
-    uint64_t raw;  /* of files that are closed, and of surveys */
+    uint64_t raw; /* of files that are closed, and of surveys */
 };
 
 sluice_status scanner_open(const struct source_file *files, const struct split *split,
@@ -40,7 +39,6 @@ sluice_status scanner_open(const struct source_file *files, const struct split *
     scanner->files = files;
     scanner->split = split;
     scanner->options = *options;
-    scanner->only = UINT64_MAX;
     scanner->asking = (struct asking){ .worker = options->worker,
                                        .hasher = scanner->hasher,
                                        .hold = options->hold,
@@ -83,11 +81,6 @@ void scanner_close(struct scanner *scanner)
         hasher_destroy(scanner->hasher);
         free(scanner);
     }
-}
-
-void scanner_only(struct scanner *scanner, uint64_t unit)
-{
-    scanner->only = unit;
 }
 
 /* The file itself is opened when there is something to read of it. */
@@ -244,9 +237,6 @@ sluice_status scanner_next(struct scanner *scanner, struct stage_result *result,
         if (!unit_next(scanner)) {
             range_close(scanner);
             scanner->range++;
-            continue;
-        }
-        if (scanner->only != UINT64_MAX && scanner->unit.number != scanner->only) {
             continue;
         }
         digest_unit(scanner);

@@ -1,5 +1,5 @@
-/* The units of one split through a reader that reads at random, call by call. Owns files and surveys
- * of the split's ranges. Depends on survey.h and plan/splits.h. One thread at a time.
+/* The units of one split through a reader that reads at random, call by call. Owns files and
+ * surveys of the split's ranges. Depends on survey.h and plan/splits.h. One thread at a time.
  *
  * A range owns the units whose first byte lies in it ("own"), or is one unit ("sync"). Units that
  * the survey rules out are told of and not read. */
@@ -42,11 +42,9 @@ void scanner_close(struct scanner *); /* NULL is fine */
  * rows than the survey says. */
 sluice_status scanner_next(struct scanner *, struct stage_result *, struct scanned *, bool *more,
                            struct sluice_error *) MUST_USE;
-/* Goes on with the unit of that number in the split's first range only: before scanner_next. */
-void scanner_only(struct scanner *, uint64_t unit);
 
-/* Behind the last call: a hash of the units, of what the survey says of their files, and of all that
- * was asked for and read. */
+/* Behind the last call: a hash of the units, of what the survey says of their files, and of all
+ * that was asked for and read. */
 struct hash128 scanner_digest(const struct scanner *);
 uint64_t scanner_raw(const struct scanner *);   /* bytes of files that were read */
 uint64_t scanner_asked(const struct scanner *); /* those that scans asked for */

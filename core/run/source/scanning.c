@@ -25,6 +25,7 @@ static sluice_status hold(void *ctx, uint64_t bytes, struct sluice_error *err)
         return SLUICE_OK;
     }
     room->giant = true;
+    room->what = "unit";
     room->record = bytes;
     TRY(room_ask(room, "stage", reading->op->name, bytes, whole - reading->window, err));
     reading->window = whole;
@@ -39,6 +40,7 @@ static void let_go(struct reading *reading)
     if (reading->window > 0) {
         reading->window = 0;
         room->giant = false;
+        room->what = NULL;
         room->record = 0;
         room->held = 0;
         room_done(room);

@@ -8,6 +8,44 @@
 
 #define FRAME_USUAL ((uint64_t)4 << 20) /* bytes of rows in a spill frame without a giant */
 
+/* ---- readers ---- */
+
+static sluice_status read_split(struct chain *chain, const struct op *op, const struct lane *lane,
+                                const struct split *split, const struct source_inputs *inputs,
+                                struct again *again, struct sluice_error *err)
+{
+    struct reading reading = { .chain = chain,
+                               .op = op,
+                               .lane = lane,
+                               .split = split,
+                               .again = again,
+                               .usual =
+                                   inputs->batch_bytes > 0 ? inputs->batch_bytes : SOURCE_CHUNK };
+    struct stage_worker *worker;
+    sluice_status status;
+
+    reading_columns(&reading);
+    TRY(chain_worker(chain, op->index, &worker, err));
+    stage_result_init(&reading.result);
+    status = splits_random(splits_cut(op_declared(op)->cut))
+                 ? reading_scan(&reading, inputs, worker, err)
+                 : reading_chunks(&reading, inputs, worker, err);
+    if (status == SLUICE_OK && op_declared(op)->flush != NULL) {
+        status = stage_flush(worker, &reading.result, err);
+        if (status == SLUICE_OK && again == NULL) {
+            status = chain_book(chain, op->index, &reading.result, err);
+        }
+    }
+    stage_result_deinit(&reading.result);
+    if (status == SLUICE_OK && again != NULL) {
+        char name[SPLIT_NAME];
+        status = again_finish(
+            again, reading.next_row,
+            split_name(split, lane->files.files[split->ranges[0].file].name, name), err);
+    }
+    return status;
+}
+
 /* ---- loaded edges ---- */
 
 static sluice_status open_edge(const struct chain *chain, const struct op *op,
@@ -117,7 +155,7 @@ static sluice_status load_again(struct chain *chain, const struct op *op,
                          op->name);
     }
     TRY(open_edge(chain, op, load, &again.stored, err));
-    status = reading_split(chain, reader, lane, &lane->splits.items[index], inputs, &again, err);
+    status = read_split(chain, reader, lane, &lane->splits.items[index], inputs, &again, err);
     edge_reader_close(again.stored);
     again_deinit(&again);
     return status;
@@ -179,7 +217,7 @@ sluice_status sources_drive(struct chain *chain, const struct source_inputs *inp
                                               : load_edge(chain, op, &inputs->loads[i], err));
             } else if (op_reads_first(op) && lane->kind == LANE_SPLITS &&
                        phase->lanes[op_read(op)->lane] == lane) {
-                TRY(reading_split(chain, op, lane, &lane->splits.items[index], inputs, NULL, err));
+                TRY(read_split(chain, op, lane, &lane->splits.items[index], inputs, NULL, err));
             }
         }
     }

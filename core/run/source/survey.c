@@ -41,7 +41,7 @@ struct slot {
     bool busy;             /* a thread looks for it, or makes it */
 };
 
-struct surveys {
+struct surveys { /* of all files of a lane */
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct slot *slots;
@@ -49,7 +49,7 @@ struct surveys {
     uint64_t clock, idle; /* idle: bytes of those that nobody uses */
 };
 
-struct surveys *surveys_create(size_t n)
+static void *surveys_create(size_t n)
 {
     struct surveys *all = calloc(1, sizeof *all);
 
@@ -72,11 +72,10 @@ static void survey_destroy(struct survey *survey)
     }
 }
 
-void surveys_destroy(struct surveys *all)
+static void surveys_destroy(void *ctx)
 {
-    if (all == NULL) {
-        return;
-    }
+    struct surveys *all = ctx;
+
     for (size_t i = 0; i < all->n; i++) {
         survey_destroy(all->slots[i].survey);
     }
@@ -84,6 +83,11 @@ void surveys_destroy(struct surveys *all)
     pthread_mutex_destroy(&all->mutex);
     free(all->slots);
     free(all);
+}
+
+static struct surveys *surveys_of(const struct source_file *file)
+{
+    return source_files_beside(file->of, surveys_create, surveys_destroy);
 }
 
 /* ---- the stored form ---- */
@@ -320,7 +324,7 @@ sluice_status survey_take(const struct source_file *file, struct hash128 key,
                           const struct asking *asking, const struct survey **out, uint64_t *read,
                           struct sluice_error *err)
 {
-    struct surveys *all = source_files_surveys(file->of);
+    struct surveys *all = surveys_of(file);
     struct slot *slot;
     struct survey *survey = NULL;
     uint64_t ignored = 0;
@@ -359,7 +363,7 @@ sluice_status survey_take(const struct source_file *file, struct hash128 key,
 
 void survey_release(const struct source_file *file, const struct survey *survey)
 {
-    struct surveys *all = survey == NULL ? NULL : source_files_surveys(file->of);
+    struct surveys *all = survey == NULL ? NULL : surveys_of(file);
     struct survey *mine;
 
     if (all == NULL) {
@@ -428,11 +432,6 @@ const void *survey_description(const struct survey *survey, uint64_t *n)
 struct hash128 survey_described(const struct survey *survey)
 {
     return survey->described;
-}
-
-uint64_t survey_units(const struct survey *survey)
-{
-    return survey->n;
 }
 
 void survey_seek(const struct survey *survey, uint64_t begin, struct survey_cursor *cursor)

@@ -1,6 +1,7 @@
-/* The units of a file: what a reader with cut "own" says that it consists of. Surveyed once for all
- * threads, and remembered beside the cache of input files by the file's version and the stage's key,
- * so that no other process or later run surveys it again. Depends on asking.h. Thread-safe.
+/* The units of a file: what a reader with cut "own" says that it consists of. Surveyed once for
+ * all threads, and remembered beside the cache of input files by the file's version and the
+ * stage's key, so that no other process or later run surveys it again. Depends on asking.h.
+ * Thread-safe.
  *
  * Units are kept packed, about ten bytes each. Of what nobody uses at the moment no more is kept
  * than SURVEYS_IDLE bytes. */
@@ -10,10 +11,6 @@
 #include "run/source/asking.h"
 
 #define SURVEYS_IDLE ((uint64_t)32 << 20)
-
-struct surveys; /* of all files of a lane */
-struct surveys *surveys_create(size_t n_files);
-void surveys_destroy(struct surveys *); /* NULL is fine */
 
 struct survey; /* of a file; read-only */
 
@@ -34,7 +31,6 @@ sluice_status survey_first(struct statcache *, struct stage *, const struct list
 /* What the reader said of the file; NULL: nothing. */
 const void *survey_description(const struct survey *, uint64_t *n);
 struct hash128 survey_described(const struct survey *); /* its hash */
-uint64_t survey_units(const struct survey *);
 
 struct survey_unit {
     uint64_t number, begin, end, bytes;
