@@ -129,6 +129,9 @@ static bool ranges_sane(struct kit *kit, struct kit_bench *bench, const struct b
     uint64_t last = 0;
     bool ok;
 
+    if (kit_random(kit)) {
+        return true; /* its places are bytes of the stored file, which is its own affair */
+    }
     if (begin_at < 0 || end_at < 0) {
         return kit_skip(kit, "it declares no columns _begin and _end");
     }
@@ -217,7 +220,7 @@ void check_ranges(struct kit *kit)
     }
     if (kit_bench_need(kit, &options, &bench) &&
         kit_file_make(kit, lines_only(kit) ? 0 : 1, 20000, &file) &&
-        ranges_sane(kit, &bench, &file) && lines_only(kit) &&
+        ranges_sane(kit, &bench, &file) && (lines_only(kit) || kit_random(kit)) &&
         kit->kind->mode == SLUICE_MODE_STATELESS) {
         for (int i = 0; i < 20 && file.size > 0; i++) {
             if (!halves_equal(kit, &bench, &file, 1 + kit_below(&random, file.size))) {
@@ -227,6 +230,47 @@ void check_ranges(struct kit *kit)
     }
     buf_deinit(&file);
     kit_bench_close(&bench);
+}
+
+/* Units of a file, from the first and from the last, by workers of two instances; the records are
+ * the same ones, a unit's in their order. */
+void check_units(struct kit *kit)
+{
+    struct kit_bench_options options = { 0 };
+    struct kit_bench benches[2];
+    struct kit_reading forwards = { .fill = 0 };
+    struct kit_reading backwards = { .backwards = true, .fill = 0xff };
+    struct kit_outcome a;
+    struct kit_outcome b;
+    struct buf file = BUF_INIT;
+
+    memset(benches, 0, sizeof benches);
+    if (!kit_random(kit)) {
+        kit_skip(kit, "it is no reader that reads at random");
+        return;
+    }
+    kit_what(kit, "the units of a file in both directions");
+    if (kit_file_make(kit, 0, 20000, &file) && kit_bench_need(kit, &options, &benches[0]) &&
+        kit_bench_need(kit, &options, &benches[1])) {
+        forwards.data = backwards.data = buf_str(&file);
+        forwards.n = backwards.n = file.size;
+        if (kit_read(&benches[0], &forwards, &a) && kit_read(&benches[1], &backwards, &b)) {
+            if (a.status == SLUICE_E_DATA && kit->options.data == NULL) {
+                kit_skip(kit, "give a file that it reads: --data FILE (%s)", a.error.message);
+            } else if (kit_outcome_fine(kit, &a, "a file") && kit_outcome_fine(kit, &b, "a file") &&
+                       !kit_outcome_same_records(&a, &b)) {
+                kit_fail(kit,
+                         "the units of a file give %zu records from the first to the last and %zu "
+                         "others from the last to the first, in another instance",
+                         a.n, b.n);
+            }
+        }
+        kit_outcome_deinit(&a);
+        kit_outcome_deinit(&b);
+    }
+    buf_deinit(&file);
+    kit_bench_close(&benches[0]);
+    kit_bench_close(&benches[1]);
 }
 
 /* ---- writers ---- */
@@ -376,6 +420,10 @@ void check_cancel(struct kit *kit)
 
     if ((kit->kind->flags & SLUICE_STAGE_SIDE_INPUT) != 0) {
         kit_skip(kit, "a stage with a side input is stopped between batches");
+        ok = false;
+    }
+    if (kit_random(kit)) {
+        kit_skip(kit, "a reader that reads at random is stopped between its asks");
         ok = false;
     }
     stage_result_init(&stopping.result);

@@ -105,6 +105,9 @@ struct kit_bench {
     struct schema schemas[STAGE_PORTS];
     struct kit_maker makers[STAGE_PORTS][KIT_FIELDS_MAX];
     struct budget budget;
+    struct filemaps *maps; /* host->map */
+    struct buf described;  /* of --data, for readers with survey */
+    bool is_described, has_description;
     _Atomic uint64_t allocations; /* asked for so far */
     _Atomic int cancelled;
     sluice_status status; /* of the last call that failed */
@@ -225,6 +228,8 @@ void kit_outcome_refused(struct kit_outcome *, uint64_t id, const struct sluice_
 /* Are they equal? If not, why says where they differ; a and b name the two for people. */
 bool kit_outcome_equal(const struct kit_outcome *, const char *a, const struct kit_outcome *,
                        const char *b, struct buf *why);
+/* Have they the same records, in whatever order? */
+bool kit_outcome_same_records(const struct kit_outcome *, const struct kit_outcome *);
 /* As text that two processes can compare. */
 void kit_outcome_print(const struct kit_outcome *, struct buf *out);
 
@@ -259,8 +264,11 @@ struct kit_reading {
     const char *data; /* the decoded bytes of one file */
     size_t n;
     size_t chunk;  /* about this many bytes a chunk */
-    uint64_t from; /* newline readers: the range [from, to) owns the lines that begin in it */
+    /* newline readers, and those that read at random: the range [from, to) owns the lines, units
+     * or records that begin in it */
+    uint64_t from;
     uint64_t to;   /* 0 = to the end */
+    bool backwards; /* units are scanned from the last to the first */
     bool read_only;
     uint8_t fill;
     void (*each)(void *ctx, struct kit *, const char *call);
@@ -268,6 +276,13 @@ struct kit_reading {
 };
 
 bool kit_read(struct kit_bench *, const struct kit_reading *, struct kit_outcome *out);
+/* kit_scan.c: readers that read at random. kit_read is kit_scan for them. */
+bool kit_random(const struct kit *);
+bool kit_scan(struct kit_bench *, const struct kit_reading *, struct kit_outcome *out);
+/* What a survey says of the file, by a worker that is opened before prepare. false = it fails. */
+bool kit_describe(struct kit_bench *, const struct kit_reading *, struct buf *said, bool *any);
+/* --data as it is stored. */
+bool kit_file_stored(struct kit *, struct buf *out);
 /* Files for readers: 0 JSON lines, 1 one JSON array, 2 plain text; or --data. */
 #define KIT_FILES 3u
 bool kit_file_make(struct kit *, uint32_t which, size_t n, struct buf *out);
@@ -327,6 +342,7 @@ void check_splits(struct kit *);
 void check_threads(struct kit *);
 void check_deterministic(struct kit *);
 void check_fuzz(struct kit *);
+void check_units(struct kit *);
 void check_restore(struct kit *);
 void check_state_damage(struct kit *);
 void check_gate_merge(struct kit *);

@@ -5,6 +5,7 @@
 
 #include "testkit/kitInt.h"
 #include "plugin/option_table.h"
+#include "store/filemap.h"
 #include "store/input.h"
 
 #define DEPTH_MAX 3u
@@ -26,6 +27,23 @@ static void release_file(void *ctx, const void *data)
 {
     (void)ctx;
     free((void *)(uintptr_t)data);
+}
+
+static sluice_status map_file(void *ctx, const char *path, const void **data, uint64_t *size,
+                              struct sluice_error *err)
+{
+    struct kit_bench *bench = ctx;
+
+    if (bench->maps == NULL) {
+        bench->maps = filemaps_create();
+    }
+    return bench->maps == NULL ? error_nomem(err, "a mapped file")
+                               : filemaps_take(bench->maps, path, data, size, err);
+}
+
+static void unmap_file(void *ctx, const void *data, uint64_t size)
+{
+    filemaps_release(((struct kit_bench *)ctx)->maps, data, size);
 }
 
 static const char *scratch_dir(void *ctx, const char *stage)
@@ -407,6 +425,28 @@ static bool add_further(struct kit_bench *bench)
 
 /* ---- preparing ---- */
 
+/* Of the user's file, once; a survey that fails is heard of when the file is read. */
+static void describe(struct kit_bench *bench, struct stage_inputs *inputs)
+{
+    struct kit_reading reading = { .chunk = 0 };
+    struct buf file = BUF_INIT;
+
+    if (bench->kind->survey == NULL || bench->kit->options.data == NULL ||
+        bench->options.depth > 0) {
+        return;
+    }
+    if (!bench->is_described && kit_file_stored(bench->kit, &file)) {
+        reading.data = buf_str(&file);
+        reading.n = file.size;
+        (void)kit_describe(bench, &reading, &bench->described, &bench->has_description);
+        bench->is_described = true;
+    }
+    buf_deinit(&file);
+    inputs->described_uri = "kit/file";
+    inputs->described_data = bench->has_description ? bench->described.data : NULL;
+    inputs->described_n = bench->has_description ? bench->described.size : 0;
+}
+
 static sluice_status prepare_once(struct kit_bench *bench, bool discover)
 {
     struct stage_inputs inputs = { .ctx = bench };
@@ -418,6 +458,7 @@ static sluice_status prepare_once(struct kit_bench *bench, bool discover)
         inputs.schemas[1] = &bench->schemas[1];
     }
     inputs.absent = discover ? absent : NULL;
+    describe(bench, &inputs);
     if (bench->has_prepared) {
         stage_prepared_deinit(&bench->prepared);
     }
@@ -522,6 +563,8 @@ bool kit_bench_open(struct kit *kit, const struct kit_bench_options *options,
     struct stage_services services = { .ctx = bench,
                                        .read_file = read_file,
                                        .release_file = release_file,
+                                       .map_file = map_file,
+                                       .unmap_file = unmap_file,
                                        .scratch_dir = scratch_dir,
                                        .seed = 42,
                                        .allow = allow,
@@ -563,6 +606,8 @@ uint64_t kit_bench_close(struct kit_bench *bench)
     enter(bench, "close");
     stage_close(bench->stage);
     kit_leave(bench->kit);
+    filemaps_destroy(bench->maps);
+    buf_deinit(&bench->described);
     held = budget_used(&bench->budget);
     for (uint32_t port = 0; port < STAGE_PORTS; port++) {
         for (uint32_t k = 0; k < bench->schemas[port].n; k++) {

@@ -83,6 +83,10 @@ const struct kit_check kit_checks[] = {
       "Results may not depend on where batches end. Carry what spans batches over in the worker's "
       "state, and give it out in flush.",
       check_splits, 0 },
+    { "units",
+      "A reader that reads at random: a unit gives the same whatever was read before it, and the "
+      "survey is a function of the file and the options.",
+      check_units, 0 },
     { "threads",
       "Workers run on several threads at once: what open returned is read-only after prepare, and "
       "nothing may be static and changed.",

@@ -55,7 +55,7 @@ static bool read_data(struct kit *kit, struct buf *out)
 bool kit_file_make(struct kit *kit, uint32_t which, size_t n, struct buf *out)
 {
     if (kit->options.data != NULL) {
-        return read_data(kit, out);
+        return kit_random(kit) ? kit_file_stored(kit, out) : read_data(kit, out);
     }
     if (which == 1) {
         buf_puts(out, "[\n");
@@ -205,6 +205,9 @@ bool kit_read(struct kit_bench *bench, const struct kit_reading *reading, struct
     bool lines = bench->kind->cut != NULL && strcmp(bench->kind->cut, "newline") == 0;
     bool ok;
 
+    if (bench->kind->scan != NULL && bench->kind->read == NULL) {
+        return kit_scan(bench, reading, out);
+    }
     kit_outcome_init(out);
     stage_result_init(&reader.result);
     kit_enter(bench->kit, "worker_open");

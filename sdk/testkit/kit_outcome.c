@@ -504,6 +504,37 @@ bool kit_outcome_equal(const struct kit_outcome *one, const char *a, const struc
     return true;
 }
 
+static int compare_hashes(const void *a, const void *b)
+{
+    return memcmp(a, b, sizeof(struct hash128));
+}
+
+static struct hash128 *sorted_hashes(const struct kit_outcome *outcome)
+{
+    struct hash128 *hashes = calloc(outcome->n + 1, sizeof *hashes);
+
+    for (size_t k = 0; hashes != NULL && k < outcome->n; k++) {
+        hashes[k] =
+            hash_bytes(outcome->text.data + outcome->records[k].begin, outcome->records[k].size);
+    }
+    if (hashes != NULL && outcome->n > 1) {
+        qsort(hashes, outcome->n, sizeof *hashes, compare_hashes);
+    }
+    return hashes;
+}
+
+bool kit_outcome_same_records(const struct kit_outcome *a, const struct kit_outcome *b)
+{
+    struct hash128 *one = sorted_hashes(a);
+    struct hash128 *two = sorted_hashes(b);
+    bool same =
+        one != NULL && two != NULL && a->n == b->n && memcmp(one, two, a->n * sizeof *one) == 0;
+
+    free(one);
+    free(two);
+    return same;
+}
+
 void kit_outcome_print(const struct kit_outcome *outcome, struct buf *out)
 {
     char hex[33];

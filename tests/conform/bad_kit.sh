@@ -43,6 +43,12 @@ conform/bad_hostile false_origin origin names the row 70000
 conform/bad_hostile hang_in_open runs open does not return
 conform/bad_hostile hang_in_prepare runs prepare does not return
 conform/bad_hostile shows_address deterministic two processes
+conform/bad_units units_overlap runs behind byte 100
+conform/bad_units units_miscount runs gives 1 rows (with bad and skipped ones), the survey says 2
+conform/bad_units units_beyond runs asks for
+conform/bad_units units_endless runs asks without end
+conform/bad_units units_remember units from the last to the first
+conform/bad_units units_keep units from the last to the first|resume crashes
 abi/crash - load crashes with signal 6
 abi/hangs - load does not return
 abi/exits - load ends the process with exit status 0
@@ -125,6 +131,8 @@ if [ -s odd ] || [ -s even ]; then
     cat odd even >&2
     fail 'the kit does not name every defect'
 fi
+
+expect 0 "$SLUICE" test-plugin "$BUILD/tests/conform/bad_units.so" units_fine --quiet
 
 # What is a danger to others is not run again.
 expect 1 "$SLUICE" test-plugin "$BUILD/tests/conform/bad_hostile.so" kills_parent
