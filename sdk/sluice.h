@@ -20,13 +20,14 @@
  *
  * `open` and `prepare` run on one thread; `sluice check` stops after `prepare`, so neither may
  * touch data. `prepare` may run several times, each time with the final say over what the times
- * before declared; no worker is open then. A reader with cut "own" may be given a worker before it,
- * for a survey, which is closed again: survey does without what prepare finds. What `open` returns ("shared") is read-only after
- * `prepare` and used from many threads at once; mutable state lives in workers, each used by one
- * thread at a time, not always the same one. `flush` ends a worker's input: once, after its last
- * process or read. After an error from process, read, flush, save, load or merge the worker's state
- * is undefined and the host closes it (after SLUICE_E_RETRY it may call again with the same input
- * first). `close` comes when all workers are closed. A plugin is never unloaded.
+ * before declared; no worker is open then. A reader with cut "own" may be given a worker before
+ * it, for a survey, which is closed again: survey does without what prepare finds. What `open`
+ * returns ("shared") is read-only after `prepare` and used from many threads at once; mutable
+ * state lives in workers, each used by one thread at a time, not always the same one. `flush` ends
+ * a worker's input: once, after its last process or read. After an error from process, read,
+ * flush, save, load or merge the worker's state is undefined and the host closes it (after
+ * SLUICE_E_RETRY it may call again with the same input first). `close` comes when all workers are
+ * closed. A plugin is never unloaded.
  *
  * Threads. A plugin may call every function it is given from the thread that called it, the host
  * services (struct sluice_host_api) from any of its own threads too, and must have stopped those
@@ -298,8 +299,8 @@ struct sluice_plan {
      * Readers and transforms: the whole output (input columns don't pass). Annotators: added
      * columns, or replaced ones when the name exists. metadata: "key=value\nkey=value" or NULL.
      * Names that begin with _ are refused but for _origin, _span (transforms) and _begin, _end
-     * (readers: the record's decoded bytes, uint64, for tracing; those that read at random may leave
-     * them out, and rows are traced to their unit then). A type that can't be stored:
+     * (readers: the record's decoded bytes, uint64, for tracing; those that read at random may
+     * leave them out, and rows are traced to their unit then). A type that can't be stored:
      * SLUICE_E_SCHEMA. */
     sluice_status (*add)(struct sluice_plan *, const char *name, const char *type,
                          const char *metadata, struct sluice_error *);
@@ -331,10 +332,10 @@ struct sluice_plan {
      * be added. */
     int32_t (*wanted)(struct sluice_plan *, const char *name);
     /* Since 1.1. Readers with cut "own": what survey said with emit->describe of the first file of
-     * the input, which the host surveys before it prepares (and remembers). *uri is the file's name,
-     * NULL where none is known (`sluice check` where there are no files); *data is NULL then, and
-     * where nothing was said. Both are borrowed until prepare returns. Other files may differ: scan
-     * refuses them, naming file and column. */
+     * the input, which the host surveys before it prepares (and remembers). *uri is the file's
+     * name, NULL where none is known (`sluice check` where there are no files); *data is NULL
+     * then, and where nothing was said. Both are borrowed until prepare returns. Other files may
+     * differ: scan refuses them, naming file and column. */
     sluice_status (*described)(struct sluice_plan *, const char **uri, const void **data,
                                uint64_t *n, struct sluice_error *);
 };
@@ -541,12 +542,13 @@ struct sluice_emit {
     /* Since 1.1. Readers with cut "own", in survey: a unit of the file, in ascending order, none in
      * another. Copies it. */
     sluice_status (*unit)(struct sluice_emit *, const struct sluice_unit *);
-    /* Since 1.1. The same: what scan is to know of the file, at most once. Copied, and remembered as
-     * long as the file and the stage's version and options stay as they are, so that the survey
+    /* Since 1.1. The same: what scan is to know of the file, at most once. Copied, and remembered
+     * as long as the file and the stage's version and options stay as they are, so that the survey
      * need not be made again. */
     sluice_status (*describe)(struct sluice_emit *, const void *data, uint64_t n);
-    /* Since 1.1. Readers: rows and bytes of the input that were not looked at because an option rules
-     * them out, and by which means ([a-z0-9_]+). They are accounted for apart from dropped rows. */
+    /* Since 1.1. Readers: rows and bytes of the input that were not looked at because an option
+     * rules them out, and by which means ([a-z0-9_]+). They are accounted for apart from dropped
+     * rows. */
     sluice_status (*skipped)(struct sluice_emit *, uint64_t rows, uint64_t bytes, const char *how);
 };
 
@@ -623,8 +625,8 @@ struct sluice_stage {
     /* Annotators that are providers: the derived column's name ("words"); its source is the option
      * `over`. NULL = none. */
     const char *provides;
-    /* readers: "newline" (files are cut at lines), "none" (read from the start); since 1.1 "own" and
-     * "sync" (the reader asks for bytes, see struct sluice_scan) */
+    /* readers: "newline" (files are cut at lines), "none" (read from the start); since 1.1 "own"
+     * and "sync" (the reader asks for bytes, see struct sluice_scan) */
     const char *cut;
     /* Transforms: the measure that goes in and comes out equal: emit->measure of NAME.in and
      * NAME.out ("tokens"), or NULL. */
@@ -675,10 +677,11 @@ struct sluice_stage {
     /* Frees what open made. Arrays that were emitted may still be alive. Default: nothing. */
     void (*close)(void *shared);
 
-    /* Since 1.1. Memory that one call takes beside what it is given, with what it gives back: bytes
-     * per byte of the columns that the stage asked for (readers: of the chunk), upper estimate. (Readers that ask: per byte that they ask for at once, or that a unit says that
-     * it holds.) The host admits records above the size of a batch by it, and refuses those that --memory is too
-     * small for. 0 = not known: the host reckons with SLUICE_BYTES_PER_BATCH. */
+    /* Since 1.1. Memory that one call takes beside what it is given, with what it gives back:
+     * bytes per byte of the columns that the stage asked for (readers: of the chunk), upper
+     * estimate. (Readers that ask: per byte that they ask for at once, or that a unit says that it
+     * holds.) The host admits records above the size of a batch by it, and refuses those that
+     * --memory is too small for. 0 = not known: the host reckons with SLUICE_BYTES_PER_BATCH. */
     double bytes_per_batch;
     /* Since 1.1. The answers to what the worker asked for in the call before, which goes on with
      * it. Stages that ask need it. */
@@ -688,8 +691,8 @@ struct sluice_stage {
      * description. A function of the file and the options. */
     sluice_status (*survey)(void *worker, const struct sluice_file *, struct sluice_emit *,
                             struct sluice_error *);
-    /* Since 1.1. Readers with cut "own" or "sync", required there: emits the rows of a unit (of those
-     * that begin in a range), and says in scan->more whether there are others. */
+    /* Since 1.1. Readers with cut "own" or "sync", required there: emits the rows of a unit (of
+     * those that begin in a range), and says in scan->more whether there are others. */
     sluice_status (*scan)(void *worker, struct sluice_scan *, struct sluice_emit *,
                           struct sluice_error *);
 };

@@ -420,6 +420,63 @@ template <class D> class chunk_reader : public detail::stage_base<D>
     }
 };
 
+/* A reader that reads at random (struct sluice_scan of sluice.h). D: prepare, which declares its
+ * columns (_begin and _end, if it likes), and
+ *   void survey(const sluice_file &, emitter &, worker &) const, with cut "own";
+ *   void scan(sluice_scan &, emitter &, worker &) const;
+ *   void resume(const sluice_answers &, emitter &, worker &) const.
+ * emitter.ask asks for bytes, and has unit, describe, skipped and give. static constexpr const char
+ * *cut: "own" by default, or "sync". */
+template <class D> class random_reader : public detail::stage_base<D>
+{
+  public:
+    static constexpr const char *cut = "own";
+    static void fill_role(sluice_stage &s)
+    {
+        detail::life<D, detail::holder<D>>::fill(s);
+        s.role = SLUICE_ROLE_READER;
+        s.cut = D::cut;
+        s.scan = scan_unit;
+        s.resume = resume_call;
+        if constexpr (std::is_invocable_v<detail::call_survey, const D &, const sluice_file &,
+                                          emitter &, typename D::worker &>) {
+            s.survey = survey_file;
+        }
+    }
+
+  private:
+    static sluice_status survey_file(void *worker, const sluice_file *file, sluice_emit *emit,
+                                     sluice_error *err) noexcept
+    {
+        return detail::guard(err, [&] {
+            auto &s = *static_cast<detail::holder<D> *>(worker);
+            emitter out(emit);
+            s.d.survey(*file, out, s.own);
+            return SLUICE_OK;
+        });
+    }
+    static sluice_status scan_unit(void *worker, sluice_scan *scan, sluice_emit *emit,
+                                   sluice_error *err) noexcept
+    {
+        return detail::guard(err, [&] {
+            auto &s = *static_cast<detail::holder<D> *>(worker);
+            emitter out(emit);
+            s.d.scan(*scan, out, s.own);
+            return SLUICE_OK;
+        });
+    }
+    static sluice_status resume_call(void *worker, const sluice_answers *answers, sluice_emit *emit,
+                                     sluice_error *err) noexcept
+    {
+        return detail::guard(err, [&] {
+            auto &s = *static_cast<detail::holder<D> *>(worker);
+            emitter out(emit);
+            s.d.resume(*answers, out, s.own);
+            return SLUICE_OK;
+        });
+    }
+};
+
 /* A reader. D: `output` and `gives` as a transform has; static constexpr const char *cut, "newline"
  * by default. It calls
  *   "newline": void record(std::string_view line, const place &, output &[, worker &]) const for

@@ -372,6 +372,33 @@ class emitter
     {
         detail::check(raw_->measure(raw_, name, delta), "the host refused a measure");
     }
+    /* Readers that read at random: n bytes of the file from offset on, which come to resume. */
+    void ask(std::uint64_t offset, std::uint64_t n, std::uint64_t tag = 0)
+    {
+        const sluice_extent extent{ offset, n };
+        sluice_ask what{};
+        what.size = sizeof what;
+        what.kind = SLUICE_ASK_BYTES;
+        what.tag = tag;
+        what.payload = &extent;
+        what.n = sizeof extent;
+        detail::check(raw_->ask(raw_, &what), "the host refused an ask");
+    }
+    void unit(const sluice_unit &unit) /* in survey; its size is set here */
+    {
+        sluice_unit copy = unit;
+        copy.size = sizeof copy;
+        detail::check(raw_->unit(raw_, &copy), "the host refused a unit");
+    }
+    void describe(std::string_view data) /* in survey, once */
+    {
+        detail::check(raw_->describe(raw_, data.data(), data.size()),
+                      "the host refused the description of a file");
+    }
+    void skipped(std::uint64_t rows, std::uint64_t bytes, const char *how)
+    {
+        detail::check(raw_->skipped(raw_, rows, bytes, how), "the host refused skipped rows");
+    }
 
   private:
     sluice_emit *raw_;

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <exception>
 #include <new>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -365,6 +366,14 @@ class host_services
         detail::check(api_->read_file(host_, path, &data, &size, &e), e);
         return { static_cast<const char *>(data), static_cast<std::size_t>(size) };
     }
+    std::string_view map(const char *path) const /* as it is stored; likewise */
+    {
+        const void *data = nullptr;
+        std::uint64_t size = 0;
+        sluice_error e = detail::empty_error();
+        detail::check(api_->map(host_, path, &data, &size, &e), e);
+        return { static_cast<const char *>(data), static_cast<std::size_t>(size) };
+    }
     std::uint64_t seed(std::uint64_t salt) const
     {
         return api_->seed(host_, salt);
@@ -457,6 +466,20 @@ class plan
     bool wanted(const char *name)
     {
         return raw_->wanted(raw_, name) != 0;
+    }
+    /* Readers with cut "own": what survey said of the first file; nothing where none is known, or
+     * nothing was said. */
+    std::optional<std::string> described()
+    {
+        const char *uri = nullptr;
+        const void *data = nullptr;
+        std::uint64_t n = 0;
+        sluice_error e = detail::empty_error();
+        detail::check(raw_->described(raw_, &uri, &data, &n, &e), e);
+        if (data == nullptr) {
+            return std::nullopt;
+        }
+        return std::string(static_cast<const char *>(data), static_cast<std::size_t>(n));
     }
 
   private:

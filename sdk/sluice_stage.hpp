@@ -111,6 +111,7 @@ SLUICE_CALL_(annotate)
 SLUICE_CALL_(transform)
 SLUICE_CALL_(record)
 SLUICE_CALL_(read)
+SLUICE_CALL_(survey)
 SLUICE_CALL_(finish)
 SLUICE_CALL_(observe)
 SLUICE_CALL_(write)
@@ -264,10 +265,13 @@ const sluice_plugin *plugin_of(const char *name, const char *version, const char
 {
     try {
         static const sluice_stage *const stages[] = { &built<Stages>::get().stage..., nullptr };
+        constexpr std::uint32_t none = 0;
+        const std::uint32_t needs =
+            (none | ... | (built<Stages>::get().stage.resume != nullptr ? 1u : 0u));
         static const sluice_plugin plugin = { sizeof(sluice_plugin),
                                               SLUICE_ABI_MAJOR,
                                               SLUICE_ABI_MINOR,
-                                              0,
+                                              needs, /* asks came with 1.1 */
                                               sizeof(sluice_verdict),
                                               name,
                                               version,

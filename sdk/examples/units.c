@@ -4,8 +4,8 @@
  *
  *     unit      uint32 rows; for each row: int64 number, uint32 size; then the texts of all rows
  *     index     for each unit: uint64 begin, uint64 size, uint64 rows, int64 least, int64 greatest
- *     trailer   name of the texts' column (32 bytes, zeros behind it), uint64 units, uint64 where the
- *               index begins, "SLUNITS1"
+ *     trailer   name of the texts' column (32 bytes, zeros behind it), uint64 units, uint64 where
+ *               the index begins, "SLUNITS1"
  *
  * Nothing but the trailer and the index is read to know what is where. With `where` units whose
  * numbers all lie outside are not read at all.

@@ -313,6 +313,49 @@ struct cxx_most : sluice::gate<cxx_most> {
     }
 };
 
+// reader that reads at random: blocks of 64 bytes, a row each, which says how many bytes it has and what they add up to.
+struct cxx_blocks : sluice::random_reader<cxx_blocks> {
+    static constexpr const char *name = "cxx_blocks", *version = "1.0", *summary = "Blocks of bytes";
+    static constexpr std::uint64_t size = 64;
+    struct worker {
+        std::uint64_t blocks = 0;
+    };
+    void prepare(sluice::plan &p)
+    {
+        const auto said = p.described();
+        p.add(said && *said != "blocks" ? "other" : "sum", "int64");
+    }
+    void survey(const sluice_file &file, sluice::emitter &out, worker &) const
+    {
+        for (std::uint64_t at = 0; at < file.bytes; at += size) {
+            sluice_unit unit{};
+            unit.begin = at;
+            unit.end = std::min(at + size, file.bytes);
+            unit.rows = 1;
+            out.unit(unit);
+        }
+        out.describe("blocks");
+    }
+    void scan(sluice_scan &scan, sluice::emitter &out, worker &) const
+    {
+        out.ask(scan.begin, scan.end - scan.begin, scan.unit);
+    }
+    void resume(const sluice_answers &answers, sluice::emitter &out, worker &own) const
+    {
+        const std::string_view data(answers.items->data, static_cast<std::size_t>(answers.items->n));
+        std::int64_t sum = 0;
+        for (const char c : data) {
+            sum += static_cast<unsigned char>(c);
+        }
+        own.blocks++;
+        sluice::column_maker<std::int64_t> sums;
+        sums.add(sum);
+        std::vector<sluice::array> columns;
+        columns.push_back(sums.finish());
+        out.give(sluice::struct_of(1, std::move(columns)));
+    }
+};
+
 struct cxx_lines_out : sluice::writer<cxx_lines_out> {
     static constexpr const char *name = "cxx_lines_out", *version = "1.0", *summary = "Texts, one a line", *suffix = ".txt";
     struct options {
@@ -344,4 +387,4 @@ struct cxx_lines_out : sluice::writer<cxx_lines_out> {
 } // namespace
 
 SLUICE_PLUGIN("cxx_roles", "1.0", "MIT", cxx_judge, cxx_throw, cxx_number, cxx_reverse, cxx_lengths, cxx_batch, cxx_lines, cxx_tsv,
-              cxx_semicolons, cxx_most, cxx_lines_out);
+              cxx_semicolons, cxx_most, cxx_blocks, cxx_lines_out);

@@ -14,6 +14,10 @@ for plugin; do
     says ' 0 failed'
 done
 
+perl "$SRC/tests/pipeline/units.pl" in.units units=30 rows=20 words=10 bad=50 || fail 'no file of units'
+expect 0 "$SLUICE" test-plugin "$examples/units.so" --quiet --data in.units
+says ' 0 failed'
+
 cat >in.jsonl <<'END'
 {"id":"a","text":"The first line of a text.\nThe second line of it.\n\nA THIRD ONE, IN CAPITALS."}
 {"id":"b","text":"One line, and that is all."}
