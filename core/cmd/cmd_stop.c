@@ -78,7 +78,7 @@ static sluice_status give_order(const char *dir, const struct args *args, bool j
     char by[256];
 
     if (wait != NULL) {
-        TRY(look_word(wait, "--wait", 86400u * 365u, &seconds, err));
+        TRY(args_word_number(wait, "--wait", 86400u * 365u, &seconds, err));
     }
     owner_host(host, sizeof host);
     snprintf(by, sizeof by, "`sluice stop` on %s", host);
