@@ -39,8 +39,8 @@ struct http_user {
     void *ctx;
     /* A request has ended. tag as given to http_send; who keeps the body sets it to NULL. */
     void (*done)(void *ctx, void *tag, struct http_reply *);
-    /* Called in each round of the thread: may send and give up; how many milliseconds until it is to
-     * be called again at the latest. */
+    /* Called in each round of the thread: may send and give up; how many milliseconds until it is
+     * to be called again at the latest. */
     uint32_t (*round)(void *ctx);
 };
 

@@ -10,7 +10,8 @@
  * hold no times, hosts or paths of the run, and `content` (XXH3-128 of all but number, parent,
  * added, removed) names what is in them: publishing the newest content again gives no new number.
  * Those four are looked at, too: the file's name tells number and parent, and what was added and
- * removed is compared with the parent at each publication, and made again where it differs. A crash at any operation leaves the older state or a valid new snapshot; the next publish repairs
+ * removed is compared with the parent at each publication, and made again where it differs. A crash
+ * at any operation leaves the older state or a valid new snapshot; the next publish repairs
  * the rest. Any number of processes may publish at once. Depends on disk, pending, vouch,
  * jansson. */
 #ifndef SLUICE_STORE_SNAPSHOT_H

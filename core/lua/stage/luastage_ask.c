@@ -3,8 +3,8 @@
  *
  * A function whose row asks for something that is not answered yet is left there, and called again
  * from its begin when the answer has come; what it asked before is answered at once then. It is a
- * function of the row and the answers, so it asks for the same each time. All rows of a batch get as
- * far as they can in one pass, their asks go out together, and only a pass in which no row asks
+ * function of the row and the answers, so it asks for the same each time. All rows of a batch get
+ * as far as they can in one pass, their asks go out together, and only a pass in which no row asks
  * anew counts: its columns and verdicts are given. See luastageInt.h. */
 #include <lauxlib.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  * A call of a stage that asked is begun here and waited for by the chain (run/chain/waiting.c),
  * while other calls go on. An answer is looked up in the journal first; what is not there is
  * fetched by core/net, written to the journal, and given only when it is durable there. Two calls
- * that ask the same of the same stage ask once. Thread-safe; one struct asking belongs to one thread
- * at a time. */
+ * that ask the same of the same stage ask once. Thread-safe; one struct asking belongs to one
+ * thread at a time. */
 #ifndef SLUICE_RUN_ASKS_H
 #define SLUICE_RUN_ASKS_H
 
