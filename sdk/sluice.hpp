@@ -35,6 +35,12 @@
  *                                                            row function of its role
  *     void side(const batch &, worker &) const               batches of port 1 (with flag
  *                                                            SLUICE_STAGE_SIDE_INPUT)
+ *     std::optional<request> ask(const row &[, worker &]) const      filters, annotators, transforms:
+ *                                           what the row asks a server next, in view of
+ *                                           row.answers(), which holds what it was answered so far;
+ *                                           nothing = it has all it wants. Then its row function
+ *                                           is called, which sees row.answers() too. A function of
+ *                                           the row and the answers alone
  *
  * The row function of a role gets the row as `const row &`, or only its text (column 0; a null is
  * "") as std::string_view, and may take `worker &` as a last argument. Default prepare: the text
@@ -178,7 +184,7 @@ template <class D> class filter : public detail::stage_base<D>
         detail::life<D, state>::fill(s);
         s.role = SLUICE_ROLE_FILTER;
         s.reasons = D::reasons;
-        s.process = process;
+        detail::calls<D, state, each>::fill(s);
     }
 
   private:
@@ -187,19 +193,15 @@ template <class D> class filter : public detail::stage_base<D>
         std::vector<sluice_verdict> verdicts;
         std::deque<std::string> texts; /* of dup_of, until the host has copied them */
     };
-    static sluice_status process(void *worker, const sluice_batch *in, sluice_emit *emit,
-                                 sluice_error *err) noexcept
-    {
-        return detail::guard(err, [&] {
-            state &s = *static_cast<state *>(worker);
-            detail::run_batch<D>(s, in, emit, [&s](const batch &all, emitter &out) {
-                judge_all(s, all);
-                out.verdicts(s.verdicts);
-                s.texts.clear();
-            });
-            return SLUICE_OK;
-        });
-    }
+    struct each {
+        state &s;
+        void operator()(const batch &all, emitter &out) const
+        {
+            judge_all(s, all);
+            out.verdicts(s.verdicts);
+            s.texts.clear();
+        }
+    };
     template <class S>
     static void judge_all([[maybe_unused]] S &s, [[maybe_unused]] const batch &in)
     {
@@ -245,7 +247,7 @@ template <class D> class annotator : public detail::stage_base<D>
     {
         detail::life<D, detail::holder<D>>::fill(s);
         s.role = SLUICE_ROLE_ANNOTATOR;
-        s.process = process;
+        detail::calls<D, detail::holder<D>, each>::fill(s);
     }
 
   private:
@@ -255,16 +257,13 @@ template <class D> class annotator : public detail::stage_base<D>
                                                std::declval<const row &>(),
                                                std::declval<typename T::worker &>()))>;
 
-    static sluice_status process(void *worker, const sluice_batch *in, sluice_emit *emit,
-                                 sluice_error *err) noexcept
-    {
-        return detail::guard(err, [&] {
-            auto &s = *static_cast<detail::holder<D> *>(worker);
-            detail::run_batch<D>(
-                s, in, emit, [&s](const batch &all, emitter &out) { annotate_all(s, all, out); });
-            return SLUICE_OK;
-        });
-    }
+    struct each {
+        detail::holder<D> &s;
+        void operator()(const batch &all, emitter &out) const
+        {
+            annotate_all(s, all, out);
+        }
+    };
     template <class S>
     static void annotate_all([[maybe_unused]] S &s, [[maybe_unused]] const batch &in,
                              [[maybe_unused]] emitter &out)
@@ -342,7 +341,7 @@ template <class D> class transform : public detail::stage_base<D>
     {
         detail::life<D, state>::fill(s);
         s.role = SLUICE_ROLE_TRANSFORM;
-        s.process = process;
+        detail::calls<D, state, each>::fill(s);
         if constexpr (detail::finishes<D>) {
             s.flush = flush;
         }
@@ -354,16 +353,13 @@ template <class D> class transform : public detail::stage_base<D>
         typename T::output rows;
     };
     using state = state_of<D>;
-    static sluice_status process(void *worker, const sluice_batch *in, sluice_emit *emit,
-                                 sluice_error *err) noexcept
-    {
-        return detail::guard(err, [&] {
-            auto &s = *static_cast<state *>(worker);
-            detail::run_batch<D>(
-                s, in, emit, [&s](const batch &all, emitter &out) { transform_all(s, all, out); });
-            return SLUICE_OK;
-        });
-    }
+    struct each {
+        state &s;
+        void operator()(const batch &all, emitter &out) const
+        {
+            transform_all(s, all, out);
+        }
+    };
     template <class S>
     static void transform_all([[maybe_unused]] S &s, [[maybe_unused]] const batch &in,
                               [[maybe_unused]] emitter &out)

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "sluice_asks.hpp"
 #include "sluice_host.hpp"
 
 namespace sluice
@@ -47,7 +48,8 @@ template <class T> struct items {
 class row
 {
   public:
-    row(const sluice_batch *batch, std::int64_t index) : batch_(batch), index_(index)
+    row(const sluice_batch *batch, std::int64_t index, const std::vector<answer> *answers = nullptr)
+        : batch_(batch), index_(index), answers_(answers)
     {
     }
     bool is_null(std::int32_t column) const
@@ -96,16 +98,24 @@ class row
     {
         return index_;
     }
+    /* To what `ask` of the class asked for this row, in the order of asking. */
+    const std::vector<answer> &answers() const
+    {
+        static const std::vector<answer> none;
+        return answers_ != nullptr ? *answers_ : none;
+    }
 
   private:
     const sluice_batch *batch_;
     std::int64_t index_;
+    const std::vector<answer> *answers_;
 };
 
 class batch
 {
   public:
-    explicit batch(const sluice_batch *raw) : raw_(raw)
+    explicit batch(const sluice_batch *raw, const detail::answered *answers = nullptr)
+        : raw_(raw), answers_(answers)
     {
     }
     std::int64_t size() const /* selected rows */
@@ -114,7 +124,8 @@ class batch
     }
     row operator[](std::int64_t k) const /* the k-th selected row */
     {
-        return row(raw_, sluice_row(raw_, k));
+        return row(raw_, sluice_row(raw_, k),
+                   answers_ != nullptr ? &(*answers_)[static_cast<std::size_t>(k)] : nullptr);
     }
     const sluice_batch &raw() const
     {
@@ -123,6 +134,7 @@ class batch
 
   private:
     const sluice_batch *raw_;
+    const detail::answered *answers_;
 };
 
 /* ---- memory and makers ---- */

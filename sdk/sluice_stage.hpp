@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -117,6 +118,7 @@ SLUICE_CALL_(observe)
 SLUICE_CALL_(write)
 SLUICE_CALL_(run)
 SLUICE_CALL_(side)
+SLUICE_CALL_(ask)
 #undef SLUICE_CALL_
 
 template <class W, class D> W make_worker(const D &stage)
@@ -134,6 +136,7 @@ template <class D> struct holder {
     }
     const D &d;
     typename D::worker own;
+    answered said; /* of classes that ask: to the rows of the call at hand */
 };
 
 /* Does the class take whole batches? */
@@ -142,13 +145,33 @@ constexpr bool takes_batches =
     std::is_invocable_v<call_run, const D &, const batch &, emitter &, typename D::worker &> ||
     std::is_invocable_v<call_run, const D &, const batch &, emitter &>;
 
+/* Does the class ask servers? */
+template <class D>
+constexpr bool asks = std::is_invocable_v<call_ask, const D &, const row &, typename D::worker &> ||
+                      std::is_invocable_v<call_ask, const D &, const row &>;
+
+/* What row k asks next; false: nothing (more). */
+template <class D> bool ask_row(holder<D> &s, const batch &all, std::int64_t k, sluice_emit *emit)
+{
+    if constexpr (asks<D>) {
+        const std::optional<request> what = call_row(call_ask(), s.d, all[k], s.own);
+        if (what.has_value()) {
+            ask_server(emit, *what, static_cast<std::uint64_t>(k));
+        }
+        return what.has_value();
+    } else {
+        (void)s, (void)all, (void)k, (void)emit;
+        return false;
+    }
+}
+
 /* Batches of port 1, and classes that take whole batches; each_row(batch, emitter) does all
  * others. */
 template <class D, class EachRow>
 void run_batch(holder<D> &s, const sluice_batch *in, sluice_emit *emit, EachRow each_row)
 {
     using W = typename D::worker;
-    const batch all(in);
+    const batch all(in, in->port == 0 && asks<D> ? &s.said : nullptr);
     emitter out(emit);
     if (in->port == 1) {
         if constexpr (std::is_invocable_v<call_side, const D &, const batch &, W &>) {
@@ -164,6 +187,57 @@ void run_batch(holder<D> &s, const sluice_batch *in, sluice_emit *emit, EachRow 
         each_row(all, out);
     }
 }
+
+/* process and resume of a role. Each is made of a holder and does a batch row by row. Rows ask, all
+ * of them at once, until none asks any more: only then are they judged, annotated or transformed. */
+template <class D, class State, class Each> struct calls {
+    static sluice_status process(void *worker, const sluice_batch *in, sluice_emit *emit,
+                                 sluice_error *err) noexcept
+    {
+        return guard(err, [&] {
+            State &s = *static_cast<State *>(worker);
+            bool asked = false;
+            if (asks<D> && in->port == 0) {
+                s.said.assign(static_cast<std::size_t>(in->n), {});
+                const batch all(in, &s.said);
+                for (std::int64_t k = 0; k < in->n; k++) {
+                    asked = ask_row<D>(s, all, k, emit) || asked;
+                }
+            }
+            if (!asked) {
+                run_batch<D>(s, in, emit, Each{ s });
+            }
+            return SLUICE_OK;
+        });
+    }
+    static sluice_status resume(void *worker, const sluice_answers *answers, sluice_emit *emit,
+                                sluice_error *err) noexcept
+    {
+        return guard(err, [&] {
+            State &s = *static_cast<State *>(worker);
+            const batch all(answers->batch, &s.said);
+            bool asked = false;
+            take_answers(*answers, s.said);
+            for (std::uint64_t k = 0; k < answers->n; k++) { /* rows that asked, once each */
+                const auto &one = *reinterpret_cast<const sluice_answer *>(
+                    reinterpret_cast<const char *>(answers->items) + k * answers->stride);
+                asked = ask_row<D>(s, all, static_cast<std::int64_t>(one.tag), emit) || asked;
+            }
+            if (!asked) {
+                run_batch<D>(s, answers->batch, emit, Each{ s });
+            }
+            return SLUICE_OK;
+        });
+    }
+    static void fill(sluice_stage &stage)
+    {
+        stage.process = process;
+        if constexpr (asks<D>) {
+            stage.resume = resume;
+            stage.flags |= SLUICE_STAGE_RECORDED | SLUICE_STAGE_MAY_BLOCK;
+        }
+    }
+};
 
 /* The functions that every role has. Role supplies `state` (constructed from const D &) and the
  * rest. */
