@@ -23,7 +23,7 @@ awk '$1 == "struct" { print $3 }' "$TMP/layout.txt" | LC_ALL=C sort >"$TMP/there
 diff "$TMP/here" "$TMP/there" >&2 || fail 'the structs of sluice.h (<) and of the crate (>) are not the same'
 
 "$CARGO" test --release --offline --quiet --lib >"$TMP/log" 2>&1 || fail "the crate's tests: $(tail -n 20 "$TMP/log")"
-grep -q '3 passed; 0 failed' "$TMP/log" || fail "the crate's tests did not run: $(cat "$TMP/log")"
+grep -q '4 passed; 0 failed' "$TMP/log" || fail "the crate's tests did not run: $(cat "$TMP/log")"
 
 "$CARGO" build --release --offline --quiet --example kinds || fail 'the example kinds does not build'
 cd "$TMP"
@@ -72,3 +72,23 @@ says 'odd_text in kinds' "this one can't be judged" 'invalid_utf8 in paragraphs:
 sed 's/label = "L"/between = "1..10"/' kinds.lua >wrong.lua
 expect 2 "$SLUICE" check wrong.lua
 says 'found 10 as the upper end, expected less'
+
+# Rows that ask a server: the answer, one more where it is even, a refusal.
+command -v perl >/dev/null || exit 0
+(cd "$TMP/usr/share/sluice/rust" && "$CARGO" build --release --offline --quiet --example asks) || fail 'the example asks does not build'
+cp target/release/examples/libasks.so asks.so
+: >served
+perl "$SRC/tests/http.pl" served 1 0 20 30 >port &
+for _ in $(seq 100); do [ -s port ] && break; sleep 0.1; done
+host=127.0.0.1:$(cat port)
+cat >asks.lua <<END
+local s = require "sluice"
+local asks = s.plugin "asks.so"
+local all = s.files "asked.jsonl" | s.read_jsonl {} | asks.sums { url = "http://$host/", ask = { hosts = { "$host" } } }
+return s.pipeline { "asks", all | s.write_jsonl { "out/5", compression = "none" }, all.dropped | s.write_jsonl { "out/6", compression = "none" } }
+END
+printf '{"id":"1","text":"a"}\n{"id":"2","text":"b"}\n{"id":"3","text":"refuse"}\n{"id":"4","text":"c"}\n' >asked.jsonl
+expect 0 "$SLUICE" run asks.lua --quiet
+# a is 97; b is 98, which is asked about as {"n":1,"sum":98}
+is "$(lines out/5 | sed 's/.*"sum":\([0-9]*\).*/\1/' | tr '\n' ' ')" "97 $(perl -e 'print unpack "%32C*", q({"n":1,"sum":98})') 99 " 'the sums'
+is "$(lines out/6 | sed 's/.*"id":"\([0-9]\)".*"drop_reason":"\([a-z]*\)".*/\1 \2/')" '3 refused' 'what is refused'

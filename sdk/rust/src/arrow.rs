@@ -1,5 +1,6 @@
 //! Columns: views of what the host lends, and builders of what it is given.
 
+use crate::ask::Answer;
 use crate::error::{Code, Error, Result};
 use crate::sys;
 use std::os::raw::c_void;
@@ -22,9 +23,15 @@ impl Column {
 pub struct Row<'a> {
     pub(crate) array: &'a sys::ArrowArray,
     pub(crate) row: usize,
+    pub(crate) answers: &'a [Answer],
 }
 
 impl<'a> Row<'a> {
+    /// To what `Stage::ask` asked for this row, in the order of asking.
+    pub fn answers(&self) -> &'a [Answer] {
+        self.answers
+    }
+
     /// A column's array; a column that isn't there is a defect, which the host is told.
     fn array(&self, column: Column) -> &'a sys::ArrowArray {
         assert!(column.0 >= 0 && i64::from(column.0) < self.array.n_children, "a column that was not asked for");
@@ -125,11 +132,15 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The selected rows of a batch.
-pub(crate) unsafe fn rows_of<'a>(batch: &'a sys::sluice_batch) -> impl Iterator<Item = Row<'a>> + 'a {
-    let array = &*batch.array;
-    let rows = batch.rows;
-    (0..batch.n as usize).map(move |k| Row { array, row: if rows.is_null() { k } else { *rows.add(k) as usize } })
+/// The selected rows of a batch, with what each was answered; `said` is empty where nobody was asked.
+pub(crate) unsafe fn rows_of<'a>(batch: &'a sys::sluice_batch, said: &'a [Vec<Answer>]) -> impl Iterator<Item = Row<'a>> + 'a {
+    (0..batch.n as usize).map(move |k| row_of(batch, said, k))
+}
+
+/// The k-th selected row.
+pub(crate) unsafe fn row_of<'a>(batch: &'a sys::sluice_batch, said: &'a [Vec<Answer>], k: usize) -> Row<'a> {
+    let row = if batch.rows.is_null() { k } else { *batch.rows.add(k) as usize };
+    Row { array: &*batch.array, row, answers: said.get(k).map_or(&[], |answers| answers.as_slice()) }
 }
 
 // ---- builders ---------------------------------------------------------------------------------------------------------------
@@ -473,7 +484,7 @@ mod tests {
         let array = built(&mut rows);
         assert_eq!((array.length, array.n_children, array.null_count), (20, 6, 0));
         for k in 0..20usize {
-            let row = Row { array: &array, row: k };
+            let row = Row { array: &array, row: k, answers: &[] };
             assert_eq!(row.is_null(Column(0)), k % 3 == 0);
             assert_eq!(row.text(Column(0)), if k % 3 == 0 { String::new() } else { "é".repeat(k) });
             assert_eq!(row.int64(Column(2)), if k % 3 == 0 { 0 } else { -(k as i64) });

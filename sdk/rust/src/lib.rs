@@ -47,6 +47,7 @@
 #![warn(missing_docs)]
 
 mod arrow;
+mod ask;
 mod error;
 mod memory;
 mod option;
@@ -56,6 +57,7 @@ pub mod sys;
 pub mod vtable;
 
 pub use arrow::{Column, Output, Row, Rows};
+pub use ask::{Answer, Request};
 pub use error::{Code, Error, Result};
 pub use memory::Memory;
 pub use option::{

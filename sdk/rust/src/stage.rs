@@ -1,6 +1,7 @@
 //! What a plugin's author implements: `Stage`, and one of the roles.
 
 use crate::arrow::{Column, Declared, Output, Row, Rows};
+use crate::ask::Request;
 use crate::error::{self, Code, Error, Result};
 use crate::option::Options;
 use crate::sys;
@@ -76,6 +77,8 @@ pub trait Stage: Sized + Send + Sync + 'static {
     const BYTES_WORKER: u64 = 0;
     /// Ordered stages: bytes held at most for a byte of a split's text.
     const BYTES_PER_INPUT: f64 = 0.0;
+    /// Filters, annotators, transforms: rows ask servers, see `ask`.
+    const ASKS: bool = false;
     /// Memory that one call takes beside what it is given, with what it gives back, per byte of the columns asked for; 0 = not known.
     const BYTES_PER_BATCH: f64 = 0.0;
 
@@ -86,6 +89,11 @@ pub trait Stage: Sized + Send + Sync + 'static {
     /// A row of the second input (flags::SIDE_INPUT), before the first one's.
     fn side(&self, _worker: &mut Self::Worker, _row: Row) -> Result<()> {
         Err(Error::internal("the stage has no side input"))
+    }
+    /// With ASKS: what the row asks a server next, in view of `Row::answers`, which has what it was answered so far. None: it has all it
+    /// wants; then it is judged, annotated or transformed, which sees the answers too. A function of the row and the answers alone.
+    fn ask(&self, _worker: &mut Self::Worker, _row: Row) -> Result<Option<Request>> {
+        Ok(None)
     }
     /// Writes a worker's state.
     fn save(&self, _worker: &Self::Worker, _state: &mut State) -> Result<()> {
@@ -478,6 +486,21 @@ impl Emit {
         let mut array = rows.take()?;
         // SAFETY: the host takes the array, whatever it returns.
         check(unsafe { batch(self.0, &mut array) }, "the host refused a batch")
+    }
+
+    pub(crate) fn ask(&self, request: &Request, tag: usize) -> Result<()> {
+        let ask = self.raw().ask.ok_or_else(|| absent("ask"))?;
+        let text = request.text()?;
+        let what = sys::sluice_ask {
+            size: std::mem::size_of::<sys::sluice_ask>() as u64,
+            kind: sys::ASK_HTTP,
+            flags: 0,
+            tag: tag as u64,
+            payload: text.as_ptr() as *const c_void,
+            n: text.len() as u64,
+        };
+        // SAFETY: borrowed for the call. Only hosts of 1.1 load a plugin that asks.
+        check(unsafe { ask(self.0, &what) }, "the host refused an ask")
     }
 
     pub(crate) fn verdicts(&self, verdicts: &[sys::sluice_verdict]) -> Result<()> {

@@ -8,6 +8,7 @@ use std::os::raw::{c_char, c_void};
 pub type sluice_status = i32;
 pub const ABI_MAJOR: u32 = 1;
 pub const ABI_MINOR: u32 = 1;
+pub const ASK_HTTP: u32 = 2;
 
 /// Opaque: one per stage instance.
 #[repr(C)]
@@ -111,6 +112,8 @@ mirror! {
         scratch_dir: Option<unsafe extern "C" fn(*mut sluice_host) -> *const c_char>,
         memory_share: Option<unsafe extern "C" fn(*mut sluice_host) -> u64>,
         cancelled: Option<unsafe extern "C" fn(*mut sluice_host) -> i32>,
+        map: Option<unsafe extern "C" fn(*mut sluice_host, *const c_char, *mut *const c_void, *mut u64,
+                                         *mut sluice_error) -> sluice_status>,
     }
     struct sluice_plan {
         size: u64,
@@ -129,6 +132,8 @@ mirror! {
         column: Option<unsafe extern "C" fn(*mut sluice_plan, u32, u32, *mut *const c_char,
                                             *mut *const c_char) -> sluice_status>,
         wanted: Option<unsafe extern "C" fn(*mut sluice_plan, *const c_char) -> i32>,
+        described: Option<unsafe extern "C" fn(*mut sluice_plan, *mut *const c_char, *mut *const c_void, *mut u64,
+                                               *mut sluice_error) -> sluice_status>,
     }
     struct sluice_batch {
         size: u64,
@@ -148,6 +153,64 @@ mirror! {
         flags: u32,
         consumed: u64,
     }
+    struct sluice_ask {
+        size: u64,
+        kind: u32,
+        flags: u32,
+        tag: u64,
+        payload: *const c_void,
+        n: u64,
+    }
+    struct sluice_extent {
+        offset: u64,
+        n: u64,
+    }
+    struct sluice_answer {
+        size: u64,
+        tag: u64,
+        status: sluice_status,
+        code: u32,
+        flags: u32,
+        reserved: u32,
+        data: *const c_char,
+        n: u64,
+        r#type: *const c_char,
+    }
+    struct sluice_answers {
+        size: u64,
+        items: *const sluice_answer,
+        n: u64,
+        stride: u64,
+        batch: *const sluice_batch,
+        scan: *mut sluice_scan,
+    }
+    struct sluice_file {
+        size: u64,
+        uri: *const c_char,
+        bytes: u64,
+        file: u32,
+        flags: u32,
+    }
+    struct sluice_unit {
+        size: u64,
+        begin: u64,
+        end: u64,
+        bytes: u64,
+        rows: i64,
+        skip: *const c_char,
+    }
+    struct sluice_scan {
+        size: u64,
+        file: *const sluice_file,
+        begin: u64,
+        end: u64,
+        unit: u64,
+        call: u64,
+        description: *const c_void,
+        description_size: u64,
+        more: i32,
+        reserved: u32,
+    }
     struct sluice_verdict {
         reason: i32,
         dup_of_length: i32,
@@ -166,6 +229,10 @@ mirror! {
         roll: Option<unsafe extern "C" fn(*mut sluice_emit, i64) -> sluice_status>,
         measure: Option<unsafe extern "C" fn(*mut sluice_emit, *const c_char, i64) -> sluice_status>,
         absent: Option<unsafe extern "C" fn(*mut sluice_emit, *const c_char, u64, *const *const c_char, u64) -> sluice_status>,
+        ask: Option<unsafe extern "C" fn(*mut sluice_emit, *const sluice_ask) -> sluice_status>,
+        unit: Option<unsafe extern "C" fn(*mut sluice_emit, *const sluice_unit) -> sluice_status>,
+        describe: Option<unsafe extern "C" fn(*mut sluice_emit, *const c_void, u64) -> sluice_status>,
+        skipped: Option<unsafe extern "C" fn(*mut sluice_emit, u64, u64, *const c_char) -> sluice_status>,
     }
     struct sluice_io {
         size: u64,
@@ -218,6 +285,12 @@ mirror! {
         worker_close: Option<unsafe extern "C" fn(Worker)>,
         close: Option<unsafe extern "C" fn(Shared)>,
         bytes_per_batch: f64,
+        resume: Option<unsafe extern "C" fn(Worker, *const sluice_answers, *mut sluice_emit,
+                                            *mut sluice_error) -> sluice_status>,
+        survey: Option<unsafe extern "C" fn(Worker, *const sluice_file, *mut sluice_emit,
+                                            *mut sluice_error) -> sluice_status>,
+        scan: Option<unsafe extern "C" fn(Worker, *mut sluice_scan, *mut sluice_emit,
+                                          *mut sluice_error) -> sluice_status>,
     }
     struct sluice_plugin {
         size: u64,

@@ -2,7 +2,8 @@
 //! and fails with NoMemory when the system refused memory on the way (see memory.rs).
 #![allow(missing_docs)]
 
-use crate::arrow::{rows_of, Column, Declared, Output, Row, Rows};
+use crate::arrow::{row_of, rows_of, Column, Declared, Output, Row, Rows};
+use crate::ask::{answers_of, Answer};
 use crate::error::{self, Error, Result};
 use crate::memory;
 use crate::option::Options;
@@ -34,6 +35,7 @@ struct Shared<S> {
 struct Worker<S: Stage> {
     shared: *const Shared<S>,
     state: S::Worker,
+    said: Vec<Vec<Answer>>, /* ASKS: to the rows of the call at hand */
 }
 
 unsafe fn guard(err: *mut sys::sluice_error, body: impl FnOnce() -> Result<()>) -> i32 {
@@ -115,7 +117,7 @@ unsafe extern "C" fn worker_open<S: Stage>(
     shared: *mut c_void, worker: *mut *mut c_void, err: *mut sys::sluice_error,
 ) -> i32 {
     guard(err, || {
-        let boxed = Box::new(Worker::<S> { shared: shared as *const Shared<S>, state: S::Worker::default() });
+        let boxed = Box::new(Worker::<S> { shared: shared as *const Shared<S>, state: S::Worker::default(), said: Vec::new() });
         if !memory::failed() {
             *worker = Box::into_raw(boxed) as *mut c_void;
         }
@@ -170,7 +172,7 @@ unsafe fn took_side<S: Stage>(shared: &Shared<S>, state: &mut S::Worker, batch: 
     if batch.port == 0 {
         return Ok(false);
     }
-    for row in rows_of(batch) {
+    for row in rows_of(batch, &[]) {
         shared.stage.side(state, row)?;
     }
     Ok(true)
@@ -213,48 +215,108 @@ impl Judging {
     }
 }
 
-unsafe extern "C" fn filter_process<S: Filter>(
-    worker: *mut c_void, batch: *const sys::sluice_batch, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+/// Filters, annotators, transforms: what is done with the rows of a batch once all answers are there.
+type Rowwise<S> = unsafe fn(&Shared<S>, &mut <S as Stage>::Worker, &sys::sluice_batch, &[Vec<Answer>], Emit) -> Result<()>;
+
+/// Asks what these rows ask next, all of them at once; false: nothing (more).
+unsafe fn ask_rows<S: Stage>(
+    worker: &mut Worker<S>, batch: &sys::sluice_batch, emit: Emit, rows: impl Iterator<Item = usize>,
+) -> Result<bool> {
+    let mut asked = false;
+    for k in rows {
+        if let Some(request) = (*worker.shared).stage.ask(&mut worker.state, row_of(batch, &worker.said, k))? {
+            emit.ask(&request, k)?;
+            asked = true;
+        }
+    }
+    Ok(asked)
+}
+
+unsafe fn process<S: Stage>(
+    worker: *mut c_void, batch: *const sys::sluice_batch, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error, rowwise: Rowwise<S>,
 ) -> i32 {
     guard(err, || {
-        let (shared, state) = parts::<S>(worker);
-        let batch = &*batch;
-        if took_side(shared, state, batch)? {
+        let (worker, batch) = (&mut *(worker as *mut Worker<S>), &*batch);
+        let shared = &*worker.shared;
+        if took_side(shared, &mut worker.state, batch)? {
             return Ok(());
         }
-        let mut judging = Judging::new(batch.n);
-        for row in rows_of(batch) {
-            judging.push::<S>(shared.stage.judge(state, row)?)?;
+        worker.said.clear();
+        if S::ASKS {
+            worker.said.resize(batch.n as usize, Vec::new());
+            if ask_rows(worker, batch, Emit(emit), 0..batch.n as usize)? {
+                return Ok(());
+            }
         }
-        Emit(emit).verdicts(&judging.verdicts)
+        rowwise(shared, &mut worker.state, batch, &worker.said, Emit(emit))
     })
 }
 
-unsafe extern "C" fn annotator_process<S: Annotator>(
-    worker: *mut c_void, batch: *const sys::sluice_batch, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+unsafe fn go_on<S: Stage>(
+    worker: *mut c_void, answers: *const sys::sluice_answers, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error, rowwise: Rowwise<S>,
 ) -> i32 {
     guard(err, || {
-        let (shared, state) = parts::<S>(worker);
-        let batch = &*batch;
-        if took_side(shared, state, batch)? {
+        let (worker, batch) = (&mut *(worker as *mut Worker<S>), &*(*answers).batch);
+        let mut rows = Vec::new();
+        for (k, answer) in answers_of(&*answers) {
+            worker.said.get_mut(k).ok_or_else(|| Error::internal("an answer to no row"))?.push(answer);
+            rows.push(k);
+        }
+        if ask_rows(worker, batch, Emit(emit), rows.into_iter())? {
             return Ok(());
         }
-        let mut out = Out { rows: Rows::new(&shared.added), emit: Emit(emit) };
-        let mut judging = Judging::new(batch.n);
-        for row in rows_of(batch) {
-            shared.stage.annotate(state, row, &mut out)?;
-            if !S::REASONS.is_empty() {
-                judging.push::<S>(shared.stage.judge(state, row)?)?;
-            }
-        }
-        if !shared.added.is_empty() {
-            out.emit.batch(&mut out.rows)?;
-        }
-        if !S::REASONS.is_empty() {
-            out.emit.verdicts(&judging.verdicts)?;
-        }
-        Ok(())
+        rowwise(&*worker.shared, &mut worker.state, batch, &worker.said, Emit(emit))
     })
+}
+
+/// The two functions of a role for the host.
+macro_rules! calls {
+    ($role:ident, $process:ident, $resume:ident, $rowwise:ident) => {
+        unsafe extern "C" fn $process<S: $role>(
+            worker: *mut c_void, batch: *const sys::sluice_batch, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+        ) -> i32 {
+            process::<S>(worker, batch, emit, err, $rowwise::<S>)
+        }
+
+        unsafe extern "C" fn $resume<S: $role>(
+            worker: *mut c_void, answers: *const sys::sluice_answers, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+        ) -> i32 {
+            go_on::<S>(worker, answers, emit, err, $rowwise::<S>)
+        }
+    };
+}
+calls!(Filter, filter_process, filter_resume, filter_rows);
+calls!(Annotator, annotator_process, annotator_resume, annotator_rows);
+calls!(Transform, transform_process, transform_resume, transform_rows);
+
+unsafe fn filter_rows<S: Filter>(
+    shared: &Shared<S>, state: &mut S::Worker, batch: &sys::sluice_batch, said: &[Vec<Answer>], emit: Emit,
+) -> Result<()> {
+    let mut judging = Judging::new(batch.n);
+    for row in rows_of(batch, said) {
+        judging.push::<S>(shared.stage.judge(state, row)?)?;
+    }
+    emit.verdicts(&judging.verdicts)
+}
+
+unsafe fn annotator_rows<S: Annotator>(
+    shared: &Shared<S>, state: &mut S::Worker, batch: &sys::sluice_batch, said: &[Vec<Answer>], emit: Emit,
+) -> Result<()> {
+    let mut out = Out { rows: Rows::new(&shared.added), emit };
+    let mut judging = Judging::new(batch.n);
+    for row in rows_of(batch, said) {
+        shared.stage.annotate(state, row, &mut out)?;
+        if !S::REASONS.is_empty() {
+            judging.push::<S>(shared.stage.judge(state, row)?)?;
+        }
+    }
+    if !shared.added.is_empty() {
+        out.emit.batch(&mut out.rows)?;
+    }
+    if !S::REASONS.is_empty() {
+        out.emit.verdicts(&judging.verdicts)?;
+    }
+    Ok(())
 }
 
 /// Fills `_origin` of the rows that one call of `transform` pushed; gives rows to the host when they are many.
@@ -279,23 +341,16 @@ unsafe fn settle<S: Stage>(shared: &Shared<S>, row: Option<Row>, filled: &mut us
     Ok(())
 }
 
-unsafe extern "C" fn transform_process<S: Transform>(
-    worker: *mut c_void, batch: *const sys::sluice_batch, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
-) -> i32 {
-    guard(err, || {
-        let (shared, state) = parts::<S>(worker);
-        let batch = &*batch;
-        if took_side(shared, state, batch)? {
-            return Ok(());
-        }
-        let mut out = Out { rows: Rows::new(&shared.added), emit: Emit(emit) };
-        let mut filled = 0;
-        for row in rows_of(batch) {
-            shared.stage.transform(state, row, &mut out)?;
-            settle(shared, Some(row), &mut filled, &mut out)?;
-        }
-        settle(shared, None, &mut filled, &mut out)
-    })
+unsafe fn transform_rows<S: Transform>(
+    shared: &Shared<S>, state: &mut S::Worker, batch: &sys::sluice_batch, said: &[Vec<Answer>], emit: Emit,
+) -> Result<()> {
+    let mut out = Out { rows: Rows::new(&shared.added), emit };
+    let mut filled = 0;
+    for row in rows_of(batch, said) {
+        shared.stage.transform(state, row, &mut out)?;
+        settle(shared, Some(row), &mut filled, &mut out)?;
+    }
+    settle(shared, None, &mut filled, &mut out)
 }
 
 unsafe extern "C" fn transform_flush<S: Transform>(
@@ -335,7 +390,7 @@ unsafe extern "C" fn gate_process<S: Gate>(
         if took_side(shared, state, batch)? {
             return Ok(());
         }
-        for row in rows_of(batch) {
+        for row in rows_of(batch, &[]) {
             shared.stage.observe(state, row)?;
         }
         Ok(())
@@ -370,7 +425,7 @@ unsafe extern "C" fn writer_process<S: Writer>(
             return Ok(());
         }
         let mut files = Files { emit: Emit(emit) };
-        for row in rows_of(batch) {
+        for row in rows_of(batch, &[]) {
             shared.stage.write(state, row, &mut files)?;
         }
         Ok(())
@@ -436,7 +491,7 @@ fn base<S: Stage, const ROLE: u32>() -> sys::sluice_stage {
         example: leak_or_null(S::EXAMPLE),
         role: ROLE,
         mode: S::MODE as u32,
-        flags: S::FLAGS,
+        flags: S::FLAGS | if S::ASKS { flags::RECORDED | flags::MAY_BLOCK } else { 0 },
         options,
         n_options,
         option_stride: std::mem::size_of::<sys::sluice_option>() as u64,
@@ -462,21 +517,35 @@ fn base<S: Stage, const ROLE: u32>() -> sys::sluice_stage {
         worker_close: Some(worker_close::<S>),
         close: Some(close::<S>),
         bytes_per_batch: S::BYTES_PER_BATCH,
+        resume: None,
+        survey: None,
+        scan: None,
+    }
+}
+
+type Resume = unsafe extern "C" fn(*mut c_void, *const sys::sluice_answers, *mut sys::sluice_emit, *mut sys::sluice_error) -> i32;
+
+fn resume_of<S: Stage>(resume: Resume) -> Option<Resume> {
+    if S::ASKS {
+        Some(resume)
+    } else {
+        None
     }
 }
 
 pub fn filter<S: Filter>() -> sys::sluice_stage {
-    sys::sluice_stage { process: Some(filter_process::<S>), ..base::<S, ROLE_FILTER>() }
+    sys::sluice_stage { process: Some(filter_process::<S>), resume: resume_of::<S>(filter_resume::<S>), ..base::<S, ROLE_FILTER>() }
 }
 
 pub fn annotator<S: Annotator>() -> sys::sluice_stage {
-    sys::sluice_stage { process: Some(annotator_process::<S>), ..base::<S, ROLE_ANNOTATOR>() }
+    sys::sluice_stage { process: Some(annotator_process::<S>), resume: resume_of::<S>(annotator_resume::<S>), ..base::<S, ROLE_ANNOTATOR>() }
 }
 
 pub fn transform<S: Transform>() -> sys::sluice_stage {
     let flush: unsafe extern "C" fn(*mut c_void, *mut sys::sluice_emit, *mut sys::sluice_error) -> i32 = transform_flush::<S>;
     sys::sluice_stage {
         process: Some(transform_process::<S>),
+        resume: resume_of::<S>(transform_resume::<S>),
         flush: if S::MODE == Mode::Stateless { None } else { Some(flush) },
         ..base::<S, ROLE_TRANSFORM>()
     }
@@ -508,14 +577,16 @@ impl Plugin {
         use std::sync::atomic::Ordering;
         let make = AssertUnwindSafe(|| {
             self.0.call_once_force(|_| {
+                let stages = stages();
+                let asks = stages.iter().any(|stage| stage.resume.is_some());
                 let mut pointers: Vec<*const sys::sluice_stage> =
-                    stages().into_iter().map(|stage| Box::leak(Box::new(stage)) as *const sys::sluice_stage).collect();
+                    stages.into_iter().map(|stage| Box::leak(Box::new(stage)) as *const sys::sluice_stage).collect();
                 pointers.push(std::ptr::null());
                 let plugin = sys::sluice_plugin {
                     size: std::mem::size_of::<sys::sluice_plugin>() as u64,
                     abi_major: sys::ABI_MAJOR,
                     abi_minor_built: sys::ABI_MINOR,
-                    abi_minor_needed: 0,
+                    abi_minor_needed: u32::from(asks), /* asks came with 1.1 */
                     verdict_stride: std::mem::size_of::<sys::sluice_verdict>() as u32,
                     name: leak(name),
                     version: leak(version),
