@@ -174,6 +174,9 @@ struct sluice_error {
 #define SLUICE_OPTF_REQUIRED 8u   /* no default: must be given */
 #define SLUICE_OPTF_OUTPUT_PATH \
     16u /* a dataset folder that the host writes; never in the task key */
+/* Since 1.1: the file names others that stand beside it. The stage is given this path itself;
+ * otherwise it may be given that of a copy. */
+#define SLUICE_OPTF_BESIDE 32u
 
 struct sluice_range { /* both inclusive; an open end is -INFINITY or INFINITY */
     double lo, hi;

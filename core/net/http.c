@@ -46,11 +46,11 @@ bool http_host(const char *url, size_t n, const char **host, size_t *host_n, boo
 #define FUNCTIONS(DO)                                                                            \
     DO(curl_global_init)                                                                         \
     DO(curl_easy_init)                                                                           \
-    DO(curl_easy_cleanup) DO(curl_easy_setopt) DO(curl_easy_getinfo) DO(curl_easy_strerror)      \
-        DO(curl_slist_append) DO(curl_slist_free_all) DO(curl_multi_init) DO(curl_multi_cleanup) \
-            DO(curl_multi_setopt) DO(curl_multi_add_handle) DO(curl_multi_remove_handle)         \
-                DO(curl_multi_perform) DO(curl_multi_poll) DO(curl_multi_wakeup)                 \
-                    DO(curl_multi_info_read)
+    DO(curl_easy_cleanup)                                                                        \
+    DO(curl_easy_setopt) DO(curl_easy_getinfo) DO(curl_easy_strerror) DO(curl_slist_append)      \
+        DO(curl_slist_free_all) DO(curl_multi_init) DO(curl_multi_cleanup) DO(curl_multi_setopt) \
+            DO(curl_multi_add_handle) DO(curl_multi_remove_handle) DO(curl_multi_perform)        \
+                DO(curl_multi_poll) DO(curl_multi_wakeup) DO(curl_multi_info_read)
 
 /* libcurl's headers make macros of some, which check types. */
 #undef curl_easy_setopt

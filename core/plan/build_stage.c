@@ -69,7 +69,7 @@ static sluice_status keep_files(const struct plan_options *how, struct options *
 
     for (uint64_t k = 0; how->keep != NULL && options_path(options, k, &name, &path, &flags); k++) {
         struct hash128 hash;
-        if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH)) == 0) {
+        if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH | SLUICE_OPTF_BESIDE)) == 0) {
             TRY(how->keep(how->frozen_ctx, path, &path, &hash, err));
             TRY(options_set_path(options, name, path, err));
         }

@@ -25,8 +25,9 @@ static sluice_status path_hashes(const struct plan_options *how, const struct op
         if ((flags & (SLUICE_OPTF_NO_OUTPUT | SLUICE_OPTF_OUTPUT_PATH)) != 0) {
             continue;
         }
-        TRY(how == NULL || how->keep == NULL ? store_hash(path, &bytes, &hash, NULL, err)
-                                             : how->keep(how->frozen_ctx, path, &path, &hash, err));
+        TRY(how == NULL || how->keep == NULL || (flags & SLUICE_OPTF_BESIDE) != 0
+                ? store_hash(path, &bytes, &hash, NULL, err)
+                : how->keep(how->frozen_ctx, path, &path, &hash, err));
         hash_hex(hash, hex);
         buf_printf(text, "%s content=%s\n", name, hex);
     }

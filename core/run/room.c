@@ -187,14 +187,14 @@ static sluice_status refuse(const struct room *room, const char *who, const char
     if (rooms->workers > 1) {
         snprintf(fewer, sizeof fewer, ", fewer --workers");
     }
-    return error_field(
-        err, SLUICE_E_NOMEM, ERROR_MEMORY,
-        "%s%s%s%s needs %llu MiB for a %s of %llu MiB, beside %llu MiB in use, and "
-        "--memory %lluMiB leaves %llu MiB to one %s: give --memory %lluMiB%s%s",
-        who, name == NULL ? "" : " '", name == NULL ? "" : name, name == NULL ? "" : "'", mib(need),
-        what, mib(room->record), mib(room->held), mib(rooms->memory), mib(most), what,
-        mib(enough(room, need)), fewer,
-        room->what == NULL ? ", or s.files a max_record below it, which quarantines such records"
+    return error_field(err, SLUICE_E_NOMEM, ERROR_MEMORY,
+                       "%s%s%s%s needs %llu MiB for a %s of %llu MiB, beside %llu MiB in use, and "
+                       "--memory %lluMiB leaves %llu MiB to one %s: give --memory %lluMiB%s%s",
+                       who, name == NULL ? "" : " '", name == NULL ? "" : name,
+                       name == NULL ? "" : "'", mib(need), what, mib(room->record), mib(room->held),
+                       mib(rooms->memory), mib(most), what, mib(enough(room, need)), fewer,
+                       room->what == NULL
+                           ? ", or s.files a max_record below it, which quarantines such records"
                            : "");
 }
 

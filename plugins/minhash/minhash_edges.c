@@ -100,6 +100,7 @@ static const struct sluice_option edges_options[] = {
     { .name = "index",
       .doc = "Manifest of the index' snapshot that documents are compared with as well.",
       .type = SLUICE_OPT_PATH,
+      .flags = SLUICE_OPTF_BESIDE,
       .offset = offsetof(struct edges_config, index) },
 };
 

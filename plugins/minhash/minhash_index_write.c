@@ -166,6 +166,7 @@ static const struct sluice_option keys_options[] = {
     { .name = "index",
       .doc = "Manifest of the former snapshot, whose keys are left out.",
       .type = SLUICE_OPT_PATH,
+      .flags = SLUICE_OPTF_BESIDE,
       .offset = offsetof(struct keys_config, index) },
 };
 

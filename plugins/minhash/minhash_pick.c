@@ -23,6 +23,7 @@ static const struct sluice_option options[] = {
     { .name = "index",
       .doc = "Manifest of the index' snapshot that candidates may name.",
       .type = SLUICE_OPT_PATH,
+      .flags = SLUICE_OPTF_BESIDE,
       .offset = offsetof(struct config, index) },
     { .name = "verify",
       .doc = "Jaccard similarity that a duplicate's shingles must have; 0: not verified.",
