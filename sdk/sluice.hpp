@@ -35,7 +35,7 @@
  *                                                            row function of its role
  *     void side(const batch &, worker &) const               batches of port 1 (with flag
  *                                                            SLUICE_STAGE_SIDE_INPUT)
- *     std::optional<request> ask(const row &[, worker &]) const      filters, annotators, transforms:
+ *     std::optional<request> ask(const row &[, worker &]) const    filters, annotators, transforms:
  *                                           what the row asks a server next, in view of
  *                                           row.answers(), which holds what it was answered so far;
  *                                           nothing = it has all it wants. Then its row function

@@ -1,5 +1,5 @@
-/* sluice_asks.hpp - what a row asks of a server, and what it was answered. Part of sluice.hpp, which
- * says how they are used. Depends on sluice_host.hpp. */
+/* sluice_asks.hpp - what a row asks of a server, and what it was answered. Part of sluice.hpp,
+ * which says how they are used. Depends on sluice_host.hpp. */
 #ifndef SLUICE_ASKS_HPP
 #define SLUICE_ASKS_HPP
 
@@ -13,8 +13,8 @@
 namespace sluice
 {
 
-/* A request. Equal ones of one stage are one: it is made once, and its answer kept. So nothing in it
- * may change from run to run (no times, no numbers of attempts). */
+/* A request. Equal ones of one stage are one: it is made once, and its answer kept. So nothing in
+ * it may change from run to run (no times, no numbers of attempts). */
 struct request {
     std::string method, url;
     std::vector<std::pair<std::string, std::string>> headers; /* one line each */

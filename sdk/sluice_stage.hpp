@@ -189,7 +189,8 @@ void run_batch(holder<D> &s, const sluice_batch *in, sluice_emit *emit, EachRow 
 }
 
 /* process and resume of a role. Each is made of a holder and does a batch row by row. Rows ask, all
- * of them at once, until none asks any more: only then are they judged, annotated or transformed. */
+ * of them at once, until none asks any more: only then are they judged, annotated or
+ * transformed. */
 template <class D, class State, class Each> struct calls {
     static sluice_status process(void *worker, const sluice_batch *in, sluice_emit *emit,
                                  sluice_error *err) noexcept

@@ -42,15 +42,28 @@ bool http_host(const char *url, size_t n, const char **host, size_t *host_n, boo
 #define PADDING 64 /* SLUICE_PADDING */
 #define CONNECT_MS 30000L
 
-/* The functions of libcurl that are used, by its own types. */
-#define FUNCTIONS(DO)                                                                            \
-    DO(curl_global_init)                                                                         \
-    DO(curl_easy_init)                                                                           \
-    DO(curl_easy_cleanup)                                                                        \
-    DO(curl_easy_setopt) DO(curl_easy_getinfo) DO(curl_easy_strerror) DO(curl_slist_append)      \
-        DO(curl_slist_free_all) DO(curl_multi_init) DO(curl_multi_cleanup) DO(curl_multi_setopt) \
-            DO(curl_multi_add_handle) DO(curl_multi_remove_handle) DO(curl_multi_perform)        \
-                DO(curl_multi_poll) DO(curl_multi_wakeup) DO(curl_multi_info_read)
+/* The functions of libcurl that are used, by its own types. One a line: the formatter would indent
+ * them anew each time. */
+/* clang-format off */
+#define FUNCTIONS(DO) \
+    DO(curl_global_init) \
+    DO(curl_easy_init) \
+    DO(curl_easy_cleanup) \
+    DO(curl_easy_setopt) \
+    DO(curl_easy_getinfo) \
+    DO(curl_easy_strerror) \
+    DO(curl_slist_append) \
+    DO(curl_slist_free_all) \
+    DO(curl_multi_init) \
+    DO(curl_multi_cleanup) \
+    DO(curl_multi_setopt) \
+    DO(curl_multi_add_handle) \
+    DO(curl_multi_remove_handle) \
+    DO(curl_multi_perform) \
+    DO(curl_multi_poll) \
+    DO(curl_multi_wakeup) \
+    DO(curl_multi_info_read)
+/* clang-format on */
 
 /* libcurl's headers make macros of some, which check types. */
 #undef curl_easy_setopt

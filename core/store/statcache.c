@@ -1,8 +1,8 @@
 /* What is known of files: see statcache.h. A line is
  *   CHECKSUM VERSION WHAT PATH
  * with CHECKSUM = XXH3-128 of what follows it, VERSION as store_version_print has it, WHAT as the
- * caller gave it and PATH percent-encoded. Of a probed file WHAT is "s INFO", INFO as in input_info_format; of one that was
- * hashed it is "hashes SHA256,XXH3".
+ * caller gave it and PATH percent-encoded. Of a probed file WHAT is "s INFO", INFO as in
+ * input_info_format; of one that was hashed it is "hashes SHA256,XXH3".
  * A later line replaces an earlier one of the same path. */
 #include "store/statcache.h"
 

@@ -65,8 +65,8 @@ struct store_version {
 };
 bool store_version_equal(const struct store_version *, const struct store_version *);
 
-/* Whether a file of the version `now` is the one that is known, of which a link may have changed the
- * ctime since. Of one that a manifest named (listing_take) no more than the size is known. */
+/* Whether a file of the version `now` is the one that is known, of which a link may have changed
+ * the ctime since. Of one that a manifest named (listing_take) no more than the size is known. */
 bool store_version_holds(const struct store_version *known, const struct store_version *now);
 bool store_version_vague(const struct store_version *);
 

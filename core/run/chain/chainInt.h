@@ -149,8 +149,8 @@ void waiting_destroy(struct chain *, uint32_t op);
 sluice_status chain_ask(struct chain *, const struct op *, uint32_t port, struct batch *,
                         struct answer **answers, struct sluice_error *) MUST_USE;
 
-/* The same for a call that waited and failed with this fault; SLUICE_OK: that is to be made again as
- * a whole. No call is left waiting. */
+/* The same for a call that waited and failed with this fault; SLUICE_OK: that is to be made
+ * again as a whole. No call is left waiting. */
 sluice_status chain_ask_again(struct chain *, const struct op *, struct batch *,
                               sluice_status fault, struct answer **answers,
                               struct sluice_error *) MUST_USE;

@@ -1,6 +1,6 @@
-/* Calls that asked for something wait here, each with a worker, a view and a batch of its own, while
- * the chain goes on with the next batch. What comes of them is delivered in the order of the rows,
- * whichever was answered first, so that no row and no order depends on a server.
+/* Calls that asked for something wait here, each with a worker, a view and a batch of its own,
+ * while the chain goes on with the next batch. What comes of them is delivered in the order of the
+ * rows, whichever was answered first, so that no row and no order depends on a server.
  *
  * Only calls that may be made again wait side by side (chain_repeats), of tasks whose rows come in
  * their order; all others are waited for at once, as are giants. */
