@@ -41,7 +41,8 @@ struct request {
   private:
     static const std::string &line(const std::string &text, const char *what)
     {
-        for (const unsigned char c : text) {
+        for (const char letter : text) {
+            const auto c = static_cast<unsigned char>(letter);
             if (c < 0x20 || c == 0x7f) {
                 throw error(SLUICE_E_INTERNAL,
                             std::string("a request has ") + what + " with a control byte in it");

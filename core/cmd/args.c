@@ -156,7 +156,8 @@ void args_help(const char *usage, const char *text, const struct arg_spec *specs
     }
 }
 
-bool size_parse(const char *text, uint64_t *out)
+/* "64MiB", "2G", "1000" to bytes, by the grammar of the options of stages; false = not a size. */
+static bool size_parse(const char *text, uint64_t *out)
 {
     return text_size(text, strlen(text), out);
 }

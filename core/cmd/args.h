@@ -57,7 +57,5 @@ sluice_status args_size(const struct args *, const char *option, uint64_t *out,
                         struct sluice_error *) MUST_USE;
 /* Digits alone; false = anything else. */
 bool whole_parse(const char *text, uint64_t *out);
-/* "64MiB", "2G", "1000" to bytes, by the grammar of the options of stages; false = not a size. */
-bool size_parse(const char *text, uint64_t *out);
 
 #endif

@@ -69,6 +69,12 @@ static sluice_status add_notes(const struct run *run, json_t *notes, struct slui
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
             const struct op *op = run->plan->phases[p]->ops[i];
+            char recorded[300];
+            /* Made of answers that were recorded, not of what can be made again. */
+            snprintf(recorded, sizeof recorded, "%s.recorded", op->name);
+            if (op_asks(op) && json_object_set_new(notes, recorded, json_true()) != 0) {
+                return error_nomem(err, "a manifest");
+            }
             for (uint32_t k = 0; op->kind == OP_STAGE && k < op_stage(op)->n_notes; k++) {
                 const struct stage_note *note = &op_stage(op)->notes[k];
                 json_t *value = json_loads(note->json, JSON_DECODE_ANY, NULL);

@@ -167,8 +167,9 @@ const char **snapshot_sorted_names(struct arena *arena, const struct snapshot *s
     return names;
 }
 
-const char **snapshot_difference(struct arena *arena, const struct snapshot *of,
-                                 const struct snapshot *without, size_t *n)
+/* Stored names of `of` that `without` (NULL = empty) has not: sorted, each once, in the arena. */
+static const char **difference(struct arena *arena, const struct snapshot *of,
+                               const struct snapshot *without, size_t *n)
 {
     const char **ours = snapshot_sorted_names(arena, of, true);
     const char **theirs = without == NULL ? NULL : snapshot_sorted_names(arena, without, true);
@@ -198,9 +199,9 @@ sluice_status snapshot_take_names(struct snapshot *s, const struct snapshot *par
 {
     s->removed = NULL;
     s->n_removed = 0;
-    s->added = snapshot_difference(&s->arena, s, parent, &s->n_added);
+    s->added = difference(&s->arena, s, parent, &s->n_added);
     if (parent != NULL) {
-        s->removed = snapshot_difference(&s->arena, parent, s, &s->n_removed);
+        s->removed = difference(&s->arena, parent, s, &s->n_removed);
     }
     return arena_status(&s->arena, err, "a manifest");
 }
@@ -221,9 +222,8 @@ sluice_status snapshot_names_fit(const struct snapshot *s, const struct snapshot
     struct arena arena = ARENA_INIT;
     size_t n_added = 0;
     size_t n_removed = 0;
-    const char **added = snapshot_difference(&arena, s, parent, &n_added);
-    const char **removed =
-        parent != NULL ? snapshot_difference(&arena, parent, s, &n_removed) : NULL;
+    const char **added = difference(&arena, s, parent, &n_added);
+    const char **removed = parent != NULL ? difference(&arena, parent, s, &n_removed) : NULL;
     sluice_status status = arena_status(&arena, err, "a manifest");
 
     *fit = status == SLUICE_OK && names_equal(added, n_added, s->added, s->n_added) &&

@@ -26,10 +26,6 @@ sluice_status snapshot_add_up(struct snapshot *, struct sluice_error *) MUST_USE
 /* Sets content from everything that it covers. */
 sluice_status snapshot_hash(struct snapshot *, struct sluice_error *) MUST_USE;
 
-/* Stored names of `of` that `without` (NULL = empty) has not: sorted, each once, in the arena. */
-const char **snapshot_difference(struct arena *, const struct snapshot *of,
-                                 const struct snapshot *without, size_t *n);
-
 /* Sets added and removed from the parent (NULL: it has none). */
 sluice_status snapshot_take_names(struct snapshot *, const struct snapshot *parent,
                                   struct sluice_error *) MUST_USE;

@@ -39,6 +39,7 @@ server one 1 0 20 0
 expect 0 "$SLUICE" run p.lua --quiet --workers 1 "port=$port" --run-dir r1 out=o1
 first=$(asked)
 lines o1 >want
+grep -q '"judge.recorded": true' o1/snapshots/000001.json || fail 'the manifest does not say that it is made of answers'
 is "$(wc -l <want | tr -d ' ')" "$(grep -c . want)" 'rows'
 [ "$(wc -l <want)" -gt 100 ] || fail 'few rows are left'
 is "$(grep -c '^404' "$log")" 5 'refusals'

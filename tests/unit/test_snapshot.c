@@ -404,7 +404,7 @@ static void test_damaged_manifest(void **state)
 static void test_mend_names(void **state)
 {
     char *dir = kit_folder();
-    char *manifest = kit_path(dir, "snapshots/000002.json");
+    const char *manifest = kit_path(dir, "snapshots/000002.json");
     struct snapshot *s;
     struct buf whole;
     struct buf after;

@@ -312,9 +312,8 @@ sluice_status luaverdict_process(void *worker, const struct sluice_batch *, stru
 int luaask_ask(lua_State *); /* ask{...}; upvalue: the worker */
 sluice_status luaask_open(struct luaworker *, struct sluice_error *err) MUST_USE;
 void luaask_close(struct luaworker *);
-/* A batch of n rows begins, a pass over it, a row of it, a call for that row. */
+/* A batch of n rows begins, a row of it, a call for that row. */
 sluice_status luaask_batch(struct luaworker *, int64_t n, struct sluice_error *err) MUST_USE;
-void luaask_pass(struct luaworker *);
 void luaask_row(struct luaworker *, int64_t k);
 void luaask_call(struct luaworker *);
 /* After the call: did it ask for what is not answered yet? Asks the host. */

@@ -97,13 +97,8 @@ sluice_status luaask_batch(struct luaworker *worker, int64_t n, struct sluice_er
         memset(asks->rows, 0, (size_t)n * sizeof *asks->rows);
     }
     asks->n = n;
-    luaask_pass(worker);
-    return SLUICE_OK;
-}
-
-void luaask_pass(struct luaworker *worker)
-{
     worker->asks->any = false;
+    return SLUICE_OK;
 }
 
 void luaask_row(struct luaworker *worker, int64_t k)
@@ -358,6 +353,6 @@ sluice_status luaask_resume(void *state, const struct sluice_answers *answers,
                                                          k * answers->stride);
         TRY(keep(&worker->asks->rows[answer->tag], answer, err));
     }
-    luaask_pass(worker);
+    worker->asks->any = false;
     return luaverdict_pass(worker, answers->batch, emit, err);
 }

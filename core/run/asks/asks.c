@@ -670,16 +670,6 @@ sluice_status asking_wait(struct asking *asking, const struct sluice_answer **it
     return SLUICE_OK;
 }
 
-uint64_t asking_bytes(const struct asking *asking)
-{
-    uint64_t sum = 0;
-
-    for (uint32_t k = 0; k < asking->n; k++) {
-        sum += asking->entries[k]->answer.body_n;
-    }
-    return sum;
-}
-
 void asking_end(struct asking *asking)
 {
     if (asking == NULL) {

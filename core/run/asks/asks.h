@@ -44,7 +44,6 @@ bool asking_done(const struct asking *);
  * SLUICE_E_CANCELLED: the run is being stopped (seen within 0.1 s). */
 sluice_status asking_wait(struct asking *, const struct sluice_answer **items, uint32_t *n,
                           struct sluice_error *) MUST_USE;
-uint64_t asking_bytes(const struct asking *); /* of its answers, when done */
 void asking_end(struct asking *); /* NULL is fine; what nobody else waits for is given up */
 
 /* What was asked so far, of a stage (by its key) or of all (NULL). */
