@@ -45,6 +45,12 @@ static size_t shared_bytes(const char *a, const char *b)
     return n;
 }
 
+/* From one time to another, in either direction, around the end of the numbers if need be. */
+static int64_t step(int64_t to, int64_t from)
+{
+    return (int64_t)((uint64_t)to - (uint64_t)from);
+}
+
 static void put_file(struct buf *out, const struct listing_file *file,
                      const struct listing_file *before, size_t n_parts)
 {
@@ -60,8 +66,8 @@ static void put_file(struct buf *out, const struct listing_file *file,
         put_text(out, file->name);
     }
     varint_put(out, file->version.size);
-    varint_put(out, varint_fold(file->version.mtime_ns - before->version.mtime_ns));
-    varint_put(out, varint_fold(file->version.ctime_ns - before->version.ctime_ns));
+    varint_put(out, varint_fold(step(file->version.mtime_ns, before->version.mtime_ns)));
+    varint_put(out, varint_fold(step(file->version.ctime_ns, before->version.ctime_ns)));
     put_text(out, file->version.tag);
     for (size_t i = 0; i < n_parts; i++) {
         const char *value = file->values == NULL ? NULL : file->values[i];

@@ -499,7 +499,7 @@ static enum store_answer object_list(const char *folder, unsigned flags, struct 
         buf_clear(&name);
         if (names.names[i][0] != 'o' || strcmp(names.names[i], page->after) <= 0 ||
             !decode(names.names[i] + 1, &name) || name.size <= prefix.size ||
-            memcmp(name.data, prefix.data, prefix.size) != 0) {
+            (prefix.size > 0 && memcmp(name.data, prefix.data, prefix.size) != 0)) {
             continue;
         }
         if (n_page == PAGE) {
