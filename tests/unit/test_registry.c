@@ -17,6 +17,13 @@
 #include "plugin/registry.h"
 #include "alloc_fail.h"
 
+/* For LeakSanitizer: what the dynamic linker keeps is its own affair, also where malloc is ours. */
+__attribute__((visibility("default"))) const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:_dl_map_object_deps\n";
+}
+
 static char libraries[PATH_MAX]; /* folder of the plugins of tests/abi */
 
 struct tree {
