@@ -2,7 +2,8 @@
 #
 # Prints its port. Each POST is answered after LEAST to MOST milliseconds (0), which follow from SEED and the body, with
 # {"n":BYTES OF THE BODY,"sum":SUM OF ITS BYTES}. Of FAULTS per cent of the bodies the first request is answered with 503 or with
-# 429 and Retry-After, or the connection is cut. A body with `refuse` in it gets 404. LOG gets a line a request: what was answered and the
+# 429 and Retry-After, or the connection is cut. A body with `refuse` in it gets 404, one with `count` in it
+# another n each time. LOG gets a line a request: what was answered and the
 # body. Ends when its parent does.
 use strict;
 use warnings;
@@ -20,6 +21,7 @@ $| = 1;
 print $server->sockport, "\n";
 open STDOUT, '>', '/dev/null';
 my $all = IO::Select->new($server);
+my $count = 0;
 my (%data, %seen, @due); # bytes of connections; bodies; [time, connection, answer, word, body]
 
 # Seconds, of a clock that goes in hundredths.
@@ -37,7 +39,7 @@ sub answer {
         return ('429', "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n") if $h % 3 == 1;
         return ('503', "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n");
     }
-    my $text = '{"n":' . length($body) . ',"sum":' . unpack('%32C*', $body) . '}';
+    my $text = '{"n":' . ($body =~ /count/ ? ++$count : length $body) . ',"sum":' . unpack('%32C*', $body) . '}';
     return ('200', "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " . length($text) . "\r\n\r\n$text");
 }
 

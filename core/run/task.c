@@ -228,6 +228,39 @@ static sluice_status sync_way(const struct run *run, struct sluice_error *err)
     return store_settle(run->options.run_dir, err);
 }
 
+/* Two processes may have had a task in hand, and servers may have answered them differently. Either
+ * result is one; the first that is committed stands. *commit: ours, then theirs. status: of the
+ * attempt to commit ours. */
+static sluice_status yield_to_other(const struct run *run, const struct phase *phase,
+                                    const char *dir, sluice_status status, bool *existed,
+                                    struct commit **commit)
+{
+    struct sluice_error ignored = ERROR_INIT;
+    struct commit *theirs = NULL;
+    bool records = false;
+    char *message;
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        const struct sluice_stage *stage = op_declared(phase->ops[i]);
+        records = records || (stage != NULL && (stage->flags & SLUICE_STAGE_RECORDED) != 0);
+    }
+    if (status != SLUICE_E_INTERNAL || !records ||
+        commit_read(dir, (*commit)->key, &theirs, NULL, &ignored) != SLUICE_OK || theirs == NULL) {
+        return status;
+    }
+    message = str_printf("task %s of %s was committed by another process, which had other answers "
+                         "for some of its rows: that result stands",
+                         theirs->task, phase->name);
+    if (message != NULL && run->options.events.warn != NULL) {
+        run->options.events.warn(run->options.events.ctx, message);
+    }
+    free(message);
+    commit_destroy(*commit);
+    *commit = theirs;
+    *existed = true;
+    return SLUICE_OK;
+}
+
 static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t p, uint32_t task,
                                  bool durable, bool *existed, struct sluice_error *err)
 {
@@ -260,6 +293,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
          * record names, which the next try makes again and `gc` removes. */
         note_files(run, p, commit, durable);
         status = commit_write(commit, dir, durable, existed, err);
+        status = yield_to_other(run, phase, dir, status, existed, &commit);
     }
     if (status == SLUICE_OK && durable) {
         status = sync_way(run, err);

@@ -142,3 +142,30 @@ kill -TERM "$pid"
 status=0
 wait "$pid" || status=$?
 is "$status" 130 'status after SIGTERM'
+
+# ---- two processes that were answered differently ----------------------------------------------------
+
+printf '{"id":"1","text":"a count"}\n' >count.jsonl
+cat >count.lua <<'END'
+local s = require "sluice"
+local a = s.args { port = { "string" } }
+local host = "127.0.0.1:" .. a.port
+return s.pipeline { "count", s.files "count.jsonl" | s.read_jsonl {} | s.ask { "judge", function(doc, o, ask)
+    return { n = ask { url = "http://" .. host .. "/", body = doc.text }.json.n } end,
+  adds = { n = "int64" }, ask = { hosts = { host } } } | s.write_jsonl { "counted", compression = "none" } }
+END
+server counting 1 700 700 0
+expect 0 "$SLUICE" prepare count.lua "port=$port" --run-dir r10
+cp -R r10 r11
+expect 0 "$SLUICE" task r11 0
+# Its record comes to stand where the other process wants to put its own. The first one stands, and it is said.
+"$SLUICE" task r10 0 >second.log 2>&1 &
+pid=$!
+for _ in $(seq 100); do [ -n "$(find r10/leases -type f 2>/dev/null)" ] && break; sleep 0.05; done
+mkdir -p r10/tasks && cp -R r11/tasks/. r10/tasks
+wait "$pid" || fail "$(cat second.log)"
+is "$(asked)" 2 'asks of two processes'
+grep -q 'had other answers for some of its rows: that result stands' second.log || fail "$(cat second.log)"
+expect 0 "$SLUICE" run count.lua --quiet "port=$port" --run-dir r10
+is "$(lines counted)" '{"text":"a count","id":"1","n":1}' 'what the first was answered'
+is "$(asked)" 2 'asks of a task that is done'
