@@ -75,6 +75,12 @@ void metrics_move(struct phase_metrics *part, uint32_t n_ops, struct phase_metri
         MOVE(ops[i].bytes_out);
         MOVE(ops[i].time.work_ns);
         MOVE(ops[i].time.wait_ns);
+        MOVE(ops[i].asks.answered);
+        MOVE(ops[i].asks.refused);
+        MOVE(ops[i].asks.retries);
+        MOVE(ops[i].asks.bytes_out);
+        MOVE(ops[i].asks.bytes_in);
+        MOVE(ops[i].asks.known);
     }
 #undef MOVE
 }

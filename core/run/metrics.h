@@ -13,10 +13,16 @@ struct time_spent {
     atomic_uint_fast64_t wait_ns; /* for files, for a processor, for others */
 };
 
+struct ask_metrics { /* of servers; retries, refused and bytes: of new answers */
+    atomic_uint_fast64_t answered, refused, retries, bytes_out, bytes_in;
+    atomic_uint_fast64_t known; /* by the journal, or asked for another call */
+};
+
 struct op_metrics {
     atomic_uint_fast64_t rows_in, rows_out, bytes_in;
     atomic_uint_fast64_t bytes_out; /* writers and edges: stored bytes */
     struct time_spent time;
+    struct ask_metrics asks;
 };
 
 struct phase_metrics {

@@ -45,11 +45,20 @@ is "$(wc -l <want | tr -d ' ')" "$(grep -c . want)" 'rows'
 is "$(grep -c '^404' "$log")" 5 'refusals'
 expect 0 "$SLUICE" run p.lua --quiet --workers 2 "port=$port" --run-dir r1 out=o1 --fresh
 is "$(asked)" "$first" 'asks after a run that asked them all'
+grouped=$(echo "$first" | sed 's/\(...\)$/,\1/')
+expect 0 "$SLUICE" report r1
+says "judge: $grouped answers, all known before"
 
 # Each first request of every third body fails in one way or another, and the slowest answers come first: the same rows.
 server two 7 0 60 33
 expect 0 "$SLUICE" run p.lua --quiet --workers 2 "port=$port" --run-dir r2 out=o2
 lines o2 | cmp - want || fail 'other rows in another order of answers, or behind faults'
+expect 0 "$SLUICE" report r2
+says "judge: $grouped answers (5 refused, "
+# libcurl itself repeats what a connection in use was cut over.
+repeated=$("$SLUICE" report r2 --json | perl -MJSON::PP -e 'local $/; print map { $_->{asks}{retries} // () } @{ decode_json(<>)->{funnel} }')
+[ "$repeated" -ge "$(grep -c '^429\|^503' "$log")" ] && [ "$repeated" -le "$(grep -c '^429\|^503\|^cut' "$log")" ] ||
+    fail "$repeated requests repeated"
 for word in 429 503 cut; do grep -q "^$word" "$log" || fail "no $word was answered"; done
 is "$(grep -c '^200' "$log")" "$(grep '^200' "$log" | sort -u | wc -l | tr -d ' ')" 'answers to asks that had one'
 

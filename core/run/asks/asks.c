@@ -36,19 +36,12 @@ struct host {
     uint64_t free_ns; /* when the next request may begin, by its rate */
 };
 
-struct stage_counts {
-    struct stage_counts *next;
-    struct hash128 stage;
-    struct ask_counts counts;
-};
-
 /* One ask, however many wait for its answer. */
 struct entry {
     struct entry *next; /* of those under way */
     struct hash128 key;
     struct host *host;
     struct ask_policy policy;
-    struct stage_counts *counts;
     enum entry_state state;
     uint32_t waiters;
     uint32_t tries;
@@ -65,6 +58,7 @@ struct asking {
     uint32_t n;
     struct entry **entries;
     uint64_t *tags;
+    bool *own;                   /* made for this one: not in the journal, nor under way */
     struct sluice_answer *items; /* when done */
 };
 
@@ -77,8 +71,6 @@ struct asks {
     struct entry *entries; /* under way, in order of begin */
     struct entry **last;
     struct host *hosts;
-    struct stage_counts *stages;
-    struct ask_counts all;
     uint64_t looked_ns;
     sluice_status broken; /* the journal can't be written */
     struct sluice_error why;
@@ -133,36 +125,10 @@ void asks_destroy(struct asks *asks)
         free(asks->hosts);
         asks->hosts = next;
     }
-    while (asks->stages != NULL) {
-        struct stage_counts *next = asks->stages->next;
-        free(asks->stages);
-        asks->stages = next;
-    }
     journal_close(asks->journal);
     pthread_cond_destroy(&asks->changed);
     pthread_mutex_destroy(&asks->mutex);
     free(asks);
-}
-
-#define COUNT(asks, entry, field, by)          \
-    do {                                       \
-        (asks)->all.field += (by);             \
-        (entry)->counts->counts.field += (by); \
-    } while (0)
-
-static struct stage_counts *counts_of(struct asks *asks, struct hash128 stage)
-{
-    struct stage_counts *counts = asks->stages;
-
-    while (counts != NULL && !hash_equal(counts->stage, stage)) {
-        counts = counts->next;
-    }
-    if (counts == NULL && (counts = calloc(1, sizeof *counts)) != NULL) {
-        counts->stage = stage;
-        counts->next = asks->stages;
-        asks->stages = counts;
-    }
-    return counts;
 }
 
 /* ---- requests ---- */
@@ -275,7 +241,6 @@ static sluice_status recall(struct asks *asks, struct entry *entry, struct sluic
     TRY(journal_read(asks->journal, entry->key, &found, &entry->answer, err));
     if (found) {
         entry->state = ENTRY_DONE;
-        COUNT(asks, entry, known, 1);
     }
     return SLUICE_OK;
 }
@@ -292,14 +257,12 @@ static sluice_status enter(struct asks *asks, struct hash128 stage, const struct
         entry = entry->next;
     }
     if (entry != NULL) {
-        COUNT(asks, entry, known, 1);
         entry->waiters++;
         *out = entry;
         return SLUICE_OK;
     }
     entry = calloc(1, sizeof *entry);
-    if (entry == NULL || (entry->text = str_copy(text, n)) == NULL ||
-        (entry->counts = counts_of(asks, stage)) == NULL) {
+    if (entry == NULL || (entry->text = str_copy(text, n)) == NULL) {
         if (entry != NULL) {
             entry_free(entry);
         }
@@ -403,9 +366,6 @@ static void keep(struct asks *asks, struct entry *entry, struct http_reply *repl
     memcpy(entry->answer.type, reply->type, sizeof entry->answer.type);
     reply->body = NULL;
     entry->state = ENTRY_WRITTEN;
-    COUNT(asks, entry, answered, 1);
-    COUNT(asks, entry, refused, entry->answer.refused);
-    COUNT(asks, entry, bytes_in, entry->answer.body_n);
     status = journal_add(asks->journal, entry->key, &entry->answer, &err);
     if (status != SLUICE_OK) {
         break_down(asks, status, &err);
@@ -429,7 +389,6 @@ static void done(void *ctx, void *tag, struct http_reply *reply)
     } else {
         entry->state = ENTRY_QUEUED;
         entry->due = clock_ns() + pause_after(asks, entry, reply->retry_after_ns);
-        COUNT(asks, entry, retries, 1);
     }
     pthread_mutex_unlock(&asks->mutex);
 }
@@ -457,8 +416,6 @@ static void send(struct asks *asks, struct entry *entry)
     }
     entry->state = ENTRY_FLYING;
     entry->host->flying++;
-    COUNT(asks, entry, asked, 1);
-    COUNT(asks, entry, bytes_out, entry->body_n);
 }
 
 /* What nobody waits for is given up; what was written is durable now. */
@@ -536,7 +493,8 @@ sluice_status asks_begin(struct asks *asks, struct hash128 stage, const struct a
     *out = NULL;
     if (asking == NULL ||
         (asking->entries = calloc(result->n_asks + 1u, sizeof(struct entry *))) == NULL ||
-        (asking->tags = calloc(result->n_asks + 1u, sizeof *asking->tags)) == NULL) {
+        (asking->tags = calloc(result->n_asks + 1u, sizeof *asking->tags)) == NULL ||
+        (asking->own = calloc(result->n_asks + 1u, sizeof *asking->own)) == NULL) {
         asking_end(asking);
         return error_nomem(err, "asks");
     }
@@ -550,6 +508,8 @@ sluice_status asks_begin(struct asks *asks, struct hash128 stage, const struct a
         if (status == SLUICE_OK) {
             asking->n++;
             fetch = fetch || asking->entries[k]->state == ENTRY_QUEUED;
+            asking->own[k] =
+                asking->entries[k]->state == ENTRY_QUEUED && asking->entries[k]->waiters == 1;
         }
     }
     if (status == SLUICE_OK && fetch && asks->http == NULL) {
@@ -670,6 +630,22 @@ sluice_status asking_wait(struct asking *asking, const struct sluice_answer **it
     return SLUICE_OK;
 }
 
+void asking_count(const struct asking *asking, struct ask_metrics *metrics)
+{
+    for (uint32_t k = 0; k < asking->n; k++) { /* an entry that is done does not change */
+        const struct entry *entry = asking->entries[k];
+        if (!asking->own[k]) {
+            METRIC_ADD(metrics->known, 1);
+            continue;
+        }
+        METRIC_ADD(metrics->answered, 1);
+        METRIC_ADD(metrics->refused, entry->answer.refused);
+        METRIC_ADD(metrics->retries, entry->tries - 1);
+        METRIC_ADD(metrics->bytes_out, entry->tries * (uint64_t)entry->body_n);
+        METRIC_ADD(metrics->bytes_in, entry->answer.body_n);
+    }
+}
+
 void asking_end(struct asking *asking)
 {
     if (asking == NULL) {
@@ -687,24 +663,7 @@ void asking_end(struct asking *asking)
     }
     free(asking->entries);
     free(asking->tags);
+    free(asking->own);
     free(asking->items);
     free(asking);
-}
-
-void asks_counts(const struct asks *asks, const struct hash128 *stage, struct ask_counts *out)
-{
-    struct asks *locked = (struct asks *)(uintptr_t)asks;
-    const struct stage_counts *counts;
-
-    pthread_mutex_lock(&locked->mutex);
-    *out = asks->all;
-    if (stage != NULL) {
-        memset(out, 0, sizeof *out);
-        for (counts = asks->stages; counts != NULL; counts = counts->next) {
-            if (hash_equal(counts->stage, *stage)) {
-                *out = counts->counts;
-            }
-        }
-    }
-    pthread_mutex_unlock(&locked->mutex);
 }

@@ -13,6 +13,7 @@
 
 #include "plan/ask_policy.h"
 #include "plugin/stage.h"
+#include "run/metrics.h"
 
 struct asks;
 struct asking;
@@ -46,15 +47,7 @@ sluice_status asking_wait(struct asking *, const struct sluice_answer **items, u
                           struct sluice_error *) MUST_USE;
 void asking_end(struct asking *); /* NULL is fine; what nobody else waits for is given up */
 
-/* What was asked so far, of a stage (by its key) or of all (NULL). */
-struct ask_counts {
-    uint64_t asked;    /* requests that went out, each try */
-    uint64_t answered; /* new answers */
-    uint64_t known;    /* answers from the journal, or from another call's ask */
-    uint64_t refused;  /* of the new ones: final refusals */
-    uint64_t retries;
-    uint64_t bytes_out, bytes_in;
-};
-void asks_counts(const struct asks *, const struct hash128 *stage, struct ask_counts *out);
+/* What became of its asks, when asking_wait went well. */
+void asking_count(const struct asking *, struct ask_metrics *);
 
 #endif

@@ -43,6 +43,7 @@ static sluice_status go_on(struct chain *chain, const struct op *op, struct stag
     status = asking_wait(answer->asking, &items, &n, err);
     meter_end(&chain->meter, time, false);
     if (status == SLUICE_OK) {
+        asking_count(answer->asking, &chain->options.metrics->ops[op->index].asks);
         meter_begin(&chain->meter);
         status = stage_resume(worker, items, n, &answer->result, err);
         meter_end(&chain->meter, time, op_isolated(op));

@@ -48,6 +48,20 @@ static void add_seconds(json_t *object, const char *name, double seconds)
                         json_real(json_number_value(json_object_get(object, name)) + seconds));
 }
 
+/* What a stage asked servers, or nothing. */
+static json_t *asks_report(const struct ask_metrics *asks)
+{
+    if (METRIC_GET(asks->answered) + METRIC_GET(asks->known) == 0) {
+        return NULL;
+    }
+    return json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I}", "answered", (json_int_t)METRIC_GET(asks->answered),
+        "refused", (json_int_t)METRIC_GET(asks->refused), "retries",
+        (json_int_t)METRIC_GET(asks->retries), "bytes_out", (json_int_t)METRIC_GET(asks->bytes_out),
+        "bytes_in", (json_int_t)METRIC_GET(asks->bytes_in), "known",
+        (json_int_t)METRIC_GET(asks->known));
+}
+
 /* ---- by phase ---- */
 
 static json_t *op_report(const struct run *run, uint32_t p, uint32_t i)
@@ -55,6 +69,7 @@ static json_t *op_report(const struct run *run, uint32_t p, uint32_t i)
     const struct op *op = run->plan->phases[p]->ops[i];
     const struct op_metrics *metrics = &run->metrics.phases[p].ops[i];
     json_t *ledger = run->ledgers[p] == NULL ? NULL : json_object_get(run->ledgers[p], op->name);
+    json_t *asks = asks_report(&metrics->asks);
     json_t *json = json_object();
 
     json_object_set_new(json, "name", json_string(op->name));
@@ -68,6 +83,9 @@ static json_t *op_report(const struct run *run, uint32_t p, uint32_t i)
                         json_integer((json_int_t)METRIC_GET(metrics->bytes_in)));
     if (ledger != NULL) {
         json_object_set(json, "ledger", ledger);
+    }
+    if (asks != NULL) {
+        json_object_set_new(json, "asks", asks);
     }
     return json;
 }
@@ -192,6 +210,7 @@ static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p
     bool reader = op->kind == OP_READ;
     int64_t emitted = ledger_get(sum, op->name, "emitted");
     int64_t bad = ledger_get(sum, op->name, "quarantined");
+    json_t *asks = asks_report(&metrics->asks);
     json_t *json = row->json;
 
     if (json_object_size(json) == 0 || id <= row->first) {
@@ -214,6 +233,10 @@ static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p
     add_seconds(json, "seconds", work_of(&metrics->time));
     add_seconds(json, "wait_seconds", wait_of(&metrics->time));
     add_integer(json, "quarantined", bad);
+    if (asks != NULL) {
+        add_counts(json, "asks", asks);
+        json_decref(asks);
+    }
     add_counts(json, "dropped", json_object_get(json_object_get(sum, op->name), "dropped"));
     add_counts(json, "measures", json_object_get(json_object_get(sum, op->name), "measures"));
     if (json_object_get(json_object_get(sum, op->name), "skipped") != NULL) {

@@ -4,7 +4,9 @@
  * "funnel" has one row for everything the script names, in the order of the pipeline: a composite
  * is one row, its internal stages are added up. Each row: name, role, kind, in, out, dropped (by
  * reason), quarantined, seconds and text_bytes (of the work done in this run: reused tasks have
- * none), measures. "upkeep" is what the engine itself needed: reading, carrying (rows kept between
+ * none), measures; asks: of servers, where a stage asks any (new answers, how many of them refused,
+ * requests that were repeated, bytes of both; known: answers that were in the journal, or came for
+ * another row). "upkeep" is what the engine itself needed: reading, carrying (rows kept between
  * phases), committing. "phases" has the same by phase and internal stage.
  *
  * Seconds are processor time of worker threads; a stage in a child process counts from call to

@@ -28,6 +28,23 @@ static uint64_t item(const json_t *array, size_t i)
     return (uint64_t)json_integer_value(json_array_get(array, i));
 }
 
+/* Those of put_asks() */
+static void add_asks(struct phase_metrics *metrics, uint32_t n_ops, const json_t *asks)
+{
+    for (size_t k = 0; k + 7 <= json_array_size(asks); k += 7) {
+        uint64_t i = item(asks, k);
+        if (i < n_ops) {
+            struct ask_metrics *to = &metrics->ops[i].asks;
+            METRIC_ADD(to->answered, item(asks, k + 1));
+            METRIC_ADD(to->refused, item(asks, k + 2));
+            METRIC_ADD(to->retries, item(asks, k + 3));
+            METRIC_ADD(to->bytes_out, item(asks, k + 4));
+            METRIC_ADD(to->bytes_in, item(asks, k + 5));
+            METRIC_ADD(to->known, item(asks, k + 6));
+        }
+    }
+}
+
 /* The numbers of put_work() in attempts.c, back into counters. */
 static void add_work(struct phase_metrics *metrics, uint32_t n_ops, const json_t *line)
 {
@@ -50,6 +67,7 @@ static void add_work(struct phase_metrics *metrics, uint32_t n_ops, const json_t
         METRIC_ADD(op->time.work_ns, item(ops, 6 * (size_t)i + 4));
         METRIC_ADD(op->time.wait_ns, item(ops, 6 * (size_t)i + 5));
     }
+    add_asks(metrics, n_ops, json_object_get(line, "asks"));
 }
 
 static bool is_outcome(const json_t *line, const char *outcome)

@@ -123,6 +123,28 @@ sluice_status attempts_open(const char *run_dir, uint32_t execution, const struc
     return SLUICE_OK;
 }
 
+/* What ops that asked servers did, seven numbers each, the first of which says which op it is. */
+static void put_asks(struct buf *line, const struct phase_metrics *metrics, uint32_t n_ops)
+{
+    bool any = false;
+
+    for (uint32_t i = 0; i < n_ops; i++) {
+        const struct ask_metrics *asks = &metrics->ops[i].asks;
+        if (METRIC_GET(asks->answered) + METRIC_GET(asks->known) == 0) {
+            continue;
+        }
+        buf_printf(line, "%s%u,%llu,%llu,%llu,%llu,%llu,%llu", any ? "," : ",\"asks\":[", i,
+                   (unsigned long long)METRIC_GET(asks->answered),
+                   (unsigned long long)METRIC_GET(asks->refused),
+                   (unsigned long long)METRIC_GET(asks->retries),
+                   (unsigned long long)METRIC_GET(asks->bytes_out),
+                   (unsigned long long)METRIC_GET(asks->bytes_in),
+                   (unsigned long long)METRIC_GET(asks->known));
+        any = true;
+    }
+    buf_puts(line, any ? "]" : "");
+}
+
 /* Sums of what its ops did, and the ops themselves, six numbers each, for reports. */
 static void put_work(struct buf *line, const struct phase_metrics *metrics, uint32_t n_ops)
 {
@@ -149,6 +171,7 @@ static void put_work(struct buf *line, const struct phase_metrics *metrics, uint
                    (unsigned long long)METRIC_GET(op->time.wait_ns));
     }
     buf_putc(line, ']');
+    put_asks(line, metrics, n_ops);
 }
 
 static void put_attempt(struct buf *line, const struct attempt *attempt)
