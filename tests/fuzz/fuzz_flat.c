@@ -128,6 +128,32 @@ static sluice_status take_absent(struct sluice_emit *emit, const char *name, uin
     return SLUICE_OK;
 }
 
+static sluice_status take_ask(struct sluice_emit *emit, const struct sluice_ask *ask)
+{
+    *(uint64_t *)emit->ctx += ask->kind + ask->tag + sum_of(ask->payload, ask->n);
+    return SLUICE_OK;
+}
+
+static sluice_status take_unit(struct sluice_emit *emit, const struct sluice_unit *unit)
+{
+    *(uint64_t *)emit->ctx += unit->begin + unit->end + unit->bytes + (uint64_t)unit->rows +
+                              (unit->skip != NULL ? sum_of(unit->skip, strlen(unit->skip)) : 0);
+    return SLUICE_OK;
+}
+
+static sluice_status take_describe(struct sluice_emit *emit, const void *data, uint64_t n)
+{
+    *(uint64_t *)emit->ctx += sum_of(data, n);
+    return SLUICE_OK;
+}
+
+static sluice_status take_skipped(struct sluice_emit *emit, uint64_t rows, uint64_t bytes,
+                                  const char *how)
+{
+    *(uint64_t *)emit->ctx += rows + bytes + (how != NULL ? sum_of(how, strlen(how)) : 0);
+    return SLUICE_OK;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
 {
     static volatile uint64_t kept; /* so that the reads are made */
@@ -167,7 +193,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
                                          .write = take_write,
                                          .roll = take_roll,
                                          .measure = take_measure,
-                                         .absent = take_absent },
+                                         .absent = take_absent,
+                                         .ask = take_ask,
+                                         .unit = take_unit,
+                                         .describe = take_describe,
+                                         .skipped = take_skipped },
                                .type = type };
         (void)!carry_emit(&wire, type, copy + begin, size - begin, &taker.emit, &err);
         kept = sum;
