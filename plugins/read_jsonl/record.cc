@@ -1,5 +1,6 @@
-/* One JSON record into typed columns: see record.h. Every byte of a record is validated (simdjson's
- * DOM parser): nothing is accepted in members that nobody reads. */
+/* One JSON record into typed columns: see record.h. Every byte of a record is validated: nothing
+ * is accepted in members that nobody reads. Most records are plain to see (record_plain.cc); all
+ * others are for simdjson's DOM parser, which alone says what is bad. */
 #include "record.h"
 
 #include <cstring>
@@ -113,8 +114,8 @@ const char *skip_space(const char *p, const char *end)
 Records::Records(const Settings &settings)
     : settings_(settings), parser_(new simdjson::dom::parser),
       columns_(settings.fields.size() + (settings.metadata ? 3 : 2)),
-      found_(settings.fields.size()), has_(settings.fields.size()), absent_(settings.fields.size()),
-      there_(settings.fields.size())
+      found_(settings.fields.size()), plain_(settings.fields.size()), has_(settings.fields.size()),
+      absent_(settings.fields.size()), there_(settings.fields.size())
 {
 }
 
@@ -148,36 +149,6 @@ void Records::begin()
     }
 }
 
-bool Records::append(Column &column, bool is_null, const void *data, size_t n, bool is_text)
-{
-    uint64_t row = static_cast<uint64_t>(rows_);
-
-    if (row % 8 == 0) {
-        const char none = 0;
-        if (!sluice_bytes_add(&column.validity, &none, 1)) {
-            return false;
-        }
-    }
-    if (is_null) {
-        column.nulls++;
-    } else {
-        column.validity.data[row / 8] =
-            static_cast<char>(column.validity.data[row / 8] | (1 << (row % 8)));
-    }
-    if (is_text) {
-        int32_t end = static_cast<int32_t>(column.values.size);
-        if (row == 0 && !sluice_bytes_add(&column.offsets, &end, sizeof end)) {
-            return false;
-        }
-        if (column.values.size + n > INT32_MAX || !sluice_bytes_add(&column.values, data, n)) {
-            return false;
-        }
-        end = static_cast<int32_t>(column.values.size);
-        return sluice_bytes_add(&column.offsets, &end, sizeof end) != 0;
-    }
-    return sluice_bytes_add(&column.values, data, n) != 0;
-}
-
 bool Records::append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
                            std::string_view uri)
 {
@@ -187,10 +158,7 @@ bool Records::append_field(size_t k, const simdjson::dom::element *value, uint64
     bool is_null = value == nullptr || value->is_null();
 
     if (field.id && is_null) {
-        scratch_.assign(uri);
-        scratch_ += ':';
-        scratch_ += std::to_string(begin);
-        return append(column, false, scratch_.data(), scratch_.size(), true);
+        return append_id(column, begin, uri);
     }
     if (field.kind == Kind::boolean) { /* bits, also where there is none */
         bool set = !is_null && value->get_bool().value_unsafe();
@@ -398,28 +366,41 @@ bool Records::look(const char *data, size_t n, std::string &reason, std::string 
 void Records::add(const char *data, size_t n, uint64_t begin, std::string_view uri,
                   sluice::emitter &out)
 {
+    const size_t fields = settings_.fields.size();
     uint64_t end = begin + n;
-    std::string reason;
-    std::string detail;
+    bool plain = take(data, n);
     bool ok = true;
 
-    if (!look(data, n, reason, detail)) {
-        out.bad(begin, end, reason.c_str(), detail.c_str());
-        return;
+    if (plain) {
+        for (size_t k = 0; ok && k < fields; k++) {
+            ok = append_taken(k, begin, uri);
+            absent_[k] += !has_[k] && settings_.fields[k].expected ? 1 : 0;
+        }
+        ok = ok && (!settings_.metadata || append(columns_[fields], rest_.size() == 2, rest_.data(),
+                                                  rest_.size() == 2 ? 0 : rest_.size(), true));
+    } else {
+        std::string reason;
+        std::string detail;
+        if (!look(data, n, reason, detail)) {
+            out.bad(begin, end, reason.c_str(), detail.c_str());
+            return;
+        }
+        for (size_t k = 0; ok && k < fields; k++) {
+            ok = append_field(k, has_[k] ? &found_[k] : nullptr, begin, uri);
+        }
+        ok = ok && (!settings_.metadata || append_metadata(data, n));
     }
-    for (size_t k = 0; ok && k < settings_.fields.size(); k++) {
-        ok = append_field(k, has_[k] ? &found_[k] : nullptr, begin, uri);
-    }
-    ok = ok && (!settings_.metadata || append_metadata(data, n));
     ok = ok && append(columns_[columns_.size() - 2], false, &begin, sizeof begin, false) &&
          append(columns_[columns_.size() - 1], false, &end, sizeof end, false);
     if (!ok) {
         throw sluice::error(SLUICE_E_NOMEM, "out of memory for records, or more than 2 GiB of text "
                                             "in one batch");
     }
-    note_absent(object_);
-    if (n > big_record) {
-        parser_.reset(new simdjson::dom::parser);
+    if (!plain) {
+        note_absent(object_);
+        if (n > big_record) {
+            parser_.reset(new simdjson::dom::parser);
+        }
     }
     rows_++;
 }

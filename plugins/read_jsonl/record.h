@@ -37,6 +37,16 @@ struct Column {
     int64_t nulls = 0;
 };
 
+/* A member that a field takes, as a look at the text found it. */
+struct Plain {
+    enum class Form { absent, null, text, integer, number, boolean } form = Form::absent;
+    size_t n = 0; /* bytes of a text: they stand in its column, behind what counts there */
+    int64_t integer = 0;
+    double number = 0;
+};
+
+class Scan;
+
 /* Reads records into columns; one a worker. */
 class Records
 {
@@ -55,8 +65,14 @@ class Records
     void finish(sluice::emitter &out);
 
   private:
+    bool take(const char *data, size_t n);
+    bool take_member(Scan &scan);
+    bool take_value(Scan &scan, size_t k);
+    bool append_taken(size_t k, uint64_t begin, std::string_view uri);
     bool look(const char *data, size_t n, std::string &reason, std::string &detail);
     bool append(Column &column, bool is_null, const void *data, size_t n, bool is_text);
+    bool append_there(Column &column, bool is_null, size_t n, bool is_text);
+    bool append_id(Column &column, uint64_t begin, std::string_view uri);
     bool append_field(size_t k, const simdjson::dom::element *value, uint64_t begin,
                       std::string_view uri);
     void note_absent(const simdjson::dom::object &object);
@@ -68,10 +84,12 @@ class Records
     simdjson::dom::object object_; /* the record that is looked at */
     std::vector<Column> columns_;  /* fields, then metadata, _begin, _end */
     std::vector<simdjson::dom::element> found_;
+    std::vector<Plain> plain_; /* instead of found_, where no parser was needed */
     std::vector<char> has_;
     std::vector<uint64_t> absent_;                /* per field: records of this batch without it */
     std::vector<std::vector<std::string>> there_; /* per field: the members of the first of them */
     std::string scratch_;
+    std::string rest_; /* the metadata of a record that no parser was needed for */
     int64_t rows_ = 0;
 };
 

@@ -1,7 +1,7 @@
 /* Fuzzes the reader of JSON records: lines of an input become columns of every type, or bad
  * records. Beside what the sanitizers find: each line is a row or is bad, columns have a value for
- * each row, and a line among others is judged as it is alone. The first byte says what is asked of
- * the records. */
+ * each row, a line among others is judged as it is alone, and one that is plain to see is what the
+ * parser makes of it. The first byte says what is asked of the records. */
 #include <cstdlib>
 #include <cstring>
 
@@ -22,7 +22,39 @@ struct taken {
     sluice_emit emit; /* first: leads back to the whole */
     std::uint64_t bad = 0, rows = 0, absent = 0, truths = 0;
     const sluice_json::Settings *settings;
+    std::string last;      /* what became of the last line: its reason, or its values */
+    bool inserted = false; /* lines have `parsed` in front */
 };
+
+/* A member that no column takes, and whose number is for the parser: before all others of a record,
+ * it keeps the record from being taken without one. */
+constexpr const char *parsed = "\"~\":1e0";
+
+/* The value of row 0, told apart from all others; the member above, if it was inserted, left out of
+ * the metadata. */
+std::string value_of(const ArrowArray *column, sluice_json::Kind kind, bool inserted)
+{
+    std::string value(1, sluice_is_null(column, 0) ? '0' : '1');
+    std::size_t n = 0;
+
+    if (kind == sluice_json::Kind::text || kind == sluice_json::Kind::json) {
+        const char *text = sluice_text(column, 0, &n);
+        std::string_view shown(text, n);
+        const std::string head = std::string("{") + parsed;
+        if (inserted && shown == head + "}") {
+            return "0";
+        }
+        if (inserted && shown.rfind(head + ",", 0) == 0) {
+            return value + "{" + std::string(shown.substr(head.size() + 1));
+        }
+        return value.append(text, n);
+    }
+    if (value == "1") {
+        value.append(static_cast<const char *>(column->buffers[1]),
+                     kind == sluice_json::Kind::boolean ? 1 : 8);
+    }
+    return value;
+}
 
 std::uint64_t look_at(const void *data, std::size_t n)
 {
@@ -84,8 +116,13 @@ sluice_status take_batch(sluice_emit *emit, ArrowArray *batch)
             all->truths += !sluice_is_null(column, row) && (bits[row / 8] >> (row % 8) & 1) != 0;
         }
     }
+    all->last.clear();
+    for (std::size_t k = 0; k < n; k++) {
+        all->last += value_of(batch->children[k], fields[k].kind, false) + '\n';
+    }
     if (all->settings->metadata) {
         look_at_column(batch->children[n], batch->length, sluice_json::Kind::json);
+        all->last += value_of(batch->children[n], sluice_json::Kind::json, all->inserted);
     }
     for (std::int64_t k = batch->n_children - 2; k < batch->n_children; k++) {
         look_at_column(batch->children[k], batch->length, sluice_json::Kind::integer);
@@ -100,6 +137,7 @@ sluice_status take_bad(sluice_emit *emit, std::uint64_t begin, std::uint64_t end
 {
     require(begin <= end && reason[0] != '\0' && std::strlen(detail) < 100000);
     reinterpret_cast<taken *>(emit)->bad++;
+    reinterpret_cast<taken *>(emit)->last = reason;
     return SLUICE_OK;
 }
 
@@ -125,6 +163,21 @@ taken taker(const sluice_json::Settings &settings)
     return all;
 }
 
+/* The line with the member `parsed` in front; empty: it is no object. */
+std::string for_the_parser(const char *line, std::size_t n)
+{
+    static const char space[] = " \t\r";
+    std::string text(line, n);
+    std::size_t open = text.find_first_not_of(space);
+
+    if (open == std::string::npos || text[open] != '{') {
+        return std::string();
+    }
+    std::size_t next = text.find_first_not_of(space, open + 1);
+    bool none = next != std::string::npos && text[next] == '}';
+    return text.insert(open + 1, none ? parsed : std::string(parsed) + ",");
+}
+
 } /* namespace */
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
@@ -141,10 +194,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
                                     size > 0 && (data[0] & 2) != 0 };
     sluice_json::Records together(settings);
     sluice_json::Records alone(settings);
+    sluice_json::Records parsing(settings);
     taken all = taker(settings);
     taken one = taker(settings);
+    taken other = taker(settings);
     sluice::emitter out(&all.emit);
     sluice::emitter single(&one.emit);
+    sluice::emitter parser(&other.emit);
+    other.inserted = true;
     std::uint64_t lines = 0;
 
     if (size < 2) {
@@ -161,6 +218,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         alone.begin();
         alone.add(text.data() + at, end - at, at, "in.jsonl", single);
         alone.finish(single);
+        std::string line = for_the_parser(text.data() + at, end - at);
+        if (!line.empty()) {
+            std::size_t n = line.size();
+            line.append(SLUICE_PADDING, '\0');
+            parsing.begin();
+            parsing.add(line.data(), n, at, "in.jsonl", parser);
+            parsing.finish(parser);
+            require(one.last == other.last);
+        }
         at = end + 1;
     }
     together.finish(out);
