@@ -237,34 +237,55 @@ static int32_t join(struct text_ngrams *grams, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-int32_t text_ngrams_top(struct text_ngrams *grams, uint32_t n, uint64_t *chars,
-                        struct sluice_error *err)
+static inline uint64_t joined_hash(const struct text_ngrams *grams, size_t i, size_t n)
 {
-    *chars = 0;
-    if (grams->n < n) {
-        return SLUICE_OK;
+    return text_hash_bytes(grams->joined + grams->at[i] + i,
+                           (size_t)grams->at[i + n] - grams->at[i] + n - 1);
+}
+
+static inline bool joined_same(const struct text_ngrams *grams, size_t i, size_t j, size_t n)
+{
+    size_t len = (size_t)grams->at[i + n] - grams->at[i] + n - 1;
+    return (size_t)grams->at[j + n] - grams->at[j] + n - 1 == len &&
+           memcmp(grams->joined + grams->at[j] + j, grams->joined + grams->at[i] + i, len) == 0;
+}
+
+/* Where no word holds a space, equal n-grams are of equal words. */
+static inline uint64_t words_hash(const struct text_ngrams *grams, size_t i, size_t n)
+{
+    uint64_t hash = grams->hash[i];
+    for (size_t k = 1; k < n; k++) {
+        hash = hash * TEXT_HASH_A + grams->hash[i + k];
     }
-    if (grams->joined == NULL) {
-        int32_t status = join(grams, err);
-        if (status != SLUICE_OK) {
-            return status;
-        }
+    return hash;
+}
+
+static inline bool words_same(const struct text_ngrams *grams, size_t i, size_t j, size_t n)
+{
+    uint32_t differ = 0;
+    for (size_t k = 1; k <= n; k++) {
+        differ |= (grams->at[i + k] - grams->at[i]) ^ (grams->at[j + k] - grams->at[j]);
     }
+    return differ == 0 &&
+           text_short_same(grams->compact + grams->at[i], grams->compact + grams->at[j],
+                           grams->at[i + n] - grams->at[i]);
+}
+
+/* Counts the n-grams into first and count; gives how many are distinct. */
+static inline uint32_t count_ngrams(struct text_ngrams *grams, size_t n, bool joined)
+{
     size_t total = grams->n - n + 1, mask = text_hash_slots(total) - 1;
+    uint32_t distinct = 0;
     memset(grams->table, 0, (mask + 1) * sizeof *grams->table);
-    uint32_t distinct = 0, best = 0;
     for (size_t i = 0; i < total; i++) {
-        const unsigned char *gram = grams->joined + grams->at[i] + i;
-        size_t len = (size_t)grams->at[i + n] - grams->at[i] + n - 1;
-        uint64_t hash = text_hash_bytes(gram, len);
+        uint64_t hash = joined ? joined_hash(grams, i, n) : words_hash(grams, i, n);
         size_t slot = hash & mask;
         uint64_t taken;
         uint32_t entry = distinct;
         for (; (taken = grams->table[slot]) != 0; slot = (slot + 1) & mask) {
             uint32_t j = grams->first[text_hash_index(taken)];
             if (text_hash_same(taken, hash) &&
-                (size_t)grams->at[j + n] - grams->at[j] + n - 1 == len &&
-                memcmp(grams->joined + grams->at[j] + j, gram, len) == 0) {
+                (joined ? joined_same(grams, i, j, n) : words_same(grams, i, j, n))) {
                 entry = text_hash_index(taken);
                 break;
             }
@@ -276,6 +297,24 @@ int32_t text_ngrams_top(struct text_ngrams *grams, uint32_t n, uint64_t *chars,
         }
         grams->count[entry]++;
     }
+    return distinct;
+}
+
+int32_t text_ngrams_top(struct text_ngrams *grams, uint32_t n, uint64_t *chars,
+                        struct sluice_error *err)
+{
+    uint32_t distinct, best = 0;
+    *chars = 0;
+    if (grams->n < n) {
+        return SLUICE_OK;
+    }
+    if (grams->spaces && grams->joined == NULL) {
+        int32_t status = join(grams, err);
+        if (status != SLUICE_OK) {
+            return status;
+        }
+    }
+    distinct = grams->spaces ? count_ngrams(grams, n, true) : count_ngrams(grams, n, false);
     for (uint32_t entry = 1; entry < distinct; entry++) {
         best = grams->count[entry] > grams->count[best] ? entry : best;
     }

@@ -10,6 +10,9 @@
 #include "text/text_hash.h"
 #include "text/text_scan.h"
 
+#include <stdbool.h>
+#include <string.h>
+
 #define TEXT_SHORT 16
 
 /* Masks for the first len bytes of two words of 64 bits. */
@@ -24,6 +27,17 @@ static inline uint64_t text_short_hash(const unsigned char *p, size_t len)
     uint64_t low = text_load64(p) & text_short_masks[len][0];
     uint64_t high = text_load64(p + 8) & text_short_masks[len][1];
     return text_hash_mix(low ^ TEXT_HASH_A, high ^ (TEXT_HASH_B + len));
+}
+
+/* Whether the len bytes at p and q are equal; TEXT_SHORT bytes may be read at both. */
+static inline bool text_short_same(const unsigned char *p, const unsigned char *q, size_t len)
+{
+    if (len > TEXT_SHORT) {
+        return memcmp(p, q, len) == 0;
+    }
+    uint64_t low = (text_load64(p) ^ text_load64(q)) & text_short_masks[len][0];
+    uint64_t high = (text_load64(p + 8) ^ text_load64(q + 8)) & text_short_masks[len][1];
+    return (low | high) == 0;
 }
 
 /* text_scan_count of the len bytes at p. */
