@@ -5,6 +5,9 @@
 #include <string.h>
 
 #include <xxhash.h>
+#if defined(__x86_64__)
+#include <xxh_x86dispatch.h> /* the same hashes, by the widest vectors that the processor has */
+#endif
 
 struct hasher {
     XXH3_state_t *state;
