@@ -9,44 +9,6 @@
 #include "plugin/option_table.h"
 #include "plugin/option_text.h"
 
-/* Zeroed memory that lives as long as the config. */
-static void *keep(const struct option_parse *parse, size_t n, size_t size)
-{
-    struct option_memory *memory = parse->memory;
-    void **blocks = realloc(memory->blocks, (memory->n + 1) * sizeof *blocks);
-    void *block;
-
-    if (blocks == NULL) {
-        return NULL;
-    }
-    memory->blocks = blocks;
-    block = calloc(n > 0 ? n : 1, size);
-    if (block != NULL) {
-        blocks[memory->n++] = block;
-    }
-    return block;
-}
-
-void option_memory_deinit(struct option_memory *memory)
-{
-    for (size_t i = 0; i < memory->n; i++) {
-        free(memory->blocks[i]);
-    }
-    free(memory->blocks);
-    memory->blocks = NULL;
-    memory->n = 0;
-}
-
-static char *keep_text(const struct option_parse *parse, const char *text, size_t n)
-{
-    char *copy = keep(parse, n + 1, 1);
-
-    if (copy != NULL && n > 0) {
-        memcpy(copy, text, n);
-    }
-    return copy;
-}
-
 static void store(const struct option_parse *parse, const void *data, size_t size)
 {
     memcpy(parse->place, data, size);
@@ -316,10 +278,7 @@ static sluice_status parse_string(const struct option_parse *parse)
     }
 keep:
     TRY(buf_status(parse->canonical, parse->err));
-    copy = keep_text(parse, parse->canonical->data, parse->canonical->size);
-    if (copy == NULL) {
-        return error_nomem(parse->err, "an option");
-    }
+    copy = arena_copy(parse->arena, parse->canonical->data, parse->canonical->size);
     store(parse, &copy, sizeof copy);
     return SLUICE_OK;
 }
@@ -383,18 +342,19 @@ static sluice_status parse_range(const struct option_parse *parse)
     return SLUICE_OK;
 }
 
-/* Text of a scalar inside a list or map, kept; *out NULL after a refusal. */
+/* Text of a scalar inside a list or map, kept; not OK where memory ran out before, as well. */
 static sluice_status scalar_text(const struct option_parse *parse, const struct value *value,
                                  bool bools, const char **out)
 {
     char number[NUMBER_TEXT_MAX];
     struct buf text = BUF_INIT;
+    sluice_status status;
 
     *out = NULL;
     if (is_string(value)) {
         TRY(check_string(parse, value));
-        *out = keep_text(parse, value->as.string.data, value->as.string.size);
-        return *out != NULL ? SLUICE_OK : error_nomem(parse->err, "an option");
+        *out = arena_copy(parse->arena, value->as.string.data, value->as.string.size);
+        return arena_status(parse->arena, parse->err, "an option");
     }
     if (value->kind == VALUE_INT) {
         buf_printf(&text, "%lld", (long long)value->as.integer);
@@ -408,9 +368,10 @@ static sluice_status scalar_text(const struct option_parse *parse, const struct 
         inner.value = value;
         return refuse(&inner, "as one of its items");
     }
-    *out = text.failed ? NULL : keep_text(parse, text.data, text.size);
+    status = buf_status(&text, parse->err);
+    *out = arena_copy(parse->arena, buf_str(&text), text.size);
     buf_deinit(&text);
-    return *out != NULL ? SLUICE_OK : error_nomem(parse->err, "an option");
+    return status == SLUICE_OK ? arena_status(parse->arena, parse->err, "an option") : status;
 }
 
 /* "a,b" to a value list of strings. */
@@ -453,7 +414,7 @@ static sluice_status split_list(const struct option_parse *parse, struct value *
 static sluice_status store_list(const struct option_parse *parse, const struct value *items,
                                 size_t n)
 {
-    const char **texts = keep(parse, n, sizeof *texts);
+    const char **texts = ARENA_ARRAY(parse->arena, const char *, n);
     struct sluice_list list = { .items = texts, .n = n };
 
     if (texts == NULL) {
@@ -497,7 +458,7 @@ static sluice_status parse_list(const struct option_parse *parse)
 static sluice_status store_map(const struct option_parse *parse, const struct value *map)
 {
     size_t n = map->as.map.n;
-    const char **texts = keep(parse, n, 2 * sizeof *texts);
+    const char **texts = ARENA_ARRAY(parse->arena, const char *, 2 * n);
     struct sluice_map stored = { .keys = texts,
                                  .values = texts != NULL ? texts + n : NULL,
                                  .n = n };
@@ -510,10 +471,7 @@ static sluice_status store_map(const struct option_parse *parse, const struct va
         if (!utf8_valid(entry->key, strlen(entry->key)) || entry->key[0] == '\0') {
             return refuse(parse, "a key is empty or not UTF-8");
         }
-        texts[i] = keep_text(parse, entry->key, strlen(entry->key));
-        if (texts[i] == NULL) {
-            return error_nomem(parse->err, "an option");
-        }
+        texts[i] = arena_copy(parse->arena, entry->key, strlen(entry->key));
         TRY(scalar_text(parse, &entry->value, true, &texts[n + i]));
         buf_puts(parse->canonical, i > 0 ? "," : "");
         print_item(texts[i], parse->canonical);

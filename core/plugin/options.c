@@ -12,16 +12,16 @@
 
 struct slot {
     struct sluice_option option;
-    char *text; /* owned; NULL = unset */
+    const char *text; /* NULL = unset */
     bool given;
 };
 
 struct options {
+    struct arena arena; /* of all that is below, and behind the config's pointers */
     struct option_table table;
-    void *config;                /* owned */
-    struct slot *slots;          /* one an option, in the table's order */
-    uint32_t *order;             /* by name */
-    struct option_memory memory; /* behind the config's pointers */
+    void *config;
+    struct slot *slots; /* one an option, in the table's order */
+    uint32_t *order;    /* by name */
 };
 
 static int order_slots(const struct options *options, uint32_t a, uint32_t b)
@@ -41,10 +41,10 @@ static sluice_status options_create(const struct option_table *table, struct opt
         return error_nomem(err, "options");
     }
     options->table = *table;
-    options->config = calloc(1, (size_t)table->config_size + 1);
-    options->slots = calloc(n + 1, sizeof *options->slots);
-    options->order = calloc(n + 1, sizeof *options->order);
-    if (options->config == NULL || options->slots == NULL || options->order == NULL) {
+    options->config = arena_alloc(&options->arena, 1, (size_t)table->config_size);
+    options->slots = ARENA_ARRAY(&options->arena, struct slot, n);
+    options->order = ARENA_ARRAY(&options->arena, uint32_t, n);
+    if (options->arena.failed) {
         options_destroy(options);
         return error_nomem(err, "options");
     }
@@ -89,7 +89,7 @@ static sluice_status slot_parse(struct options *options, struct slot *slot,
         .base_dir = base_dir,
         .text = text,
         .place = (char *)options->config + slot->option.offset,
-        .memory = &options->memory,
+        .arena = &options->arena,
         .canonical = &canonical,
         .err = err,
     };
@@ -99,8 +99,8 @@ static sluice_status slot_parse(struct options *options, struct slot *slot,
         status = buf_status(&canonical, err);
     }
     if (status == SLUICE_OK) {
-        slot->text = buf_take(&canonical);
-        status = slot->text != NULL ? SLUICE_OK : error_nomem(err, "an option");
+        slot->text = arena_copy(&options->arena, buf_str(&canonical), canonical.size);
+        status = arena_status(&options->arena, err, "an option");
     }
     buf_deinit(&canonical);
     return status;
@@ -350,13 +350,7 @@ void options_destroy(struct options *options)
     if (options == NULL) {
         return;
     }
-    for (uint64_t k = 0; options->slots != NULL && k < options->table.n; k++) {
-        free(options->slots[k].text);
-    }
-    option_memory_deinit(&options->memory);
-    free(options->slots);
-    free(options->order);
-    free(options->config);
+    arena_deinit(&options->arena);
     free(options);
 }
 
@@ -465,13 +459,10 @@ sluice_status options_set_path(struct options *options, const char *name, const 
                                struct sluice_error *err)
 {
     struct slot *slot = slot_find(options, name);
-    char *copy = str_copy(path, strlen(path));
+    const char *copy = arena_copy(&options->arena, path, strlen(path));
 
     assert(slot != NULL && slot->option.type == SLUICE_OPT_PATH);
-    if (copy == NULL) {
-        return error_nomem(err, "an option");
-    }
-    free(slot->text);
+    TRY(arena_status(&options->arena, err, "an option"));
     slot->text = copy;
     memcpy((char *)options->config + slot->option.offset, &copy, sizeof copy);
     return SLUICE_OK;
