@@ -390,7 +390,8 @@ struct sluice_chunk {
  * or the batch is tried again in parts, a waiting worker is closed without being resumed.
  *
  * Waiting, retrying, limits and caching are the host's: what could not be had by patience ends the
- * task, and the stage never hears of it. */
+ * task, and the stage never hears of it. One call is answered 100,000 times at most; what is asked
+ * for at once takes 256 MiB at most, 64 bytes an ask and its payload, which is 64 MiB at most. */
 #define SLUICE_ASK_BYTES 1u /* a part of the file in hand: readers, in survey and scan */
 /* An answer of a server: stages that are marked SLUICE_STAGE_RECORDED, to hosts that the pipeline
  * names. The same ask of the same stage is made once: answers are kept in a journal, durable before

@@ -9,6 +9,9 @@
 #include "plugin/stageInt.h"
 #include "plugin/stage_state.h"
 
+/* How often a call is answered at most: more is a loop, which would have the run wait for ever. */
+#define ROUNDS_MAX 100000u
+
 /* ---- errors ---- */
 
 /* Before a call: an empty error of ours, so that a plugin need not fill all of it. */
@@ -331,6 +334,14 @@ static sluice_status call_end(struct stage_worker *worker, struct stage_emitter 
     if (status == SLUICE_OK && emitter->out->n_asks > 0) {
         worker->at = WORKER_WAITING;
         worker->call = emitter->call;
+        if (worker->rounds == ROUNDS_MAX) {
+            status = DEFECT(err,
+                            "it asks without end in one call: %u times it was answered, and asks "
+                            "again",
+                            ROUNDS_MAX);
+        }
+    } else {
+        worker->rounds = 0;
     }
     if (status != SLUICE_OK) {
         status = error_end(worker->stage, status, err);
@@ -450,6 +461,7 @@ sluice_status stage_resume(struct stage_worker *worker, const struct sluice_answ
 
     WITH_ERROR(err);
     assert(worker->at == WORKER_WAITING && n == out->n_asks);
+    worker->rounds++;
     out->n_asks = 0;
     buf_clear(&out->asked);
     stage_emitter_init(&emitter, worker->stage, out, &worker->call);

@@ -74,6 +74,7 @@ struct stage_worker {
     void *state;
     enum worker_state at;
     struct stage_call call; /* WORKER_WAITING */
+    uint32_t rounds;        /* of answers to it, so far */
 };
 
 /* ---- prepare ---- */

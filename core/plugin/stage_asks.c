@@ -5,7 +5,9 @@
 
 #include "plugin/stageInt.h"
 
-#define ASK_MAX (UINT64_C(64) << 20)          /* bytes of a payload */
+#define ASK_MAX (UINT64_C(64) << 20)    /* bytes of a payload */
+#define ASKED_MAX (UINT64_C(256) << 20) /* of all asks of a round, with ASK_EACH for each */
+#define ASK_EACH UINT64_C(64)
 #define DESCRIPTION_MAX (UINT64_C(256) << 20) /* of a file */
 
 void emit_asks_clear(struct stage_result *result)
@@ -81,7 +83,9 @@ static sluice_status check_ask(struct stage_emitter *emitter, const struct sluic
     const struct sluice_stage *kind = emitter->stage->kind;
 
     if (kind->resume == NULL) {
-        return REFUSE_DEFECT(emitter, "it asks, but has no function resume");
+        return REFUSE_DEFECT(emitter,
+                             "it asks, but has no function resume to go on with: set it in "
+                             "struct sluice_stage");
     }
     if (ask->n > ASK_MAX) {
         return REFUSE_DEFECT(emitter, "it asks with %llu bytes, at most %llu are possible",
@@ -96,7 +100,7 @@ static sluice_status check_ask(struct stage_emitter *emitter, const struct sluic
     }
     if (emitter->call.kind != EMIT_PROCESS || (kind->flags & SLUICE_STAGE_RECORDED) == 0) {
         return REFUSE_DEFECT(emitter, "only a stage that is marked SLUICE_STAGE_RECORDED asks a "
-                                      "server, in process");
+                                      "server, in process and its resume");
     }
     return SLUICE_OK;
 }
@@ -115,6 +119,12 @@ static sluice_status emit_ask(struct sluice_emit *emit, const struct sluice_ask 
         return REFUSE_DEFECT(emitter, "an ask is incomplete");
     }
     TRY(check_ask(emitter, &ask));
+    if (out->asked.size + ask.n + (out->n_asks + 1) * ASK_EACH > ASKED_MAX) {
+        return REFUSE_DEFECT(emitter,
+                             "its %u asks take more than %llu bytes: ask for part of them, and for "
+                             "the others in resume",
+                             out->n_asks + 1, (unsigned long long)ASKED_MAX);
+    }
     buf_append(&out->asked, ask.payload, (size_t)ask.n);
     if (out->asked.failed ||
         !emit_room(&asks, out->n_asks, &out->asks_capacity, sizeof *out->asks)) {

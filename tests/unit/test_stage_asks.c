@@ -294,6 +294,61 @@ static void test_refused_asks(void **state)
     }
 }
 
+/* A call that is never content with its answers ends, and so does the next one. */
+static void test_endless(void **state)
+{
+    sluice_status status = SLUICE_OK;
+    struct scene scene;
+    uint32_t rounds = 0;
+
+    (void)state;
+    scene_open(&scene, SLUICE_ROLE_FILTER, SLUICE_STAGE_RECORDED);
+    now.asks = two_asks;
+    now.n_asks = 2;
+    now.rounds = UINT32_MAX;
+    assert_int_equal(stage_process(scene.worker, &two_rows, &scene.result, &scene.err), SLUICE_OK);
+    while (status == SLUICE_OK && rounds < 1000000) {
+        status = stage_resume(scene.worker, two_answers, 2, &scene.result, &scene.err);
+        rounds++;
+    }
+    assert_int_equal(status, SLUICE_E_INTERNAL);
+    assert_int_equal(rounds, 100000);
+    assert_says(&scene, "asks without end in one call");
+    assert_int_equal(scene.result.n_asks, 0);
+    assert_false(stage_worker_usable(scene.worker));
+    scene_close(&scene);
+}
+
+/* Few asks may be long, many may be short; together they have a limit. */
+static void test_absurd(void **state)
+{
+    static char payload[1 << 20] = "POST http://a/\n\n";
+    static struct sluice_ask asks[400];
+    struct scene scene;
+
+    (void)state;
+    for (size_t k = 0; k < 400; k++) {
+        asks[k] = (struct sluice_ask){
+            .size = sizeof asks[k], .kind = SLUICE_ASK_HTTP, .payload = payload, .n = sizeof payload
+        };
+    }
+    scene_open(&scene, SLUICE_ROLE_FILTER, SLUICE_STAGE_RECORDED);
+    now.asks = asks;
+    now.n_asks = 400;
+    assert_int_equal(stage_process(scene.worker, &two_rows, &scene.result, &scene.err),
+                     SLUICE_E_INTERNAL);
+    assert_says(&scene, "its 256 asks take more than 268435456 bytes");
+    scene_close(&scene);
+    scene_open(&scene, SLUICE_ROLE_FILTER, SLUICE_STAGE_RECORDED);
+    asks[0].n = (UINT64_C(64) << 20) + 1; /* refused before it is read */
+    now.asks = asks;
+    now.n_asks = 1;
+    assert_int_equal(stage_process(scene.worker, &two_rows, &scene.result, &scene.err),
+                     SLUICE_E_INTERNAL);
+    assert_says(&scene, "it asks with 67108865 bytes, at most 67108864 are possible");
+    scene_close(&scene);
+}
+
 static const struct sluice_file file = { .size = sizeof file, .uri = "a.bin", .bytes = 1000 };
 #define UNIT(from, to, why)                                                                  \
     {                                                                                        \
@@ -387,7 +442,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resumed),       cmocka_unit_test(test_failures),
         cmocka_unit_test(test_refused_asks),  cmocka_unit_test(test_own_cut),
-        cmocka_unit_test(test_refused_units),
+        cmocka_unit_test(test_refused_units), cmocka_unit_test(test_endless),
+        cmocka_unit_test(test_absurd),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
