@@ -1,4 +1,5 @@
-/* Does a stage reach out of its process: does it write files, run programs, send signals? The stage
+/* Does a stage reach out of its process: does it write files, run programs, send signals,
+ * talk to the network? The stage
  * runs on a thread whose system calls of that kind are held up by seccomp and told to this one,
  * which lets them through or refuses them. See kitInt.h. */
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -27,7 +29,7 @@ struct outside {
 
 /* ---- which calls are held ---- */
 
-enum kind { OPENS, CHANGES, RUNS, SIGNALS };
+enum kind { OPENS, CHANGES, RUNS, SIGNALS, CONNECTS };
 
 struct held {
     int number;
@@ -59,6 +61,7 @@ static const struct held calls[] = {
     { SCMP_SYS(execveat), RUNS, 0, 1, "runs the program" },
     { SCMP_SYS(kill), SIGNALS, -1, -1, "sends a signal to the process" },
     { SCMP_SYS(tgkill), SIGNALS, -1, -1, "sends a signal to the process" },
+    { SCMP_SYS(socket), CONNECTS, -1, -1, "opens a socket for the network" },
 };
 
 #define N_CALLS (sizeof calls / sizeof calls[0])
@@ -79,6 +82,12 @@ static int hold(scmp_filter_ctx filter)
         } else if (call->kind == SIGNALS) {
             failed = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, call->number, 1,
                                       SCMP_A0(SCMP_CMP_NE, (scmp_datum_t)getpid(), 0));
+        } else if (call->kind == CONNECTS) {
+            failed = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, call->number, 1,
+                                      SCMP_A0(SCMP_CMP_EQ, AF_INET, 0));
+            failed = failed != 0 ? failed
+                                 : seccomp_rule_add(filter, SCMP_ACT_NOTIFY, call->number, 1,
+                                                    SCMP_A0(SCMP_CMP_EQ, AF_INET6, 0));
         } else {
             failed = seccomp_rule_add(filter, SCMP_ACT_NOTIFY, call->number, 0);
         }
@@ -167,6 +176,11 @@ static bool allowed(struct outside *outside, const struct seccomp_data *data)
     }
     if (call->kind == SIGNALS) {
         kit_fail(outside->kit, "it %s %d (the call was refused)", call->does, (int)data->args[0]);
+        return false;
+    }
+    if (call->kind == CONNECTS) {
+        kit_fail(outside->kit, "it %s (the call was refused); stages ask servers with emit->ask",
+                 call->does);
         return false;
     }
     if (!read_text(data->args[call->path], path, sizeof path)) {

@@ -29,6 +29,7 @@ struct kit_options {
     size_t n_options;
     const char *base_dir; /* what relative paths in options mean, absolute */
     const char *data;     /* JSONL with rows of the user's own, or NULL */
+    const char *answers;  /* bodies that the stages' server answers with, one a line, or NULL */
     const char *only;     /* one check, or NULL */
     uint64_t seed;
     uint32_t fuzz_seconds; /* 0 = no fuzzing */

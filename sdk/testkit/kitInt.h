@@ -34,6 +34,7 @@ struct kit {
     struct script *script;
     struct graph *graph;
     struct kit_user_data *user; /* rows of --data */
+    struct buf answers;         /* --answers: bodies, each ended by \n */
     bool threaded;              /* several threads are at work: marks are left alone */
     uint64_t seed;
 };
@@ -109,6 +110,7 @@ struct kit_bench {
     struct buf described;  /* of --data, for readers with survey */
     bool is_described, has_description;
     _Atomic uint64_t allocations; /* asked for so far */
+    _Atomic uint64_t asks;        /* of servers */
     _Atomic int cancelled;
     sluice_status status; /* of the last call that failed */
     struct sluice_error error;
@@ -152,6 +154,9 @@ void kit_rows_deinit(struct kit_rows *);
 sluice_status kit_user_open(const char *path, struct kit_user_data **out,
                             struct sluice_error *err) MUST_USE;
 void kit_user_close(struct kit_user_data *);
+/* Reads --answers: lines, each ended by \n. */
+sluice_status kit_user_answers(const char *path, struct buf *out,
+                               struct sluice_error *err) MUST_USE;
 /* The k-th member of the rows, with the type that its first value has; false past the end. */
 bool kit_user_column(const struct kit_user_data *, size_t k, const char **name, const char **type);
 /* Appends the value of a column in row id to the builder; false = the data has none. */
@@ -235,6 +240,13 @@ void kit_outcome_print(const struct kit_outcome *, struct buf *out);
 
 /* ---- driving (kit_drive.c) ---- */
 
+/* How servers answer. */
+struct kit_answering {
+    bool refused; /* every ask; else one of eight */
+    bool empty;   /* nothing is said, and nothing refused */
+    uint8_t fill; /* behind an answer */
+};
+
 struct kit_work {
     const uint64_t *ids; /* in order */
     int64_t n;
@@ -246,6 +258,12 @@ struct kit_work {
     bool read_only; /* batches can't be written to */
     bool merge;     /* gates: each batch in a worker of its own, states merged */
     bool reversed;  /* with merge: in the other order */
+    /* Stages that ask: so many batches wait side by side, each with a worker, and are answered in
+     * an order that follows from seed; 0 = one after the other. */
+    uint32_t beside;
+    uint64_t seed;
+    bool abandoned; /* each call is closed while it waits, and made again by another worker */
+    struct kit_answering answering;
     uint8_t fill;   /* behind buffers */
     void (*each)(void *ctx, struct kit *, const char *call); /* after each call, or NULL */
     void *ctx;
@@ -274,6 +292,29 @@ struct kit_reading {
     void (*each)(void *ctx, struct kit *, const char *call);
     void *ctx;
 };
+
+/* kit_asks.c. One round: the worker, whose last call asked, is resumed with answers that follow from
+ * what it asked. */
+sluice_status kit_answer(struct kit_bench *, struct stage_worker *, struct stage_result *,
+                         const struct kit_answering *, struct sluice_error *err);
+/* May it ask servers? */
+bool kit_asks(const struct kit *);
+/* Results that are recorded and follow from other things than rows and answers: the check has
+ * nothing to compare, and is skipped. */
+bool kit_compares(struct kit *);
+#define KIT_BESIDE_MAX 16u
+struct kit_beside_user {
+    uint32_t n; /* workers, at most KIT_BESIDE_MAX */
+    uint64_t seed;
+    const struct kit_answering *how;
+    void *ctx;
+    bool (*view)(void *ctx, uint32_t batch, struct kit_view *);
+    /* In the order of the batches. */
+    bool (*done)(void *ctx, uint32_t batch, sluice_status, const struct sluice_error *,
+                 const struct stage_result *);
+};
+/* Puts batches through workers that wait side by side. false = a function said so, or no memory. */
+bool kit_beside(struct kit_bench *, const struct kit_beside_user *, uint32_t n_batches);
 
 bool kit_read(struct kit_bench *, const struct kit_reading *, struct kit_outcome *out);
 /* kit_scan.c: readers that read at random. kit_read is kit_scan for them. */
@@ -339,6 +380,7 @@ void check_bad_utf8(struct kit *);
 void check_hostile(struct kit *);
 void check_row_local(struct kit *);
 void check_splits(struct kit *);
+void check_asks(struct kit *);
 void check_threads(struct kit *);
 void check_deterministic(struct kit *);
 void check_fuzz(struct kit *);

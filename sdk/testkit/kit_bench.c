@@ -122,9 +122,16 @@ static bool user_gives(const struct kit *kit, const struct sluice_stage *kind, c
 }
 
 /* What stands in for a required option that nobody gave; false = nothing can. */
-static bool invented(const struct kit *kit, const struct sluice_option *option, struct buf *out)
+static bool invented(const struct kit *kit, const struct sluice_stage *kind,
+                     const struct sluice_option *option, struct buf *out)
 {
     buf_clear(out);
+    if (option->type == SLUICE_OPT_STRING &&
+        (kind->resume != NULL || (kind->flags & SLUICE_STAGE_RECORDED) != 0) &&
+        strcmp(option->name, "url") == 0) {
+        buf_puts(out, "http://localhost/"); /* of a server that nobody asks */
+        return true;
+    }
     switch (option->type) {
     case SLUICE_OPT_PATH:
         buf_printf(out, "%s/out", kit->scratch);
@@ -165,7 +172,7 @@ const char *kit_option_wanted(const struct kit *kit, const struct sluice_stage *
 
     for (uint64_t k = 0; wanted == NULL && option_at(&table, k, &option); k++) {
         if ((option.flags & SLUICE_OPTF_REQUIRED) != 0 && !user_gives(kit, kind, option.name) &&
-            !invented(kit, &option, &text)) {
+            !invented(kit, kind, &option, &text)) {
             wanted = option.name;
         }
     }
@@ -196,7 +203,8 @@ static struct options *parse(struct kit_bench *bench)
 
     value_map_init(&named);
     for (uint64_t k = 0; ok && option_at(&table, k, &option); k++) {
-        if ((option.flags & SLUICE_OPTF_REQUIRED) != 0 && invented(kit, &option, &text)) {
+        if ((option.flags & SLUICE_OPTF_REQUIRED) != 0 &&
+            invented(kit, bench->kind, &option, &text)) {
             ok = set_text(&named, option.name, buf_str(&text));
         }
     }

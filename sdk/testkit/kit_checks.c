@@ -18,7 +18,8 @@ const struct kit_check kit_checks[] = {
       check_descriptor, KIT_FIRST },
     { "outside",
       "A stage reaches out of its process: it writes files other than temporary ones in the host's "
-      "scratch_dir, runs programs, or sends signals to other processes.",
+      "scratch_dir, runs programs, talks to the network by itself, or sends signals to other "
+      "processes.",
       check_outside, KIT_FIRST | KIT_ASIDE },
     { "runs",
       "An ordinary run from open to close does not come to an end. All other checks build on it.",
@@ -87,6 +88,13 @@ const struct kit_check kit_checks[] = {
       "A reader that reads at random: a unit gives the same whatever was read before it, and the "
       "survey is a function of the file and the options.",
       check_units, 0 },
+    { "asks",
+      "Answers come late and in any order of calls, some are refusals, equal rows ask the same, "
+      "and "
+      "a worker that waits may be closed: none of it may show. Find a row's answer by the order of "
+      "asking or by its tag, keep no pointer into an answer when resume returns, and take "
+      "SLUICE_E_DATA and any body for what it is.",
+      check_asks, 0 },
     { "threads",
       "Workers run on several threads at once: what open returned is read-only after prepare, and "
       "nothing may be static and changed.",
@@ -94,7 +102,7 @@ const struct kit_check kit_checks[] = {
     { "deterministic",
       "Two runs over the same rows differ. Nothing may depend on addresses, time, process id, "
       "environment, working directory, hash seeds or uninitialised memory. A stage that can't be "
-      "so declares SLUICE_STAGE_RECORDED.",
+      "so declares SLUICE_STAGE_RECORDED; one that asks servers follows from rows and answers.",
       check_deterministic, KIT_TWICE },
     { "restore", "save and load lose something: after a restart the run would give other results.",
       check_restore, 0 },

@@ -116,6 +116,7 @@ static void unload(struct kit *kit)
     script_destroy(kit->script);
     plugin_file_deinit(&kit->file);
     kit_user_close(kit->user);
+    buf_deinit(&kit->answers);
     free(kit->entries);
 }
 
@@ -160,6 +161,8 @@ static bool parse(int argc, char **argv, struct kit *kit, struct words *words)
             words->options[words->n_options++] = value;
         } else if (strcmp(name, "--data") == 0) {
             kit->options.data = value;
+        } else if (strcmp(name, "--answers") == 0) {
+            kit->options.answers = value;
         } else if (strcmp(name, "--exe-dir") == 0) {
             kit->options.exe_dir = value;
         } else if (strcmp(name, "--modules") == 0) {
@@ -217,6 +220,9 @@ static void run(struct kit *kit, const struct words *words)
                               strcmp(kit->entries[k].stage.name, words->stage) == 0);
         }
         status = reads ? SLUICE_OK : kit_user_open(kit->options.data, &kit->user, &err);
+    }
+    if (status == SLUICE_OK && kit->options.answers != NULL) {
+        status = kit_user_answers(kit->options.answers, &kit->answers, &err);
     }
     if (status != SLUICE_OK) {
         kit_fail(kit, "%s", err.message);

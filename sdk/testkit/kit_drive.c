@@ -110,6 +110,20 @@ static sluice_status process(struct drive *drive, const struct sluice_batch *bat
         kit_enter(drive->bench->kit, "process");
         status = stage_process(drive->worker, batch, &drive->result, &drive->out->error);
         each(drive, "process");
+        if (status == SLUICE_OK && drive->work->abandoned && drive->result.n_asks > 0) {
+            close_worker(drive);
+            if (!open_worker(drive)) {
+                return drive->out->status;
+            }
+            kit_enter(drive->bench->kit, "process");
+            status = stage_process(drive->worker, batch, &drive->result, &drive->out->error);
+            each(drive, "process");
+        }
+        while (status == SLUICE_OK && drive->result.n_asks > 0) {
+            status = kit_answer(drive->bench, drive->worker, &drive->result,
+                                &drive->work->answering, &drive->out->error);
+            each(drive, "resume");
+        }
         if (kit_view_released()) {
             kit_fail(drive->bench->kit,
                      "process releases a column of its input, which is borrowed");
@@ -173,6 +187,52 @@ static bool push_side(struct drive *drive)
         }
     }
     return true;
+}
+
+/* ---- batches side by side ---- */
+
+static int64_t begin_of(const struct drive *drive, uint32_t batch)
+{
+    return batch == 0 ? 0 : drive->work->cuts[batch - 1];
+}
+
+static bool beside_view(void *ctx, uint32_t batch, struct kit_view *view)
+{
+    struct drive *drive = ctx;
+
+    return make_view(drive, 0, begin_of(drive, batch), drive->work->cuts[batch], view);
+}
+
+/* A batch that was refused is put again, in parts. */
+static bool beside_done(void *ctx, uint32_t batch, sluice_status status,
+                        const struct sluice_error *err, const struct stage_result *result)
+{
+    struct drive *drive = ctx;
+    int64_t begin = begin_of(drive, batch);
+    int64_t end = drive->work->cuts[batch];
+
+    if (status == SLUICE_OK) {
+        kit_outcome_add(drive->out, drive->bench, result, drive->work->ids + begin, end - begin);
+        return true;
+    }
+    if (status == SLUICE_E_DATA || status == SLUICE_E_RETRY) {
+        return push(drive, begin, end);
+    }
+    drive->out->error = *err;
+    return answer(drive, "process", status);
+}
+
+static bool push_beside(struct drive *drive)
+{
+    const struct kit_work *work = drive->work;
+    const struct kit_beside_user user = { .n = work->beside,
+                                          .seed = work->seed,
+                                          .how = &work->answering,
+                                          .ctx = drive,
+                                          .view = beside_view,
+                                          .done = beside_done };
+
+    return kit_beside(drive->bench, &user, work->n_cuts);
 }
 
 /* ---- state ---- */
@@ -332,6 +392,9 @@ static bool run(struct drive *drive)
     }
     if ((drive->bench->kind->flags & SLUICE_STAGE_SIDE_INPUT) != 0 && !push_side(drive)) {
         return false;
+    }
+    if (work->beside > 0) {
+        return push_beside(drive) && (drive->worker != NULL || open_worker(drive)) && flush(drive);
     }
     for (uint32_t k = 0; k < n_cuts; k++) {
         int64_t end = work->cuts != NULL ? work->cuts[k] : work->n;

@@ -47,6 +47,10 @@ static void print_again(const struct kit_options *options, const struct kit_resu
         buf_puts(out, " --data ");
         print_word(out, options->data);
     }
+    if (options->answers != NULL) {
+        buf_puts(out, " --answers ");
+        print_word(out, options->answers);
+    }
     buf_printf(out, " --only %s --seed %llu", result->check, (unsigned long long)options->seed);
     if (options->thorough) {
         buf_puts(out, " --thorough");

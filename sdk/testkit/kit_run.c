@@ -120,6 +120,7 @@ static sluice_status spawn(const struct parent *parent, const struct child *chil
     add(&args, "--fuzz", fuzz);
     add(&args, "--thorough", options->thorough ? "yes" : "no");
     add(&args, "--data", options->data);
+    add(&args, "--answers", options->answers);
     add(&args, "--exe-dir", options->exe_dir);
     add(&args, "--modules", options->module_dir);
     add(&args, "--base", options->base_dir);

@@ -25,7 +25,7 @@ static sluice_status read_all(const char *path, struct buf *out, struct sluice_e
         sluice_status status;
         if (!buf_reserve(out, 1u << 20)) {
             input_close(input);
-            return error_nomem(err, "the rows of --data");
+            return error_nomem(err, "a file");
         }
         status = input_read(input, out->data + out->size, 1u << 20, &got, err);
         if (status != SLUICE_OK) {
@@ -177,4 +177,16 @@ bool kit_user_value(const struct kit_user_data *data, const char *column, const 
     default:
         return false;
     }
+}
+
+sluice_status kit_user_answers(const char *path, struct buf *out, struct sluice_error *err)
+{
+    TRY(read_all(path, out, err));
+    if (out->size > 0 && out->data[out->size - 1] != '\n') {
+        buf_putc(out, '\n');
+    }
+    return out->failed      ? error_nomem(err, "answers")
+           : out->size == 0 ? error_set(err, SLUICE_E_CONFIG,
+                                        "--answers %s is empty; expected bodies, one a line", path)
+                            : SLUICE_OK;
 }

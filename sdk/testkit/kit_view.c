@@ -11,11 +11,12 @@
 #define PAGE ((size_t)4096)
 #define VIEWS_MAX 64u
 
-/* Where guarded memory is. Global because a signal handler must find it. */
-static struct {
+/* Where guarded memory is, and where it was last. Global because a signal handler must find it. */
+static struct kit_place {
     _Atomic(const char *) begin;
     _Atomic size_t size;
-} places[VIEWS_MAX];
+} places[VIEWS_MAX], former[VIEWS_MAX];
+static _Atomic uint32_t n_former;
 
 static void place_note(const void *memory, size_t size)
 {
@@ -32,6 +33,9 @@ static void place_forget(const void *memory)
 {
     for (uint32_t i = 0; i < VIEWS_MAX; i++) {
         if (atomic_load(&places[i].begin) == memory) {
+            struct kit_place *place = &former[atomic_fetch_add(&n_former, 1) % VIEWS_MAX];
+            atomic_store(&place->begin, (const char *)memory);
+            atomic_store(&place->size, atomic_load(&places[i].size));
             atomic_store(&places[i].size, 0);
             atomic_store(&places[i].begin, NULL);
             return;
@@ -64,6 +68,12 @@ const char *kit_view_fault(const void *address)
         if (begin != NULL && at >= begin && at < begin + size) {
             return readable(address) ? "it writes its input, which is borrowed and immutable"
                                      : "it reads past the end of its input";
+        }
+    }
+    for (uint32_t i = 0; i < VIEWS_MAX; i++) {
+        const char *begin = atomic_load(&former[i].begin);
+        if (begin != NULL && at >= begin && at < begin + atomic_load(&former[i].size)) {
+            return "it uses what was lent to it for a call that is over";
         }
     }
     return NULL;

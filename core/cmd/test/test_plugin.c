@@ -27,6 +27,7 @@ static const char text[] =
 static const struct arg_spec specs[] = {
     { "--option", "K=V", "an option of the stages (may be repeated); STAGE.K=V is for one stage" },
     { "--data", "FILE", "JSONL with rows of your own (for readers: a file to read)" },
+    { "--answers", "FILE", "what the stages' server answers, a body a line (default: made up)" },
     { "--only", "CHECK", "one check" },
     { "--seed", "N", "seed of what is generated (default 1)" },
     { "--fuzz", "SECONDS", "try random batches for so long, for each stage" },
@@ -173,6 +174,7 @@ int cmd_test_plugin(int argc, char **argv)
     struct sluice_error err = ERROR_INIT;
     char *path = NULL;
     char *data = NULL;
+    char *answers = NULL;
     sluice_status status;
     int exit_status = 0;
 
@@ -205,7 +207,11 @@ int cmd_test_plugin(int argc, char **argv)
         path = absolute(&session, args.words[0]);
         data = args_get(&args, "--data") != NULL ? absolute(&session, args_get(&args, "--data"))
                                                  : NULL;
+        answers = args_get(&args, "--answers") != NULL
+                      ? absolute(&session, args_get(&args, "--answers"))
+                      : NULL;
         options.path = path;
+        options.answers = answers;
         options.data = data;
         options.exe_dir = session.exe_dir;
         options.module_dir = session.module_dir;
@@ -227,6 +233,7 @@ int cmd_test_plugin(int argc, char **argv)
     session_close(&session);
     free(path);
     free(data);
+    free(answers);
     return exit_status;
 }
 
