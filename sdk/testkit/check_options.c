@@ -31,6 +31,12 @@ void check_descriptor(struct kit *kit)
         kit_warn(kit, "a gate without save and merge can't judge what several tasks saw");
         return;
     }
+    if (kind->resume != NULL && kit->script == NULL && kit->file.plugin.abi_minor_needed == 0) {
+        kit_warn(kit, "it has resume, which came with ABI 1.1, in a plugin that says it needs 1.0, "
+                      "which a host of 1.0 would take, too: say abi_minor_needed = 1, unless it "
+                      "looks with SLUICE_HAS_EMIT whether it can ask");
+        return;
+    }
     for (uint64_t k = 0; option_at(&table, k, &option); k++) {
         if (option.doc == NULL || option.doc[0] == '\0') {
             kit_warn(kit, "the option '%s' has no doc: `sluice inspect` can't explain it",
