@@ -32,13 +32,14 @@ static const char text[] =
     "           reader     turns bytes of input files into documents\n"
     "           gate       counts what passes and halts the run when it is not as expected\n"
     "           writer     turns documents into bytes of output files\n"
+    "           judge      asks a server about documents, and adds what it answers\n"
     "\n"
     "NAME is a word of a to z, 0 to 9 and _ that begins with a letter. What exists is never "
     "overwritten.";
 
 static const struct arg_spec specs[] = {
     { "--lang", "LANG", "c (default), cpp, rust or lua" },
-    { "--role", "ROLE", "filter (default), annotator, transform, reader, gate or writer" },
+    { "--role", "ROLE", "filter (default), annotator, transform, reader, gate, writer or judge" },
     { "--dir", "FOLDER", "where NAME is made; default: here" },
     { "--json", NULL, "one JSON object: folder, files, commands to type next" },
 };
@@ -47,9 +48,8 @@ static const struct arg_spec specs[] = {
 static const char *const kinds[] = { "plugin", "heuristic" };
 static const char *const langs[] = { "c", "cpp", "rust", "lua" };
 static const char *const lang_names[] = { "C", "C++", "Rust", "Lua" };
-static const char *const roles[] = {
-    "filter", "annotator", "transform", "reader", "gate", "writer"
-};
+static const char *const roles[] = { "filter", "annotator", "transform", "reader",
+                                     "gate",   "writer",    "judge" };
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 #define LINES_MAX 8
