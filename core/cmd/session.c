@@ -1,105 +1,22 @@
 /* A script or run directory turned into a plan and a run: see session.h. */
-#include "cmd/session.h"
+#include "cmd/sessionInt.h"
 
 #include <assert.h>
-#include <errno.h>
-#include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/say.h"
 #include "cmd/cmd_isolate.h"
 #include "cmd/freeze/freeze.h"
 #include "cmd/plan/used.h"
-#include "cmd/program.h"
 #include "lua/native/native.h"
 #include "run/limits.h"
 #include "run/source/survey.h"
 #include "run/watchdog.h"
 #include "store/filemap.h"
-#include "store/input.h"
-#include "store/pending.h"
 #include "store/store.h"
-#include "store/temp.h"
-
-_Atomic int session_drain, session_cancelled;
-
-/* What is nearly done may be done; no row may keep a process that is asked to go for longer. */
-static const struct itimerspec short_grace = { .it_value = { .tv_nsec = 500000000L } };
-#define DRAIN_SECONDS 90
-
-static timer_t grace;
-static bool graced;                  /* the timer is there */
-static struct itimerspec long_grace; /* of SIGUSR1 */
-static bool term_drains;             /* SIGTERM has that, too */
-
-static void on_grace(int number)
-{
-    (void)number;
-    atomic_store(&session_cancelled, 1);
-}
-
-static void begin_grace(const struct itimerspec *span)
-{
-    if (!graced || timer_settime(grace, 0, span, NULL) != 0) {
-        atomic_store(&session_cancelled, 1);
-    }
-}
-
-static void on_signal(int number)
-{
-    if (atomic_exchange(&session_drain, 1) != 0) {
-        atomic_store(&session_cancelled, 1);
-    } else {
-        begin_grace(number == SIGUSR1 || (number == SIGTERM && term_drains) ? &long_grace
-                                                                            : &short_grace);
-    }
-}
-
-void session_stop(bool now)
-{
-    if (atomic_exchange(&session_drain, 1) == 0) {
-        begin_grace(now ? &short_grace : &long_grace);
-    }
-}
-
-static void read_drain(void)
-{
-    const char *text = getenv("SLUICE_DRAIN");
-    char *end = NULL;
-    double seconds = text == NULL ? DRAIN_SECONDS : strtod(text, &end);
-
-    term_drains = text != NULL && end != text && *end == '\0' && seconds > 0;
-    seconds = text != NULL && !term_drains ? DRAIN_SECONDS : seconds > 1e6 ? 1e6 : seconds;
-    long_grace.it_value.tv_sec = (time_t)seconds;
-    long_grace.it_value.tv_nsec = (long)((seconds - (double)(time_t)seconds) * 1e9);
-}
-
-void session_signals(void)
-{
-    struct sigevent event;
-    struct sigaction action;
-
-    read_drain();
-    memset(&event, 0, sizeof event);
-    event.sigev_notify = SIGEV_SIGNAL;
-    event.sigev_signo = SIGALRM;
-    memset(&action, 0, sizeof action);
-    action.sa_handler = on_grace;
-    sigaction(SIGALRM, &action, NULL);
-    graced = timer_create(CLOCK_MONOTONIC, &event, &grace) == 0;
-    action.sa_handler = on_signal;
-    sigaction(SIGINT, &action, NULL);
-    sigaction(SIGTERM, &action, NULL);
-    sigaction(SIGUSR1, &action, NULL);
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &action, NULL);
-    sigaction(SIGXFSZ, &action, NULL);
-}
 
 /* Exit status for an error: 1 internal, 2 usage or script, 3 halted by a gate, 4 input data, 5
  * resources, 130 interrupted. */
@@ -143,54 +60,6 @@ int session_fail(const struct sluice_error *err, bool json)
     return status;
 }
 
-static char *copy(struct session *session, const char *text)
-{
-    return arena_copy(&session->arena, text, strlen(text));
-}
-
-static char *absolute(struct session *session, const char *path)
-{
-    return path[0] == '/' || !store_is_local(path)
-               ? copy(session, path)
-               : arena_printf(&session->arena, "%s/%s", session->cwd, path);
-}
-
-static bool is_directory(const char *path)
-{
-    struct stat info;
-    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-}
-
-char *session_run_dir(const char *text)
-{
-    char cwd[PATH_MAX];
-
-    if (getcwd(cwd, sizeof cwd) == NULL) {
-        return NULL;
-    }
-    if (is_directory(text) || strchr(text, '/') != NULL) {
-        return store_absolute(cwd, text);
-    }
-    return str_printf("%s/.sluice/%s", cwd, text);
-}
-
-/* ---- places ---- */
-
-static sluice_status find_places(struct session *session, struct sluice_error *err)
-{
-    struct program program;
-    char path[PATH_MAX];
-
-    TRY(program_find(&session->arena, &program, err));
-    session->exe_dir = program.folder;
-    session->module_dir = program.scripts;
-    if (getcwd(path, sizeof path) == NULL) {
-        return error_errno(err, errno, "can't tell the working directory");
-    }
-    session->cwd = copy(session, path);
-    return arena_status(&session->arena, err, "paths");
-}
-
 sluice_status session_registry(const struct session_options *options, struct session *session,
                                struct sluice_error *err)
 {
@@ -203,7 +72,7 @@ sluice_status session_registry(const struct session_options *options, struct ses
     if (session->exe_dir == NULL) {
         memset(session, 0, sizeof *session);
         session->options = *options;
-        TRY(find_places(session, err));
+        TRY(session_find_program(session, err));
     }
     for (size_t i = 0; i < options->n_plugins && n < ARGS_MAX; i++) {
         plugins[n++] = options->plugins[i];
@@ -223,53 +92,6 @@ sluice_status session_registry(const struct session_options *options, struct ses
     }
     TRY(registry_create(&registry, &session->registry, err));
     return native_register(session->registry, options->contained || options->in_process, err);
-}
-
-/* ---- services for stages ---- */
-
-static sluice_status read_file(void *ctx, const char *path, const void **data, uint64_t *size,
-                               struct sluice_error *err)
-{
-    void *bytes = NULL;
-    sluice_status status = input_read_all(path, &bytes, size, err);
-
-    (void)ctx;
-    *data = bytes;
-    return status;
-}
-
-static void release_file(void *ctx, const void *data)
-{
-    (void)ctx;
-    free((void *)(uintptr_t)data);
-}
-
-static sluice_status map_file(void *ctx, const char *path, const void **data, uint64_t *size,
-                              struct sluice_error *err)
-{
-    struct session *session = ctx;
-
-    return session->maps == NULL ? error_nomem(err, "a mapped file")
-                                 : filemaps_take(session->maps, path, data, size, err);
-}
-
-static void unmap_file(void *ctx, const void *data, uint64_t size)
-{
-    filemaps_release(((struct session *)ctx)->maps, data, size);
-}
-
-static const char *scratch_dir(void *ctx, const char *stage)
-{
-    struct session *session = ctx;
-    struct sluice_error err = ERROR_INIT;
-
-    if (store_make_folder(session->scratch, false, &err) == SLUICE_OK) {
-        return session->scratch;
-    }
-    if (session->options.log != NULL) { /* the stage learns that there is none, people why */
-        session->options.log(ctx, SLUICE_LOG_ERROR, stage, err.message);
-    }
-    return NULL;
 }
 
 /* ---- opening ---- */
@@ -344,29 +166,6 @@ sluice_status session_script(struct session *session, struct sluice_error *err)
     return script_load(&options, &session->script, &session->graph, err);
 }
 
-void session_services(struct session *session)
-{
-    uint64_t share =
-        session->options.memory / 4 / (session->options.workers > 0 ? session->options.workers : 1);
-
-    if (session->maps == NULL) {
-        session->maps = filemaps_create();
-    }
-    session->services =
-        (struct stage_services){ .ctx = session,
-                                 .budget = &session->budget,
-                                 .log = session->options.log,
-                                 .read_file = read_file,
-                                 .release_file = release_file,
-                                 .map_file = map_file,
-                                 .unmap_file = unmap_file,
-                                 .scratch_dir = scratch_dir,
-                                 .seed = session->graph == NULL ? 0 : session->graph->seed,
-                                 .memory_share = share,
-                                 .cancelled = &session_cancelled,
-                                 .check = getenv("SLUICE_CHECK") != NULL };
-}
-
 static sluice_status describe(void *ctx, struct stage *stage, const struct listing *files,
                               const struct hash128 *hashes, struct buf *out, bool *said,
                               struct sluice_error *err)
@@ -403,59 +202,6 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
     return plan_build(session->graph, session->registry, &options, &session->plan, err);
 }
 
-/* Scratch and what is known of files stay on this machine, whatever the run's directory is. */
-static sluice_status find_local(struct session *session, struct sluice_error *err)
-{
-    const char *run_dir = session->run_dir;
-    const char *scratch = session->options.scratch;
-    const char *cache = getenv("XDG_CACHE_HOME");
-    const char *home = getenv("HOME");
-    char hex[33];
-
-    TRY(store_check(run_dir, err));
-    if (scratch != NULL && !store_is_local(scratch)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "--scratch %s is no folder of this machine, expected one: what is there "
-                         "is read and written at random, and gone with the process",
-                         scratch);
-    }
-    hash_hex(hash_bytes(run_dir, strlen(run_dir)), hex);
-    if (store_is_local(run_dir)) {
-        session->local_dir = run_dir;
-    } else if (scratch != NULL) {
-        session->local_dir =
-            arena_printf(&session->arena, "%s/run-%s", absolute(session, scratch), hex);
-    } else if (cache != NULL && cache[0] == '/') {
-        session->local_dir = arena_printf(&session->arena, "%s/sluice/run-%s", cache, hex);
-    } else if (home != NULL && home[0] == '/') {
-        session->local_dir = arena_printf(&session->arena, "%s/.cache/sluice/run-%s", home, hex);
-    } else {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "%s is no folder of this machine, and scratch needs one; name it with "
-                         "--scratch",
-                         run_dir);
-    }
-    session->scratch = scratch != NULL
-                           ? absolute(session, scratch)
-                           : arena_printf(&session->arena, "%s/scratch", session->local_dir);
-    TRY(arena_status(&session->arena, err, "paths"));
-    if (!store_is_local(run_dir)) {
-        pending_spool(session->scratch);
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status open_run_dir(struct session *session, struct sluice_error *err)
-{
-    const char *folder = arena_printf(&session->arena, "%s/cache", session->local_dir);
-    const char *path = arena_printf(&session->arena, "%s/cache/inputs", session->local_dir);
-
-    TRY(arena_status(&session->arena, err, "paths"));
-    TRY(store_make_folder(session->run_dir, true, err));
-    TRY(store_make_folder(folder, false, err));
-    return statcache_open(path, &session->cache, err);
-}
-
 char *session_lock_path(const char *script)
 {
     size_t n = strlen(script);
@@ -470,7 +216,7 @@ static sluice_status collect_used(struct session *session, struct sluice_error *
     const struct session_options *options = &session->options;
     char *path;
     sluice_status status =
-        used_collect(session, options->locked ? NULL : session->cache, &session->used, err);
+        used_collect(session, options->locked ? NULL : session->known, &session->used, err);
 
     if (status != SLUICE_OK || !options->locked) {
         return status;
@@ -491,23 +237,24 @@ static sluice_status open_source(const struct session_options *options, struct s
 
     if (options->script == NULL) {
         run_dir = session_run_dir(options->run_dir);
-        session->run_dir = run_dir == NULL ? NULL : copy(session, run_dir);
+        session->run_dir =
+            run_dir == NULL ? NULL : arena_copy(&session->arena, run_dir, strlen(run_dir));
         free(run_dir);
         return session->run_dir == NULL ? error_nomem(err, "paths") : freeze_load(session, err);
     }
     TRY(freeze_create(session, err));
-    session->script_path = absolute(session, options->script);
+    session->script_path = session_absolute(session, options->script);
     slash = session->script_path == NULL ? NULL : strrchr(session->script_path, '/');
     if (slash != NULL) {
         session->base_dir = arena_copy(&session->arena, session->script_path,
                                        (size_t)(slash - session->script_path));
     }
     TRY(arena_status(&session->arena, err, "paths"));
-    if (access(session->script_path, F_OK) != 0 || is_directory(session->script_path)) {
+    if (access(session->script_path, F_OK) != 0 || session_is_folder(session->script_path)) {
         return error_set(
             err, SLUICE_E_CONFIG,
             "%s is %s, expected a pipeline script (a file that returns s.pipeline {...})",
-            options->script, is_directory(session->script_path) ? "a folder" : "not there");
+            options->script, session_is_folder(session->script_path) ? "a folder" : "not there");
     }
     return SLUICE_OK;
 }
@@ -542,7 +289,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
     session->options.workers = options->workers > 0 ? options->workers : limits_workers();
     session->options.memory = options->memory > 0 ? options->memory : limits_memory();
     budget_init(&session->budget, NULL, session->options.memory);
-    TRY(find_places(session, err));
+    TRY(session_find_program(session, err));
     TRY(open_source(options, session, err));
     TRY(session_registry(options, session, err));
     TRY(session_script(session, err));
@@ -554,11 +301,11 @@ sluice_status session_open(const struct session_options *options, enum session_d
     }
     if (session->run_dir == NULL) {
         session->run_dir = options->run_dir != NULL
-                               ? absolute(session, options->run_dir)
+                               ? session_absolute(session, options->run_dir)
                                : arena_printf(&session->arena, "%s/.sluice/%s", session->base_dir,
                                               session->graph->name);
     }
-    TRY(find_local(session, err));
+    TRY(session_find_local(session, err));
     if (session->runs && !options->lock && (store_caps(session->run_dir) & STORE_PUT_NEW) == 0) {
         /* Two that commit one task at once could both believe that they were the first. */
         return error_set(err, SLUICE_E_CONFIG,
@@ -569,8 +316,9 @@ sluice_status session_open(const struct session_options *options, enum session_d
     }
     freezes =
         options->script != NULL && (options->freeze || (session->runs && !options->read_only));
-    if (depth >= SESSION_PLAN && (session->runs || freezes || is_directory(session->local_dir))) {
-        TRY(open_run_dir(session, err));
+    if (depth >= SESSION_PLAN &&
+        (session->runs || freezes || session_is_folder(session->local_dir))) {
+        TRY(session_open_run_dir(session, err));
     }
     session->keeps = freezes;
     TRY(open_plan(session, depth, err));
@@ -593,6 +341,7 @@ void session_close(struct session *session)
     plan_destroy(session->plan);
     isolation_close(session);
     statcache_close(session->cache);
+    statcache_close(session->user_cache);
     filemaps_destroy(session->maps);
     graph_destroy(session->graph);
     registry_destroy(session->registry);

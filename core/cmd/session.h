@@ -59,7 +59,9 @@ struct session {
     struct graph *graph;
     struct budget budget;
     struct stage_services services;
-    struct statcache *cache;
+    struct statcache *cache; /* what is known of files: in local_dir */
+    struct statcache *known; /* of programs, plugins, models: user_cache, else cache */
+    struct statcache *user_cache;
     struct filemaps *maps; /* of stages; NULL = none yet */
     struct plan *plan;
     struct run *run;

@@ -175,27 +175,28 @@ static sluice_status open_folder(const char *run_dir, const char *sha256, const 
                                              : store_make_folder(*folder, false, err);
 }
 
-static sluice_status keep_file(struct statcache *cache, const char *path, const char *folder,
-                               const char *place, const struct content *content,
+static sluice_status keep_file(struct statcache *kept, struct statcache *known, const char *path,
+                               const char *folder, const char *place, const struct content *content,
                                const struct stat *was, struct sluice_error *err)
 {
     bool linked = false;
 
-    if (is_kept(cache, path, place, content->sha256)) {
+    if (is_kept(kept, path, place, content->sha256)) {
         return SLUICE_OK;
     }
     if (content->size >= LINK_BYTES) {
         TRY(link_file(path, folder, place, was, &linked, err));
     }
     if (linked) {
-        statcache_renamed(cache, path, content->sha256, content->hash);
+        statcache_renamed(known, path, content->sha256, content->hash);
         return SLUICE_OK;
     }
     return copy_file(path, folder, content_name(path), content->hash, err);
 }
 
-sluice_status content_keep_file(const char *run_dir, struct statcache *cache, const char *path,
-                                struct content *out, struct sluice_error *err)
+sluice_status content_keep_file(const char *run_dir, struct statcache *kept,
+                                struct statcache *known, const char *path, struct content *out,
+                                struct sluice_error *err)
 {
     char *folder = NULL;
     char *place = NULL;
@@ -207,7 +208,7 @@ sluice_status content_keep_file(const char *run_dir, struct statcache *cache, co
     if (!look(path, &was)) {
         memset(&was, 0, sizeof was); /* hashing finds better words */
     }
-    TRY(statcache_hashes(cache, path, out->sha256, &out->hash, err));
+    TRY(statcache_hashes(known, path, out->sha256, &out->hash, err));
     if (!look(path, &now) || now.st_size != was.st_size ||
         stat_ns(now.st_mtim) != stat_ns(was.st_mtim)) {
         return changed(path, err);
@@ -215,7 +216,7 @@ sluice_status content_keep_file(const char *run_dir, struct statcache *cache, co
     out->size = (uint64_t)was.st_size;
     status = open_folder(run_dir, out->sha256, content_name(path), &folder, &place, err);
     if (status == SLUICE_OK) {
-        status = keep_file(cache, path, folder, place, out, &was, err);
+        status = keep_file(kept, known, path, folder, place, out, &was, err);
     }
     if (status == SLUICE_OK) {
         status = note(place, out, err);

@@ -28,9 +28,11 @@ char *content_path(const char *run_dir, const char *sha256, const char *name);
 /* The name that a file at path gets there: its own, if it may be one. Borrowed. */
 const char *content_name(const char *path);
 
-/* Puts the file at path, or these bytes, there. What is there already and whole stays. */
-sluice_status content_keep_file(const char *run_dir, struct statcache *, const char *path,
-                                struct content *out, struct sluice_error *) MUST_USE;
+/* Puts the file at path, or these bytes, there. What is there already and whole stays. known: what
+ * is known of the file at path; kept: of those in the run directory. Both may be NULL. */
+sluice_status content_keep_file(const char *run_dir, struct statcache *kept,
+                                struct statcache *known, const char *path, struct content *out,
+                                struct sluice_error *) MUST_USE;
 sluice_status content_keep_bytes(const char *run_dir, const void *data, size_t n, const char *name,
                                  struct content *out, struct sluice_error *) MUST_USE;
 

@@ -38,10 +38,10 @@ sluice_status freeze_put(struct session *session, const char *path, struct conte
     bool found = false;
 
     if (store_is_local(session->run_dir)) {
-        return content_keep_file(session->run_dir, session->cache, path, out, err);
+        return content_keep_file(session->run_dir, session->cache, session->known, path, out, err);
     }
     memset(out, 0, sizeof *out);
-    TRY(statcache_hashes(session->cache, path, out->sha256, &out->hash, err));
+    TRY(statcache_hashes(session->known, path, out->sha256, &out->hash, err));
     TRY(store_stat(path, &version, &found, err));
     out->size = version.size;
     out->mtime_ns = version.mtime_ns;
@@ -149,7 +149,7 @@ static sluice_status keep_new(struct session *session, const char *path, const c
 
     if (!session->keeps) {
         *place = path;
-        return statcache_hashes(session->cache, path, hex, hash, err);
+        return statcache_hashes(session->known, path, hex, hash, err);
     }
     TRY(freeze_put(session, path, &content, err));
     TRY(freeze_add(session, FROZEN_FILE, "", path, &content, &file, err));
@@ -236,7 +236,7 @@ static bool other_plugin(struct session *session, struct buf *out)
     size_t i;
     size_t k;
 
-    if (then != NULL && used_collect(session, session->cache, &now, &err) == SLUICE_OK) {
+    if (then != NULL && used_collect(session, session->known, &now, &err) == SLUICE_OK) {
         json_array_foreach(json_object_get(now, "plugins"), i, a)
         {
             json_array_foreach(json_object_get(then, "plugins"), k, b)
@@ -262,7 +262,7 @@ sluice_status freeze_compare(struct session *session, struct sluice_error *err)
     const json_t *program;
     json_t *own = NULL;
     struct buf what = BUF_INIT;
-    sluice_status status = used_program(session, session->cache, &own, err);
+    sluice_status status = used_program(session, session->known, &own, err);
 
     if (status != SLUICE_OK) {
         return status;
