@@ -8,7 +8,7 @@ struct scanner {
     const struct source_file *files;
     const struct split *split;
     struct scanner_options options;
-    struct asking asking;
+    struct fetch fetch;
     struct hasher *hasher;
     size_t range; /* index in split */
     bool opened;  /* the range */
@@ -39,12 +39,12 @@ sluice_status scanner_open(const struct source_file *files, const struct split *
     scanner->files = files;
     scanner->split = split;
     scanner->options = *options;
-    scanner->asking = (struct asking){ .worker = options->worker,
-                                       .hasher = scanner->hasher,
-                                       .hold = options->hold,
-                                       .meter = options->meter,
-                                       .cancelled = options->cancelled,
-                                       .ctx = options->ctx };
+    scanner->fetch = (struct fetch){ .worker = options->worker,
+                                     .hasher = scanner->hasher,
+                                     .hold = options->hold,
+                                     .meter = options->meter,
+                                     .cancelled = options->cancelled,
+                                     .ctx = options->ctx };
     return SLUICE_OK;
 }
 
@@ -63,12 +63,12 @@ static void range_close(struct scanner *scanner)
     if (!scanner->opened) {
         return;
     }
-    if (scanner->asking.file != NULL) {
-        scanner->raw += extents_bytes(scanner->asking.file);
+    if (scanner->fetch.file != NULL) {
+        scanner->raw += extents_bytes(scanner->fetch.file);
     }
-    extents_close(scanner->asking.file);
+    extents_close(scanner->fetch.file);
     survey_release(file_of(scanner), scanner->survey);
-    scanner->asking.file = NULL;
+    scanner->fetch.file = NULL;
     scanner->survey = NULL;
     scanner->opened = false;
 }
@@ -77,7 +77,7 @@ void scanner_close(struct scanner *scanner)
 {
     if (scanner != NULL) {
         range_close(scanner);
-        asking_deinit(&scanner->asking);
+        fetch_deinit(&scanner->fetch);
         hasher_destroy(scanner->hasher);
         free(scanner);
     }
@@ -97,7 +97,7 @@ static sluice_status range_open(struct scanner *scanner, struct sluice_error *er
     if (scanner->options.cut != SPLIT_CUT_OWN) {
         return SLUICE_OK;
     }
-    TRY(survey_take(file, scanner->options.key, &scanner->asking, &scanner->survey, &scanner->raw,
+    TRY(survey_take(file, scanner->options.key, &scanner->fetch, &scanner->survey, &scanner->raw,
                     err));
     survey_seek(scanner->survey, range_of(scanner)->begin, &scanner->cursor);
     if (scanner->hasher != NULL) {
@@ -141,8 +141,8 @@ static sluice_status unit_begin(struct scanner *scanner, struct sluice_error *er
 {
     const struct survey_unit *unit = &scanner->unit;
 
-    if (scanner->asking.file == NULL) {
-        TRY(extents_open(file_of(scanner), &scanner->asking.file, err));
+    if (scanner->fetch.file == NULL) {
+        TRY(extents_open(file_of(scanner), &scanner->fetch.file, err));
     }
     scanner->scan = (struct sluice_scan){ .size = sizeof scanner->scan,
                                           .file = &scanner->file,
@@ -184,7 +184,7 @@ static sluice_status unit_end(struct scanner *scanner, struct sluice_error *err)
                          ": the file is damaged, or the reader is wrong",
                          scanner->rows, unit->rows);
     }
-    return extents_unchanged(scanner->asking.file, err);
+    return extents_unchanged(scanner->fetch.file, err);
 }
 
 static sluice_status unit_error(const struct scanner *scanner, sluice_status status,
@@ -210,7 +210,7 @@ static sluice_status call(struct scanner *scanner, struct stage_result *result, 
 {
     struct sluice_scan *scan = &scanner->scan;
 
-    TRY(asking_scan(&scanner->asking, scan, result, err));
+    TRY(fetch_scan(&scanner->fetch, scan, result, err));
     scanner->rows += rows_of(result);
     *out = (struct scanned){ .file = (uint32_t)scanner->range,
                              .uri = scanner->file.uri,
@@ -264,10 +264,10 @@ struct hash128 scanner_digest(const struct scanner *scanner)
 
 uint64_t scanner_raw(const struct scanner *scanner)
 {
-    return scanner->raw + (scanner->asking.file == NULL ? 0 : extents_bytes(scanner->asking.file));
+    return scanner->raw + (scanner->fetch.file == NULL ? 0 : extents_bytes(scanner->fetch.file));
 }
 
 uint64_t scanner_asked(const struct scanner *scanner)
 {
-    return scanner->asking.asked;
+    return scanner->fetch.asked;
 }

@@ -14,7 +14,7 @@ struct scanner_options {
     struct hash128 key; /* of the stage, for surveys */
     struct stage_worker *worker;
     bool digest; /* scanner_digest is wanted */
-    /* As in struct asking, of the unit at hand; 0: it is done with. */
+    /* As in struct fetch, of the unit at hand; 0: it is done with. */
     sluice_status (*hold)(void *ctx, uint64_t bytes, struct sluice_error *err);
     void (*meter)(void *ctx, bool begins, bool reads);
     int32_t (*cancelled)(void *ctx);

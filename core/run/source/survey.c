@@ -255,27 +255,27 @@ static struct survey *recall(const struct source_file *file, struct hash128 key)
 }
 
 static sluice_status make(const struct source_file *file, struct hash128 key,
-                          const struct asking *with, struct survey **out, uint64_t *read,
+                          const struct fetch *with, struct survey **out, uint64_t *read,
                           struct sluice_error *err)
 {
     const struct sluice_file named = { .size = sizeof named,
                                        .uri = file->file->name,
                                        .bytes = file->file->version.size };
     struct statcache *cache = source_files_cache(file->of);
-    struct asking asking = *with;
+    struct fetch fetch = *with;
     struct stage_result result;
     struct buf stored = BUF_INIT;
     sluice_status status;
 
-    asking.hasher = NULL;
-    asking.call = NULL;
-    asking.buffer = NULL;
-    asking.capacity = 0;
-    TRY(extents_open(file, &asking.file, err));
+    fetch.hasher = NULL;
+    fetch.call = NULL;
+    fetch.buffer = NULL;
+    fetch.capacity = 0;
+    TRY(extents_open(file, &fetch.file, err));
     stage_result_init(&result);
-    status = asking_survey(&asking, &named, &result, err);
+    status = fetch_survey(&fetch, &named, &result, err);
     if (status == SLUICE_OK) {
-        status = extents_unchanged(asking.file, err);
+        status = extents_unchanged(fetch.file, err);
     }
     if (status == SLUICE_OK) {
         status = store(&result, &stored, err);
@@ -286,11 +286,11 @@ static sluice_status make(const struct source_file *file, struct hash128 key,
     if (status == SLUICE_OK && (*out = load(&stored, file->file->version.size)) == NULL) {
         status = error_nomem(err, "the units of a file");
     }
-    *read += extents_bytes(asking.file);
+    *read += extents_bytes(fetch.file);
     buf_deinit(&stored);
     stage_result_deinit(&result);
-    asking_deinit(&asking);
-    extents_close(asking.file);
+    fetch_deinit(&fetch);
+    extents_close(fetch.file);
     return status == SLUICE_OK ? status : error_prefix(err, "%s", file->file->name);
 }
 
@@ -321,7 +321,7 @@ static void trim(struct surveys *all)
 }
 
 sluice_status survey_take(const struct source_file *file, struct hash128 key,
-                          const struct asking *asking, const struct survey **out, uint64_t *read,
+                          const struct fetch *fetch, const struct survey **out, uint64_t *read,
                           struct sluice_error *err)
 {
     struct surveys *all = surveys_of(file);
@@ -344,7 +344,7 @@ sluice_status survey_take(const struct source_file *file, struct hash128 key,
         pthread_mutex_unlock(&all->mutex);
         survey = recall(file, key);
         if (survey == NULL) {
-            status = make(file, key, asking, &survey, read == NULL ? &ignored : read, err);
+            status = make(file, key, fetch, &survey, read == NULL ? &ignored : read, err);
         }
         pthread_mutex_lock(&all->mutex);
         slot->busy = false;
@@ -384,16 +384,16 @@ static sluice_status describe(struct source_files *files, struct stage *stage, s
                               bool *said, struct sluice_error *err)
 {
     const struct source_file *file = source_files_all(files);
-    struct asking asking = { .worker = NULL };
+    struct fetch fetch = { .worker = NULL };
     const struct survey *survey = NULL;
     struct hash128 key;
     uint64_t n;
     sluice_status status;
 
     TRY(plan_stage_key(stage, &key, err));
-    TRY(stage_worker_open(stage, &asking.worker, err));
-    status = survey_take(file, key, &asking, &survey, NULL, err);
-    stage_worker_close(asking.worker);
+    TRY(stage_worker_open(stage, &fetch.worker, err));
+    status = survey_take(file, key, &fetch, &survey, NULL, err);
+    stage_worker_close(fetch.worker);
     TRY(status);
     *said = survey_description(survey, &n) != NULL;
     if (n > 0) {

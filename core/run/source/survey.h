@@ -1,6 +1,6 @@
 /* The units of a file: what a reader with cut "own" says that it consists of. Surveyed once for
  * all threads, and remembered beside the cache of input files by the file's version and the
- * stage's key, so that no other process or later run surveys it again. Depends on asking.h.
+ * stage's key, so that no other process or later run surveys it again. Depends on fetch.h.
  * Thread-safe.
  *
  * Units are kept packed, about ten bytes each. Of what nobody uses at the moment no more is kept
@@ -8,17 +8,17 @@
 #ifndef SLUICE_RUN_SURVEY_H
 #define SLUICE_RUN_SURVEY_H
 
-#include "run/source/asking.h"
+#include "run/source/fetch.h"
 
 #define SURVEYS_IDLE ((uint64_t)32 << 20)
 
 struct survey; /* of a file; read-only */
 
-/* key: of the stage and its options. asking: makes it where nobody knows it; its file is opened
+/* key: of the stage and its options. fetch: makes it where nobody knows it; its file is opened
  * for that. uri: the file's name for the stage. *read (may be NULL) grows by the bytes that were
  * read. Gives a reference. */
-sluice_status survey_take(const struct source_file *, struct hash128 key,
-                          const struct asking *asking, const struct survey **out, uint64_t *read,
+sluice_status survey_take(const struct source_file *, struct hash128 key, const struct fetch *fetch,
+                          const struct survey **out, uint64_t *read,
                           struct sluice_error *) MUST_USE;
 void survey_release(const struct source_file *, const struct survey *); /* NULL is fine */
 

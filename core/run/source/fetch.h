@@ -1,14 +1,14 @@
 /* Calls of a reader that reads at random, to their end: its asks are answered with parts of the
  * file. Depends on extents.h. One thread at a time. */
-#ifndef SLUICE_RUN_ASKING_H
-#define SLUICE_RUN_ASKING_H
+#ifndef SLUICE_RUN_FETCH_H
+#define SLUICE_RUN_FETCH_H
 
 #include "base/hash.h"
 #include "plugin/stage.h"
 #include "run/source/extents.h"
 
 /* Who answers. The caller fills in the first part; zero the rest. */
-struct asking {
+struct fetch {
     struct stage_worker *worker;
     struct extents *file;
     struct hasher
@@ -25,14 +25,14 @@ struct asking {
     char *buffer;
     size_t capacity;
 };
-void asking_deinit(struct asking *);
+void fetch_deinit(struct fetch *);
 
 /* Like stage_survey and stage_scan, but result has no asks: the call is over. What a reader takes
  * for passing (SLUICE_E_RETRY) is tried again a few times. On failure the worker may only be
  * closed. */
-sluice_status asking_survey(struct asking *, const struct sluice_file *, struct stage_result *,
-                            struct sluice_error *) MUST_USE;
-sluice_status asking_scan(struct asking *, struct sluice_scan *, struct stage_result *,
-                          struct sluice_error *) MUST_USE;
+sluice_status fetch_survey(struct fetch *, const struct sluice_file *, struct stage_result *,
+                           struct sluice_error *) MUST_USE;
+sluice_status fetch_scan(struct fetch *, struct sluice_scan *, struct stage_result *,
+                         struct sluice_error *) MUST_USE;
 
 #endif

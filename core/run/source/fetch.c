@@ -1,5 +1,5 @@
-/* Calls that ask for bytes: see asking.h. */
-#include "run/source/asking.h"
+/* Calls that ask for bytes: see fetch.h. */
+#include "run/source/fetch.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,19 +9,19 @@
 #define KEPT_MAX ((size_t)4 << 20)    /* of the buffer, from call to call */
 #define ROUNDS_MAX UINT32_C(10000000) /* of one call: more is no reading */
 
-void asking_deinit(struct asking *asking)
+void fetch_deinit(struct fetch *fetch)
 {
-    hasher_destroy(asking->call);
-    free(asking->buffer);
-    asking->call = NULL;
-    asking->buffer = NULL;
-    asking->capacity = 0;
+    hasher_destroy(fetch->call);
+    free(fetch->buffer);
+    fetch->call = NULL;
+    fetch->buffer = NULL;
+    fetch->capacity = 0;
 }
 
-static void meter(const struct asking *asking, bool begins, bool reads)
+static void meter(const struct fetch *fetch, bool begins, bool reads)
 {
-    if (asking->meter != NULL) {
-        asking->meter(asking->ctx, begins, reads);
+    if (fetch->meter != NULL) {
+        fetch->meter(fetch->ctx, begins, reads);
     }
 }
 
@@ -39,7 +39,7 @@ static void round_deinit(struct round *round)
 }
 
 /* How much a round asks for, before any memory is taken for it. */
-static sluice_status round_plan(struct asking *asking, const struct stage_result *result,
+static sluice_status round_plan(struct fetch *fetch, const struct stage_result *result,
                                 struct round *round, struct sluice_error *err)
 {
     uint64_t total = 0;
@@ -63,24 +63,23 @@ static sluice_status round_plan(struct asking *asking, const struct stage_result
             return error_nomem(err, "answers");
         }
     }
-    asking->asked += total;
-    return asking->hold == NULL ? SLUICE_OK : asking->hold(asking->ctx, round->bytes, err);
+    fetch->asked += total;
+    return fetch->hold == NULL ? SLUICE_OK : fetch->hold(fetch->ctx, round->bytes, err);
 }
 
-static sluice_status round_room(struct asking *asking, struct round *round,
-                                struct sluice_error *err)
+static sluice_status round_room(struct fetch *fetch, struct round *round, struct sluice_error *err)
 {
     char *at;
 
-    if (round->bytes > asking->capacity) {
-        free(asking->buffer);
-        asking->buffer = malloc((size_t)round->bytes);
-        asking->capacity = asking->buffer == NULL ? 0 : (size_t)round->bytes;
-        if (asking->buffer == NULL) {
+    if (round->bytes > fetch->capacity) {
+        free(fetch->buffer);
+        fetch->buffer = malloc((size_t)round->bytes);
+        fetch->capacity = fetch->buffer == NULL ? 0 : (size_t)round->bytes;
+        if (fetch->buffer == NULL) {
             return error_nomem(err, "answers");
         }
     }
-    at = asking->buffer;
+    at = fetch->buffer;
     for (uint32_t k = 0; k < round->n; k++) {
         round->extents[k].to = at;
         at += round->extents[k].n;
@@ -90,12 +89,12 @@ static sluice_status round_room(struct asking *asking, struct round *round,
     return SLUICE_OK;
 }
 
-static sluice_status round_read(struct asking *asking, const struct stage_result *result,
+static sluice_status round_read(struct fetch *fetch, const struct stage_result *result,
                                 struct round *round, struct sluice_error *err)
 {
-    TRY(round_plan(asking, result, round, err));
-    TRY(round_room(asking, round, err));
-    TRY(extents_read(asking->file, round->extents, round->n, err));
+    TRY(round_plan(fetch, result, round, err));
+    TRY(round_room(fetch, round, err));
+    TRY(extents_read(fetch->file, round->extents, round->n, err));
     for (uint32_t k = 0; k < round->n; k++) {
         const struct extent *extent = &round->extents[k];
         round->answers[k] = (struct sluice_answer){ .size = sizeof round->answers[k],
@@ -103,82 +102,82 @@ static sluice_status round_read(struct asking *asking, const struct stage_result
                                                     .data = extent->to,
                                                     .n = extent->n,
                                                     .type = "" };
-        if (asking->call != NULL) {
-            hasher_add_u64(asking->call, extent->offset);
-            hasher_add_u64(asking->call, extent->n);
-            hasher_add(asking->call, extent->to, (size_t)extent->n);
+        if (fetch->call != NULL) {
+            hasher_add_u64(fetch->call, extent->offset);
+            hasher_add_u64(fetch->call, extent->n);
+            hasher_add(fetch->call, extent->to, (size_t)extent->n);
         }
     }
     return SLUICE_OK;
 }
 
-static sluice_status answer(struct asking *asking, struct stage_result *result,
+static sluice_status answer(struct fetch *fetch, struct stage_result *result,
                             struct sluice_error *err)
 {
     struct round round = { .n = 0 };
     sluice_status status;
 
-    meter(asking, true, true);
-    status = round_read(asking, result, &round, err);
-    meter(asking, false, true);
+    meter(fetch, true, true);
+    status = round_read(fetch, result, &round, err);
+    meter(fetch, false, true);
     if (status == SLUICE_OK) {
-        meter(asking, true, false);
-        status = stage_resume(asking->worker, round.answers, round.n, result, err);
-        meter(asking, false, false);
+        meter(fetch, true, false);
+        status = stage_resume(fetch->worker, round.answers, round.n, result, err);
+        meter(fetch, false, false);
     }
     round_deinit(&round);
-    if (asking->capacity > KEPT_MAX) {
-        free(asking->buffer);
-        asking->buffer = NULL;
-        asking->capacity = 0;
+    if (fetch->capacity > KEPT_MAX) {
+        free(fetch->buffer);
+        fetch->buffer = NULL;
+        fetch->capacity = 0;
     }
     return status;
 }
 
-static sluice_status call_once(struct asking *asking, const struct sluice_file *file,
+static sluice_status call_once(struct fetch *fetch, const struct sluice_file *file,
                                struct sluice_scan *scan, struct stage_result *result,
                                struct sluice_error *err)
 {
     sluice_status status;
 
-    if (asking->hasher != NULL) {
-        asking->call = asking->call == NULL ? hasher_create() : asking->call;
-        if (asking->call == NULL) {
+    if (fetch->hasher != NULL) {
+        fetch->call = fetch->call == NULL ? hasher_create() : fetch->call;
+        if (fetch->call == NULL) {
             return error_nomem(err, "an input split");
         }
-        hasher_reset(asking->call);
+        hasher_reset(fetch->call);
     }
-    meter(asking, true, false);
-    status = scan == NULL ? stage_survey(asking->worker, file, result, err)
-                          : stage_scan(asking->worker, scan, result, err);
-    meter(asking, false, false);
+    meter(fetch, true, false);
+    status = scan == NULL ? stage_survey(fetch->worker, file, result, err)
+                          : stage_scan(fetch->worker, scan, result, err);
+    meter(fetch, false, false);
     for (uint32_t k = 0; status == SLUICE_OK && result->n_asks > 0; k++) {
-        if (asking->cancelled != NULL && asking->cancelled(asking->ctx) != 0) {
+        if (fetch->cancelled != NULL && fetch->cancelled(fetch->ctx) != 0) {
             return error_set(err, SLUICE_E_CANCELLED, "the run is being stopped");
         }
         if (k == ROUNDS_MAX) {
             return error_set(err, SLUICE_E_INTERNAL,
-                             "(a defect of the plugin) it goes on asking, %u times in one call",
+                             "(a defect of the plugin) it goes on fetch, %u times in one call",
                              ROUNDS_MAX);
         }
-        status = answer(asking, result, err);
+        status = answer(fetch, result, err);
     }
-    if (status == SLUICE_OK && asking->hasher != NULL) {
-        hasher_add_hash(asking->hasher, hasher_digest(asking->call));
+    if (status == SLUICE_OK && fetch->hasher != NULL) {
+        hasher_add_hash(fetch->hasher, hasher_digest(fetch->call));
     }
     return status;
 }
 
 /* A unit's first call may be made again; what later ones go on with is in the worker. */
-static sluice_status call(struct asking *asking, const struct sluice_file *file,
+static sluice_status call(struct fetch *fetch, const struct sluice_file *file,
                           struct sluice_scan *scan, struct stage_result *result,
                           struct sluice_error *err)
 {
     bool first = scan == NULL || scan->call == 0;
-    sluice_status status = call_once(asking, file, scan, result, err);
+    sluice_status status = call_once(fetch, file, scan, result, err);
 
     for (int k = 1; status == SLUICE_E_RETRY && first && k < TRIES; k++) {
-        status = call_once(asking, file, scan, result, err);
+        status = call_once(fetch, file, scan, result, err);
     }
     if (status == SLUICE_E_RETRY) {
         err->code = status = SLUICE_E_IO;
@@ -186,14 +185,14 @@ static sluice_status call(struct asking *asking, const struct sluice_file *file,
     return status;
 }
 
-sluice_status asking_survey(struct asking *asking, const struct sluice_file *file,
-                            struct stage_result *result, struct sluice_error *err)
+sluice_status fetch_survey(struct fetch *fetch, const struct sluice_file *file,
+                           struct stage_result *result, struct sluice_error *err)
 {
-    return call(asking, file, NULL, result, err);
+    return call(fetch, file, NULL, result, err);
 }
 
-sluice_status asking_scan(struct asking *asking, struct sluice_scan *scan,
-                          struct stage_result *result, struct sluice_error *err)
+sluice_status fetch_scan(struct fetch *fetch, struct sluice_scan *scan, struct stage_result *result,
+                         struct sluice_error *err)
 {
-    return call(asking, scan->file, scan, result, err);
+    return call(fetch, scan->file, scan, result, err);
 }
