@@ -76,12 +76,31 @@ land() {
     done
 }
 
+# lift NAME... : what is in the folders of these names is there, and nothing else, after it was changed
+# behind the program's back.
+lift() {
+    [ "$STORE" != disk ] || return 0
+    for _name in "$@"; do
+        perl "$SRC/tests/objects.pl" --back "$TMP/objects" "$_name" "$TMP/$_name" || fail "can't write the objects of $_name"
+    done
+}
+
 # forget NAME... : nothing is there any more.
 forget() {
     for _name in "$@"; do
         rm -rf "${TMP:?}/$_name"
         [ "$STORE" = disk ] || find "$TMP/objects" -name "o$(echo "$_name" | tr / ,),*" -delete
     done
+}
+
+# there NAME : whether a file of this name is there now.
+there() {
+    [ -e "$TMP/$1" ] && [ "$STORE" = disk ] || [ -e "$TMP/objects/o$(echo "$1" | tr / ,)" ]
+}
+
+# faults SEED[:RATE] : what goes wrong from here on where something may (see core/store/store_hostile.c).
+faults() {
+    [ "$STORE" = disk ] || export SLUICE_TEST_HOSTILE="$1"
 }
 
 # tree FOLDER... prints every name below them with the hash of its content or its link's target,
@@ -160,9 +179,19 @@ least() {
     echo "$_least"
 }
 
-# commits RUN prints the number of commit records.
+# commits RUN prints the number of commit records, of a run at a place as it is now.
 commits() {
-    find "$1/tasks" -name '*.json' 2>/dev/null | wc -l
+    if [ "$STORE" = disk ]; then
+        find "$1/tasks" -name '*.json' 2>/dev/null | wc -l
+    else
+        find "$TMP/objects" -name "o$(echo "${1#"$TMP/"}" | tr / ,),tasks,*.json" 2>/dev/null | wc -l
+    fi
+}
+
+# leases RUN prints how many things are in hand, and by how many processes.
+leases() {
+    land "$1/leases" "$1/workers"
+    find "$1/leases" "$1/workers" -type f 2>/dev/null | wc -l
 }
 
 # may_be_killed N:OPERATIONS COMMAND...: runs it to be killed at one of its operations on the disk, by the seed N. Counts $killed when it
@@ -184,15 +213,16 @@ may_be_killed() {
 # tasks_apart NAME: forgets what NAME.run made (and NAME.out), then runs each of its tasks by a process of its own, in random order
 # within what a phase needs, four at a time.
 tasks_apart() {
+    land "$1.run"
     json "$1.run/last.json" 'phases.*.tasks' >phases
-    rm -rf "$1.run/tasks" "$1.run/spill" "$1.out"
+    forget "$1.run/tasks" "$1.run/spill" "$1.out"
     number=0
     while read -r tasks; do
         perl -e 'my ($a, $n) = @ARGV; my $x = 12345 + $a;
             my @t = ($a .. $a + $n - 1);
             for (my $i = @t; $i > 1; $i--) { $x = ($x * 1103515245 + 12345) & 0x7fffffff; my $j = ($x >> 8) % $i; @t[$i - 1, $j] = @t[$j, $i - 1]; }
             print "$_\n" for @t' "$number" "$tasks" |
-            xargs -P 4 -n 1 "$SLUICE" task "$TMP/$1.run" >tasks.out 2>tasks.err || { cat tasks.err >&2; fail 'a task of its own'; }
+            xargs -P 4 -n 1 "$SLUICE" task "$(place "$1.run")" >tasks.out 2>tasks.err || { cat tasks.err >&2; fail 'a task of its own'; }
         # Of tasks with one key the first to be run does the work.
         is "$(grep -c ': \(was \)*done$' tasks.out)" "$tasks" 'tasks done alone'
         number=$((number + tasks))

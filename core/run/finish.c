@@ -18,8 +18,24 @@ static sluice_status history_path(const struct run *run, uint32_t number, char *
     return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
 }
 
-/* The number of the newest report; 0 = none. */
-static sluice_status history_last(const struct run *run, uint32_t *last, struct sluice_error *err)
+/* Whether there is a report of this number. */
+static sluice_status is_written(const struct run *run, uint32_t number, bool *written,
+                                struct sluice_error *err)
+{
+    uint64_t bytes;
+    char *path;
+    sluice_status status;
+
+    TRY(history_path(run, number, &path, err));
+    status = store_size(path, &bytes, written, err);
+    free(path);
+    return status;
+}
+
+/* The number of the newest report; 0 = none. A list may lack the last ones: what is behind those
+ * that it has, and behind the execution that began last, is asked for one by one. */
+static sluice_status history_last(const struct run *run, uint32_t begun, uint32_t *last,
+                                  struct sluice_error *err)
 {
     char *dir = store_join(run->options.run_dir, "history");
     struct disk_names names = { 0 };
@@ -28,6 +44,12 @@ static sluice_status history_last(const struct run *run, uint32_t *last, struct 
     *last = names.n == 0 ? 0 : (uint32_t)strtoul(names.names[names.n - 1], NULL, 10);
     disk_names_deinit(&names);
     free(dir);
+    if (status == SLUICE_OK && begun > *last + 1) {
+        *last = begun - 1;
+    }
+    for (bool written = true; status == SLUICE_OK && written; *last += written) {
+        status = is_written(run, *last + 1, &written, err);
+    }
     return status;
 }
 
@@ -45,8 +67,9 @@ static sluice_status finish_path(const struct run *run, char **out, struct sluic
     return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
 }
 
-/* The execution of this plan that began last; 0 = none. */
-static sluice_status last_begun(const struct run *run, uint32_t *number, struct sluice_error *err)
+/* The execution of this plan that began last, and of any plan; 0 = none. */
+static sluice_status last_begun(const struct run *run, uint32_t *number, uint32_t *any,
+                                struct sluice_error *err)
 {
     struct buf line = BUF_INIT;
     char expected[64];
@@ -58,6 +81,7 @@ static sluice_status last_begun(const struct run *run, uint32_t *number, struct 
     status = store_read_all(path, LINE_MAX_BYTES, &line, &found, err);
     free(path);
     *number = status == SLUICE_OK && found ? (uint32_t)strtoul(buf_str(&line), NULL, 10) : 0;
+    *any = *number;
     describe(run, *number, expected);
     if (strcmp(buf_str(&line), expected) != 0) {
         *number = 0;
@@ -69,27 +93,25 @@ static sluice_status last_begun(const struct run *run, uint32_t *number, struct 
 /* The one that is under way: its report is not written; 0 = none. */
 static sluice_status under_way(const struct run *run, uint32_t *number, struct sluice_error *err)
 {
-    uint64_t bytes;
+    uint32_t any;
     bool written = false;
-    char *path;
-    sluice_status status;
 
-    TRY(last_begun(run, number, err));
+    TRY(last_begun(run, number, &any, err));
     if (*number == 0) {
         return SLUICE_OK;
     }
-    TRY(history_path(run, *number, &path, err));
-    status = store_size(path, &bytes, &written, err);
-    free(path);
+    TRY(is_written(run, *number, &written, err));
     if (written) {
         *number = 0;
     }
-    return status;
+    return SLUICE_OK;
 }
 
 void finish_look(struct run *run)
 {
-    if (last_begun(run, &run->execution, NULL) != SLUICE_OK) {
+    uint32_t any;
+
+    if (last_begun(run, &run->execution, &any, NULL) != SLUICE_OK) {
         run->execution = 0;
     }
 }
@@ -103,11 +125,14 @@ static sluice_status take(struct run *run, struct lease **out, struct sluice_err
 static sluice_status begin_next(struct run *run, struct sluice_error *err)
 {
     uint32_t last = 0;
+    uint32_t begun;
+    uint32_t any = 0;
     char line[64];
     char *path;
     sluice_status status;
 
-    TRY(history_last(run, &last, err));
+    TRY(last_begun(run, &begun, &any, err));
+    TRY(history_last(run, any, &last, err));
     TRY(finish_path(run, &path, err));
     describe(run, last + 1, line);
     status = store_replace(path, line, strlen(line), STORE_LOOSE, err);

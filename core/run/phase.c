@@ -297,6 +297,9 @@ sluice_status run_phase(struct run *run, uint32_t p, struct sluice_error *err)
             shift_settle(job.shift);
         }
     }
+    if (attempts_flush(run->attempts, NULL) != SLUICE_OK) {
+        /* What waits is put with what comes next; who can't write it then says so. */
+    }
     job_deinit(&job, status == SLUICE_OK);
     feeder_trim(run->feeder); /* the next phase has other uses for the memory */
     if (status == SLUICE_OK) {

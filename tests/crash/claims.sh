@@ -32,10 +32,10 @@ status=0
 wait "$pid" || status=$?
 [ "$status" != 0 ] || fail 'a record that is a folder was taken for one'
 grep -q "$last" work.out || { cat work.out >&2; fail 'the message does not name the record'; }
-is "$(find run/leases run/workers -type f | wc -l)" 0 'leases that stay behind'
+is "$(leases run)" 0 'leases that stay behind'
 rmdir "$last"
 mkdir -p run/leases/0123456789abcdef0123456789abcdef
 echo >run/leases/0123456789abcdef0123456789abcdef/3.1
 expect 0 "$SLUICE" run busy.lua --quiet --workers 1 --run-dir "$TMP/run"
-is "$(find run/leases run/workers -type f | wc -l)" 0 'leases of the dead'
+is "$(leases run)" 0 'leases of the dead'
 is "$(commits run)" "$tasks" 'records'

@@ -16,9 +16,10 @@ return s.pipeline { "naps", s.files { a.input, split = "64KiB" } | s.read_jsonl 
     | s.fragile { nap = a.nap } | s.write_jsonl { a.out }, policies = { retry { attempts = a.attempts } } }
 L
 go() {
-    "$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$TMP/run" "out=$TMP/out" --workers 2 "$@"
+    "$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$(place run)" "out=$(place out)" --workers 2 "$@"
 }
 outcomes() {
+    land run/attempts
     cat run/attempts/*.jsonl | grep -c "\"outcome\":\"$1\"" || true
 }
 # Waits are short here.
@@ -29,25 +30,26 @@ export SLUICE_TEST_RETRY
 expect 0 go
 total=$(commits run)
 [ "$total" = 12 ] || fail "$total tasks"
-rm -rf run out
+forget run out
 gzip -c in/05.jsonl | head -c 60 >in/05.jsonl.gz
 mv in/05.jsonl away
 expect 4 go
 says '05.jsonl.gz'
 is "$(commits run)" 11 'records of those that did not fail'
 is "$(outcomes failed)" 1 'failed attempts'
+land run
 is "$(json run/last.json 'failures.*.class')" permanent 'the class in the report'
 is "$(json run/last.json state)" failed 'the state'
-expect 0 "$SLUICE" show "$TMP/run"
+expect 0 "$SLUICE" show "$(place run)"
 says 'task 4 failed, permanent, 1 time'
 expect 4 go
 is "$(outcomes failed)" 2 'failed attempts of two runs'
 is "$(outcomes committed)" 11 'attempts that committed'
 
 # Helpers learn of failures; each ends with the status of what failed.
-rm -rf run/tasks/*/*.json run/attempts out
+forget run/tasks run/attempts out
 for number in 1 2 3; do
-    "$SLUICE" work "$TMP/run" --workers 1 --quiet --trust >"work$number.out" 2>&1 &
+    "$SLUICE" work "$(place run)" --workers 1 --quiet --trust >"work$number.out" 2>&1 &
     eval "pid$number=$!"
 done
 for number in 1 2 3; do
@@ -60,18 +62,19 @@ is "$(outcomes failed)" 1 'failed attempts of three workers'
 mv away in/05.jsonl
 rm in/05.jsonl.gz
 expect 0 go
+land run
 is "$(reran run | sum)" 1 'tasks that ran when it was mended'
 
 # What may pass: one operation on the disk fails, and the task is tried again.
 SLUICE_TEST_OPLOG=$TMP/log
 export SLUICE_TEST_OPLOG
-rm -rf run out
+forget run out
 expect 0 go --workers 1
 unset SLUICE_TEST_OPLOG
 operations=$(operations log)
 again=0
 for part in 4 5 6 7; do
-    rm -rf run out
+    forget run out
     status=0
     SLUICE_TEST_FAIL=$((part * operations / 10)):EIO go --workers 1 >out1 2>&1 || status=$?
     if [ "$(outcomes failed)" -gt 0 ]; then
@@ -84,7 +87,7 @@ done
 [ "$again" -ge 1 ] || fail 'no task failed for one operation'
 
 # The order to stop.
-rm -rf run out
+forget run out
 SLUICE_DRAIN=30
 export SLUICE_DRAIN
 go nap=400ms --workers 1 >out1 2>&1 &
@@ -95,23 +98,24 @@ while [ "$(commits run)" -lt 1 ]; do
     [ "$waited" -lt 6000 ] || fail 'nothing is committed'
     sleep 0.01
 done
-expect 0 "$SLUICE" show "$TMP/run"
+expect 0 "$SLUICE" show "$(place run)"
 says 'naps: running' 'run: process '
-expect 0 "$SLUICE" stop "$TMP/run" --wait 60
+expect 0 "$SLUICE" stop "$(place run)" --wait 60
 says 'told to stop'
 status=0
 wait "$first" || status=$?
 is "$status" 130 'the status of a run that was stopped'
 is "$(outcomes failed)" 0 'failures of a run that was stopped'
 is "$(outcomes drained)" 0 'tasks that were given up: what was in hand is finished'
-is "$(find run/leases run/workers -type f | wc -l)" 0 'leases of a run that was stopped'
-expect 130 "$SLUICE" work "$TMP/run" --quiet --trust
+is "$(leases run)" 0 'leases of a run that was stopped'
+expect 130 "$SLUICE" work "$(place run)" --quiet --trust
 says 'was stopped by'
-expect 0 "$SLUICE" stop "$TMP/run" --undo
-expect 0 "$SLUICE" work "$TMP/run" --quiet --trust --workers 1
-expect 0 "$SLUICE" stop "$TMP/run"
+expect 0 "$SLUICE" stop "$(place run)" --undo
+expect 0 "$SLUICE" work "$(place run)" --quiet --trust --workers 1
+expect 0 "$SLUICE" stop "$(place run)"
 says 'nobody works on it'
 expect 0 go nap=400ms
 # The report of the one that finished tells of what all did.
+land run
 is "$(json run/history/000001.json 'phases.*.committed' | sum)" "$(json run/history/000001.json 'phases.*.tasks' | sum)" 'tasks in the report'
 is "$(json run/history/000001.json processes)" 2 'processes in the report'

@@ -7,15 +7,17 @@ perl "$CORPUS" corpus files=3 docs=300 >made || fail 'no corpus'
 
 # go RUN OUT
 go() {
-    "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$TMP/$1" "input=$TMP/corpus/*" "out=$TMP/$2" partitions=4 --workers 2
+    "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$(place "$1")" "input=$TMP/corpus/*" "out=$(place "$2")" partitions=4 --workers 2
 }
 
 expect 0 go calm.run calm
+land calm calm.run
+faults 7:12
 
 # The delays make the first run last long enough.
 SLUICE_TEST_DELAY=5
 export SLUICE_TEST_DELAY
-(exec "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$TMP/first.run" "input=$TMP/corpus/*" "out=$TMP/first" partitions=4) >first.out 2>&1 &
+(exec "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$(place first.run)" "input=$TMP/corpus/*" "out=$(place first)" partitions=4) >first.out 2>&1 &
 first=$!
 waited=0
 while [ "$(commits first.run)" = 0 ]; do
@@ -27,11 +29,13 @@ expect 5 go first.run first
 kill -0 "$first" 2>/dev/null || fail 'the first run was over before the second one began'
 says "process $first" first.run
 wait "$first" || fail 'the first run was disturbed'
+land first
 same calm first 'datasets of the first run'
 
 # Four at once into one dataset.
 for number in 1 2 3 4; do
     SLUICE_TEST_DELAY=$number
+    faults $number:12
     go "many$number.run" many >"many$number.log" 2>&1 &
     eval "pid$number=$!"
 done
@@ -39,16 +43,18 @@ done
 for number in 1 2 3 4; do
     eval "wait \$pid$number" || { cat "many$number.log" >&2; fail "run $number of four into one dataset"; }
 done
+land many
 same calm many 'datasets of four runs at once'
 is "$(find many/kept/snapshots -name '*.json' | wc -l)" 1 'snapshots'
 
 # One task in four processes at once: one of them commits it, all of them end well.
 expect 0 go apart.run apart
-rm -rf apart.run/tasks apart.run/spill apart
+forget apart.run/tasks apart.run/spill apart
 unset SLUICE_TEST_DELAY
 for task in 0 1 2; do
     for number in 1 2 3 4; do
-        "$SLUICE" task "$TMP/apart.run" "$task" >"task$number.log" 2>&1 &
+        faults $task$number:12
+        "$SLUICE" task "$(place apart.run)" "$task" >"task$number.log" 2>&1 &
         eval "pid$number=$!"
     done
     for number in 1 2 3 4; do
@@ -57,5 +63,6 @@ for task in 0 1 2; do
     is "$(commits apart.run)" $((task + 1)) 'records of tasks done by four processes at once'
 done
 expect 0 go apart.run apart
+land apart apart.run
 same calm apart 'datasets after tasks were done by four processes at once'
 same calm.run/tasks apart.run/tasks 'task records after tasks were done by four processes at once'

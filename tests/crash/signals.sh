@@ -9,10 +9,12 @@ perl "$CORPUS" corpus files=4 docs=400 >made || fail 'no corpus'
 go() {
     name=$1
     shift
-    exec "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$TMP/$name.run" "input=$TMP/corpus/*" "out=$TMP/$name" partitions=4 "$@"
+    exec "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$(place "$name.run")" "input=$TMP/corpus/*" "out=$(place "$name")" partitions=4 "$@"
 }
 
 (go calm) >out 2>&1 || { cat out >&2; fail 'the run without signals'; }
+land calm
+faults 5:9
 
 # await NAME COUNT: until so many tasks are committed
 await() {
@@ -35,9 +37,11 @@ for signal in INT TERM; do
     wait "$pid" || status=$?
     is "$status" 130 "exit status after SIG$signal"
     grep -q 'run the same command again' out || { cat out >&2; fail "SIG$signal: the message does not say how to go on"; }
-    [ ! -e "$signal/kept/latest" ] || fail "SIG$signal: something was published"
+    land "$signal"
+    [ ! -e "$signal/kept/snapshots/000001.json" ] || fail "SIG$signal: something was published"
     kept=$(commits "$signal.run")
     (go "$signal" --workers 2) >out 2>&1 || { cat out >&2; fail "the run after SIG$signal"; }
+    land "$signal" "$signal.run"
     total=$(json "$signal.run/last.json" 'phases.*.tasks' | sum)
     [ "$kept" -lt "$total" ] || fail "SIG$signal came too late"
     is "$(reran "$signal.run" | sum)" $((total - kept)) "tasks that ran after SIG$signal"
@@ -53,4 +57,5 @@ status=0
 wait "$pid" || status=$?
 is "$status" 130 'exit status after two signals'
 (go twice) >out 2>&1 || { cat out >&2; fail 'the run after two signals'; }
+land twice
 same calm twice 'datasets after two signals'

@@ -18,6 +18,7 @@ return s.pipeline { "naps", s.files { a.input, split = "64KiB" } | s.read_jsonl 
 L
 # attempts RUN OUTCOME: how many there were of the newest execution
 attempts() {
+    land "$1"
     cat "$1"/attempts/"$(find "$1/attempts" -type f -printf '%f\n' | sort | tail -n 1 | cut -c 1-6)"-*.jsonl | grep -c "\"outcome\":\"$2\"" || true
 }
 await() {
@@ -31,12 +32,12 @@ await() {
 go() {
     name=$1
     shift
-    "$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$TMP/$name.run" "input=$TMP/in.jsonl" "out=$TMP/$name" --workers 1 "$@"
+    "$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$(place "$name.run")" "input=$TMP/in.jsonl" "out=$(place "$name")" --workers 1 "$@"
 }
 help() {
     name=$1
     shift
-    exec "$SLUICE" work "$TMP/$name.run" --quiet --trust --workers 1 "$@"
+    exec "$SLUICE" work "$(place "$name.run")" --quiet --trust --workers 1 "$@"
 }
 
 rows in.jsonl 60
@@ -51,7 +52,7 @@ is "$(attempts alone.run committed)" "$tasks" 'attempts of a process alone'
 begin=$(date +%s%N)
 go three >three.out 2>&1 &
 first=$!
-await '[ -e three.run/used.json ]' 'no plan is written'
+await 'there three.run/used.json' 'no plan is written'
 (help three >work1.out 2>&1) &
 second=$!
 (help three >work2.out 2>&1) &
@@ -60,33 +61,35 @@ wait "$first" || { cat three.out >&2; fail 'the run'; }
 took=$((($(date +%s%N) - begin) / 1000000))
 wait "$second" || { cat work1.out >&2; fail 'the first helper'; }
 wait "$third" || { cat work2.out >&2; fail 'the second helper'; }
+land alone three
 same alone three 'the dataset of three'
 is "$(attempts three.run committed)" "$tasks" 'attempts of three'
 is "$(attempts three.run lost_race)" 0 'tasks of three that were done twice'
 is "$(find three.run/attempts -type f | wc -l)" 3 'files of attempts'
-is "$(find three.run/leases three.run/workers -type f | wc -l)" 0 'leases that stay'
+is "$(leases three.run)" 0 'leases that stay'
 echo "three processes took $took ms, one $alone ms"
-[ "$took" -lt $((alone * 4 / 10)) ] || fail "three processes took $took ms, one $alone ms"
+# (Asking a store costs more than looking at a disk.)
+[ "$STORE" != disk ] || tenths=4
+[ "$took" -lt $((alone * ${tenths:-7} / 10)) ] || fail "three processes took $took ms, one $alone ms"
 
 # Ten that are killed or stand still, five of them on other hosts; the hearts beat fast here.
 SLUICE_TEST_LEASE=100:1500:1000
 export SLUICE_TEST_LEASE
 go ten --workers 1 >ten.out 2>&1 &
 first=$!
-await '[ -e ten.run/used.json ]' 'no plan is written'
+await 'there ten.run/used.json' 'no plan is written'
 number=0
 killed=0
 stopped=
 while [ "$number" -lt 10 ]; do
     number=$((number + 1))
-    before=$(find ten.run/workers -type f | wc -l)
     [ $((number % 2)) = 0 ] || SLUICE_TEST_HOST=host$number
     export SLUICE_TEST_HOST
     (help ten >"ten$number.out" 2>&1) &
     pid=$!
     unset SLUICE_TEST_HOST
     # It has a task in hand.
-    await "grep -qs '\"process $pid on ' ten.run/leases/*/*.1 || grep -qs 'process $pid on ' ten.run/leases/*/*.* || ! kill -0 $pid 2>/dev/null" "worker $number takes nothing"
+    await "grep -qs 'process $pid on ' ten.run/leases/*/*.* objects/oten.run,leases,*,* || ! kill -0 $pid 2>/dev/null" "worker $number takes nothing"
     if kill -0 "$pid" 2>/dev/null; then
         if [ $((number % 4)) -lt 2 ]; then
             kill -9 "$pid" && killed=$((killed + 1))
@@ -100,6 +103,7 @@ for pid in $stopped; do
     kill -CONT "$pid"
 done
 wait
+land ten ten.run
 same alone ten 'the dataset of ten'
 same alone.run/tasks ten.run/tasks 'the records of ten'
 grep -h . ten?*.out || true

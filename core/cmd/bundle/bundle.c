@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -21,6 +20,7 @@
 #include "run/facts/facts.h"
 #include "run/limits.h"
 #include "store/content.h"
+#include "store/store.h"
 
 #define FILE_BYTES_MAX ((uint64_t)256 << 20)
 
@@ -86,11 +86,11 @@ static sluice_status add_json(struct bundle *bundle, const char *name, json_t *j
 static sluice_status add_copy(struct bundle *bundle, const char *name, const char *as,
                               struct sluice_error *err)
 {
-    char *path = disk_join(bundle->run_dir, name);
+    char *path = store_join(bundle->run_dir, name);
     struct buf text = BUF_INIT;
     bool found = false;
     sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, FILE_BYTES_MAX, &text, &found, err);
+                                        : store_read_all(path, FILE_BYTES_MAX, &text, &found, err);
 
     if (status == SLUICE_OK && found) {
         status = add(bundle, as, buf_str(&text), text.size, err);
@@ -104,12 +104,12 @@ static sluice_status add_copy(struct bundle *bundle, const char *name, const cha
 static sluice_status add_redacted(struct bundle *bundle, const char *name, const char *as,
                                   struct sluice_error *err)
 {
-    char *path = disk_join(bundle->run_dir, name);
+    char *path = store_join(bundle->run_dir, name);
     struct buf text = BUF_INIT;
     json_t *json;
     bool found = false;
     sluice_status status = path == NULL ? error_nomem(err, "a path")
-                                        : disk_read_file(path, FILE_BYTES_MAX, &text, &found, err);
+                                        : store_read_all(path, FILE_BYTES_MAX, &text, &found, err);
 
     if (status == SLUICE_OK && found) {
         /* Behind a commit record's first line may stand others; they are directories of files. */
@@ -131,13 +131,17 @@ static sluice_status add_redacted(struct bundle *bundle, const char *name, const
 /* The scripts, by the names that plan.json has for them. */
 static sluice_status add_scripts(struct bundle *bundle, struct sluice_error *err)
 {
-    char *path = disk_join(bundle->run_dir, "plan.json");
-    json_t *plan = path == NULL ? NULL : json_load_file(path, 0, NULL);
-    sluice_status status = path == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+    char *path = store_join(bundle->run_dir, "plan.json");
+    struct buf text = BUF_INIT;
+    bool found = false;
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : store_read_all(path, FILE_BYTES_MAX, &text, &found, err);
+    json_t *plan = status == SLUICE_OK ? json_loadb(text.data, text.size, 0, NULL) : NULL;
     const json_t *entry;
     size_t i;
 
     free(path);
+    buf_deinit(&text);
     json_array_foreach(json_object_get(plan, "files"), i, entry)
     {
         const char *kind = json_string_value(json_object_get(entry, "kind"));
@@ -160,30 +164,26 @@ static sluice_status add_scripts(struct bundle *bundle, struct sluice_error *err
 
 typedef sluice_status on_file(struct bundle *, const char *name, struct sluice_error *);
 
-/* Calls fn with "dir/…" of each regular file, in byte order; hidden ones are temporary. */
+/* Calls fn with "dir/…" of each file, in byte order; hidden ones are temporary. */
 static sluice_status each_file(struct bundle *bundle, const char *dir, on_file *fn,
                                struct sluice_error *err)
 {
-    char *folder = disk_join(bundle->run_dir, dir);
-    struct disk_names names = { NULL, 0 };
-    sluice_status status =
-        folder == NULL ? error_nomem(err, "a path") : disk_list(folder, &names, err);
+    char *folder = store_join(bundle->run_dir, dir);
+    struct store_list list = { NULL, 0 };
+    sluice_status status = folder == NULL ? error_nomem(err, "a path")
+                                          : store_list(folder, STORE_VERSIONS, &list, err);
 
-    for (size_t k = 0; status == SLUICE_OK && k < names.n; k++) {
-        char *name = disk_join(dir, names.names[k]);
-        char *path = disk_join(folder, names.names[k]);
-        struct stat info;
-        if (name == NULL || path == NULL) {
+    for (size_t k = 0; status == SLUICE_OK && k < list.n; k++) {
+        char *name = disk_join(dir, list.entries[k].name);
+        if (name == NULL) {
             status = error_nomem(err, "a path");
-        } else if (names.names[k][0] != '.' && lstat(path, &info) == 0) {
-            status = S_ISDIR(info.st_mode)   ? each_file(bundle, name, fn, err)
-                     : S_ISREG(info.st_mode) ? fn(bundle, name, err)
-                                             : SLUICE_OK;
+        } else if (list.entries[k].name[0] != '.') {
+            status =
+                list.entries[k].folder ? each_file(bundle, name, fn, err) : fn(bundle, name, err);
         }
         free(name);
-        free(path);
     }
-    disk_names_deinit(&names);
+    store_list_deinit(&list);
     free(folder);
     return status;
 }
@@ -197,16 +197,16 @@ static sluice_status add_record(struct bundle *bundle, const char *name, struct 
 
 static sluice_status add_quarantine(struct bundle *bundle, struct sluice_error *err)
 {
-    char *folder = disk_join(bundle->run_dir, QUARANTINE_FOLDER);
+    char *folder = store_join(bundle->run_dir, QUARANTINE_FOLDER);
     struct disk_names names = { NULL, 0 };
     json_t *counts = json_object();
     sluice_status status = folder == NULL || counts == NULL ? error_nomem(err, "the bundle")
-                                                            : disk_list(folder, &names, err);
+                                                            : store_names(folder, &names, err);
 
     for (size_t k = 0; status == SLUICE_OK && k < names.n; k++) {
         struct quarantined row = { 0 };
         struct sluice_error damage = ERROR_INIT;
-        char *path = disk_join(folder, names.names[k]);
+        char *path = store_join(folder, names.names[k]);
         bool read = path != NULL && quarantine_read(path, true, &row, &damage) == SLUICE_OK;
         char *what = str_printf("%s: %s", read ? row.stage : "(damaged)", read ? row.reason : "");
         if (what == NULL ||
@@ -346,16 +346,19 @@ static sluice_status write_bundle(struct bundle *bundle, const char *path, uint6
 
 static sluice_status check_run(const char *text, const char *run_dir, struct sluice_error *err)
 {
-    char *path = disk_join(run_dir, "plan.json");
-    struct stat info;
-    bool there = path != NULL && stat(path, &info) == 0;
+    char *path = store_join(run_dir, "plan.json");
+    struct store_version version;
+    bool there = false;
+    sluice_status status =
+        path == NULL ? error_nomem(err, "a path") : store_stat(path, &version, &there, err);
 
     free(path);
-    return there ? SLUICE_OK
-                 : error_set(err, SLUICE_E_CONFIG,
-                             "no run in %s: plan.json is not there; give a run directory or the "
-                             "name of a pipeline that ran here instead of '%s'",
-                             run_dir, text);
+    return status != SLUICE_OK ? status
+           : there             ? SLUICE_OK
+                               : error_set(err, SLUICE_E_CONFIG,
+                                           "no run in %s: plan.json is not there; give a run directory or the "
+                                                       "name of a pipeline that ran here instead of '%s'",
+                                           run_dir, text);
 }
 
 static const struct arg_spec bundle_specs[] = {

@@ -132,6 +132,9 @@ sluice_status tally_open(struct run *run, struct tally *tally, struct sluice_err
     if (tally->phases == NULL || reading.hosts == NULL) {
         status = error_nomem(err, "the report");
     } else if (run->execution != 0) {
+        status = attempts_flush(run->attempts, err);
+    }
+    if (status == SLUICE_OK && run->execution != 0) {
         status =
             attempts_read(run->options.run_dir, run->execution, NULL, each_line, &reading, err);
         tally->hosts = (uint32_t)json_object_size(reading.hosts);

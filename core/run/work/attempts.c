@@ -13,6 +13,7 @@
 #include "store/disk.h"
 
 #define FOLDER "attempts"
+#define SEGMENT "%06u-%s.%04u.jsonl" /* of an execution and a process */
 #define FILE_MAX ((uint64_t)4 << 30)
 
 struct attempts {
@@ -250,6 +251,20 @@ sluice_status attempts_add(struct attempts *log, const struct attempt *attempt,
     return status;
 }
 
+sluice_status attempts_flush(struct attempts *log, struct sluice_error *err)
+{
+    sluice_status status = SLUICE_OK;
+
+    if (log != NULL && log->fd < 0) {
+        pthread_mutex_lock(&log->lock);
+        if (log->waiting.size > 0) {
+            status = put_segment(log, err);
+        }
+        pthread_mutex_unlock(&log->lock);
+    }
+    return status;
+}
+
 void attempts_close(struct attempts *log)
 {
     struct buf line = BUF_INIT;
@@ -315,33 +330,57 @@ static bool name_parse(const char *name, uint32_t *execution, char id[MEMBER_ID]
     return hash_parse(id, &bits);
 }
 
+static bool is_segment(const char *name)
+{
+    return strchr(name, '.') != strrchr(name, '.');
+}
+
+static sluice_status read_lines(const char *folder, const char *name, bool *found,
+                                void (*each)(void *ctx, const json_t *line), void *ctx,
+                                struct sluice_error *err)
+{
+    char *path = store_join(folder, name);
+    struct buf text = BUF_INIT;
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : store_read_all(path, FILE_MAX, &text, found, err);
+
+    if (status == SLUICE_OK && *found) {
+        each_line(&text, each, ctx);
+    }
+    buf_deinit(&text);
+    free(path);
+    return status;
+}
+
 sluice_status attempts_read(const char *run_dir, uint32_t execution, const char *skip,
                             void (*each)(void *ctx, const json_t *line), void *ctx,
                             struct sluice_error *err)
 {
     char *folder = store_join(run_dir, FOLDER);
     struct store_list list = { 0 };
+    char before[MEMBER_ID] = ""; /* whose segments are read; they are beside each other */
     sluice_status status =
         folder == NULL ? error_nomem(err, "a path") : store_list(folder, 0, &list, err);
 
     for (size_t i = 0; status == SLUICE_OK && i < list.n; i++) {
-        struct buf text = BUF_INIT;
         char id[MEMBER_ID];
         uint32_t number;
-        bool found = false;
-        char *path;
+        bool found = true;
         if (!name_parse(list.entries[i].name, &number, id) || number != execution ||
-            (skip != NULL && strcmp(skip, id) == 0)) {
+            (skip != NULL && strcmp(skip, id) == 0) || strcmp(before, id) == 0) {
             continue;
         }
-        path = store_join(folder, list.entries[i].name);
-        status = path == NULL ? error_nomem(err, "a path")
-                              : store_read_all(path, FILE_MAX, &text, &found, err);
-        if (status == SLUICE_OK && found) {
-            each_line(&text, each, ctx);
+        if (is_segment(list.entries[i].name)) {
+            /* A list may lack some of them: the names tell what to ask for. */
+            memcpy(before, id, sizeof before);
+            for (uint32_t k = 0; status == SLUICE_OK && found; k++) {
+                char *name = str_printf(SEGMENT, number, id, k);
+                status = read_lines(folder, name, &found, each, ctx, err);
+                free(name);
+            }
+        } else {
+            status = read_lines(folder, list.entries[i].name, &found, each, ctx, err);
         }
-        buf_deinit(&text);
-        free(path);
     }
     store_list_deinit(&list);
     free(folder);

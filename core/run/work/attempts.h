@@ -3,7 +3,8 @@
  * stands apart from what is committed, and nothing that a run makes depends on it. Reports and
  * predictions do: they are right whoever did the work. A killed process loses the line of what
  * it had in hand; who takes that over writes one for it ("lost_worker"). On stores without
- * append a file is put for each span between two beats (…-ID.SEGMENT.jsonl). Depends on metrics
+ * append a file is put for each span between two beats, and at the end of what there is to do
+ * (…-ID.SEGMENT.jsonl). Depends on metrics
  * and store. */
 #ifndef SLUICE_RUN_ATTEMPTS_H
 #define SLUICE_RUN_ATTEMPTS_H
@@ -50,6 +51,8 @@ sluice_status attempts_open(const char *run_dir, uint32_t execution, const struc
 /* A log that can't be written is warned of once, and nothing else. Thread-safe; NULL is fine. */
 sluice_status attempts_add(struct attempts *, const struct attempt *,
                            struct sluice_error *) MUST_USE;
+/* Puts what waits, so that others can read it; NULL is fine. */
+sluice_status attempts_flush(struct attempts *, struct sluice_error *) MUST_USE;
 void attempts_close(struct attempts *);
 
 /* Calls each for all lines of an execution that are whole, those of process skip excepted (NULL =

@@ -1,0 +1,4 @@
+# finish_hostile.sh - finish.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/crash/finish.sh"

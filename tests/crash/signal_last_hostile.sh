@@ -1,0 +1,4 @@
+# signal_last_hostile.sh - signal_last.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/crash/signal_last.sh"
