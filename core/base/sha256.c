@@ -1,14 +1,8 @@
 /* SHA-256: see sha256.h. */
 #include "base/sha256.h"
 
-#include <errno.h>
 #include <nettle/sha2.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#include "base/file.h"
-
-#define BLOCK (UINT32_C(1) << 18)
 
 static void digest_hex(struct sha256_ctx *state, char hex[SHA256_HEX])
 {
@@ -32,48 +26,31 @@ void sha256_bytes(const void *data, size_t n, char hex[SHA256_HEX])
     digest_hex(&state, hex);
 }
 
-static sluice_status read_file(const char *path, struct hasher *hasher, char hex[SHA256_HEX],
-                               struct sluice_error *err)
-{
+struct sha256 {
     struct sha256_ctx state;
-    uint8_t *block = malloc(BLOCK);
-    int fd = -1;
-    sluice_status status =
-        block == NULL ? error_nomem(err, "a hash") : file_open(path, "the file", &fd, err);
-    ssize_t n = 1;
+};
 
-    sha256_init(&state);
-    while (status == SLUICE_OK && n > 0) {
-        n = read(fd, block, BLOCK);
-        if (n > 0) {
-            sha256_update(&state, (size_t)n, block);
-            hasher_add(hasher, block, (size_t)n);
-        } else if (n < 0 && errno != EINTR) {
-            status = error_errno(err, errno, "cannot read %s", path);
-        } else if (n < 0) {
-            n = 1;
-        }
+struct sha256 *sha256_create(void)
+{
+    struct sha256 *sha256 = malloc(sizeof *sha256);
+
+    if (sha256 != NULL) {
+        sha256_init(&sha256->state);
     }
-    if (status == SLUICE_OK) {
-        digest_hex(&state, hex);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    free(block);
-    return status;
+    return sha256;
 }
 
-sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct hash128 *hash,
-                          struct sluice_error *err)
+void sha256_destroy(struct sha256 *sha256)
 {
-    struct hasher *hasher = hasher_create();
-    sluice_status status =
-        hasher == NULL ? error_nomem(err, "a hash") : read_file(path, hasher, hex, err);
+    free(sha256);
+}
 
-    if (status == SLUICE_OK) {
-        *hash = hasher_digest(hasher);
-    }
-    hasher_destroy(hasher);
-    return status;
+void sha256_add(struct sha256 *sha256, const void *data, size_t n)
+{
+    sha256_update(&sha256->state, n, data);
+}
+
+void sha256_end(struct sha256 *sha256, char hex[SHA256_HEX])
+{
+    digest_hex(&sha256->state, hex);
 }

@@ -8,9 +8,12 @@
 #define SHA256_HEX 65u /* 64 lower-case hexadecimal digits and the NUL */
 
 void sha256_bytes(const void *data, size_t n, char hex[SHA256_HEX]);
-/* The file's bytes as they are on disk, and in the same reading what Sluice itself compares by
- * (hash.h); SLUICE_E_IO or SLUICE_E_CONFIG (not there) with the path. */
-sluice_status sha256_file(const char *path, char hex[SHA256_HEX], struct hash128 *hash,
-                          struct sluice_error *) MUST_USE;
+
+/* The same of bytes that come in pieces. NULL = out of memory; destroying NULL is fine. */
+struct sha256;
+struct sha256 *sha256_create(void);
+void sha256_destroy(struct sha256 *);
+void sha256_add(struct sha256 *, const void *data, size_t n);
+void sha256_end(struct sha256 *, char hex[SHA256_HEX]); /* the last call but destroying it */
 
 #endif

@@ -28,8 +28,9 @@ static sluice_status map_file(void *ctx, const char *path, const void **data, ui
 {
     struct session *session = ctx;
 
-    return session->maps == NULL ? error_nomem(err, "a mapped file")
-                                 : filemaps_take(session->maps, path, data, size, err);
+    return session->maps == NULL
+               ? error_nomem(err, "a mapped file")
+               : filemaps_take(session->maps, path, session->scratch, data, size, err);
 }
 
 static void unmap_file(void *ctx, const void *data, uint64_t size)

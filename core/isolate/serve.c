@@ -116,17 +116,22 @@ static void serve_file(struct process *process, const char *path)
 /* The file itself: pages of it are shared by all who map it. */
 static void serve_map(struct process *process, const char *path)
 {
+    const struct stage_services *services = process->host.services;
     struct sluice_error error = ERROR_INIT;
     struct buf body = BUF_INIT;
     uint64_t size = 0;
     int fd = -1;
     sluice_status status =
-        process->host.services->map_file == NULL
+        services->map_file == NULL
             ? error_set(&error, SLUICE_E_INTERNAL, "no files can be mapped here")
         : !file_safe(process, path)
             ? error_set(&error, SLUICE_E_IO,
                         "the host maps no such file for a stage in a child process: %s", path)
-            : filemap_open(path, &fd, &size, &error);
+            : filemap_open(path,
+                           services->scratch_dir == NULL
+                               ? NULL
+                               : services->scratch_dir(services->ctx, process->host.stage),
+                           &fd, &size, &error);
 
     answer(process, status, &body, &error, size, fd);
     if (fd >= 0) {

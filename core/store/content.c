@@ -2,15 +2,12 @@
 #include "store/content.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
-#include "base/file.h"
 #include "store/listing.h"
 #include "store/pending.h"
 #include "store/statcache.h"
@@ -34,10 +31,14 @@ const char *content_name(const char *path)
     return disk_name_valid(name) ? name : "file";
 }
 
-/* Size and time of the regular file at path. */
-static bool look(const char *path, struct stat *st)
+/* Whether both names are one file of this machine. */
+static bool is_one(const char *path, const char *place)
 {
-    return stat(path, st) == 0 && S_ISREG(st->st_mode);
+    struct stat a;
+    struct stat b;
+
+    return store_is_local(path) && stat(path, &a) == 0 && stat(place, &b) == 0 &&
+           a.st_ino == b.st_ino && a.st_dev == b.st_dev;
 }
 
 /* Notes what the kept file looks like. */
@@ -70,25 +71,25 @@ static bool is_kept(struct statcache *cache, const char *path, const char *place
 {
     char hex[SHA256_HEX];
     struct hash128 hash;
-    struct stat at;
-    struct stat from;
+    struct store_version version;
+    bool found;
 
-    if (!look(place, &at)) {
+    if (store_stat(place, &version, &found, NULL) != SLUICE_OK || !found) {
         return false;
     }
-    if (look(path, &from) && at.st_ino == from.st_ino && at.st_dev == from.st_dev) {
-        return true;
-    }
-    return statcache_hashes(cache, place, hex, &hash, NULL) == SLUICE_OK &&
-           strcmp(hex, sha256) == 0;
+    return is_one(path, place) || (statcache_hashes(cache, place, hex, &hash, NULL) == SLUICE_OK &&
+                                   strcmp(hex, sha256) == 0);
 }
 
 /* A second name for the file; *done false: this file system, or this file, refuses. */
 static sluice_status link_file(const char *path, const char *folder, const char *place,
-                               const struct stat *was, bool *done, struct sluice_error *err)
+                               const struct store_version *was, bool *done,
+                               struct sluice_error *err)
 {
-    char *real = realpath(path, NULL); /* not a second name of a symbolic link */
-    struct stat st;
+    /* Not a second name of a symbolic link. */
+    char *real = store_is_local(path) ? realpath(path, NULL) : NULL;
+    struct store_version now;
+    bool found;
     sluice_status status = SLUICE_OK;
 
     *done = false;
@@ -99,8 +100,8 @@ static sluice_status link_file(const char *path, const char *folder, const char 
             free(temp);
             continue;
         }
-        if (errnum == 0 && (!look(temp, &st) || st.st_size != was->st_size ||
-                            stat_ns(st.st_mtim) != stat_ns(was->st_mtim))) {
+        if (errnum == 0 && (store_stat(temp, &now, &found, NULL) != SLUICE_OK || !found ||
+                            !store_version_holds(was, &now))) {
             status = changed(path, err);
         } else if (errnum == 0) {
             errnum = disk_rename(temp, place);
@@ -116,22 +117,19 @@ static sluice_status link_file(const char *path, const char *folder, const char 
     return status; /* whatever else went wrong, a copy may do */
 }
 
-static sluice_status copy_bytes(int fd, const char *path, struct pending *pending,
+static sluice_status copy_bytes(struct store_file *from, struct pending *pending,
                                 struct sluice_error *err)
 {
     char *block = malloc(BLOCK);
     sluice_status status = block == NULL ? error_nomem(err, "a copy") : SLUICE_OK;
-    ssize_t n = 1;
+    struct store_extent extent = { 0, BLOCK, block, BLOCK };
 
-    while (status == SLUICE_OK && n > 0) {
-        n = read(fd, block, BLOCK);
-        if (n < 0 && errno == EINTR) {
-            n = 1;
-        } else if (n < 0) {
-            status = error_errno(err, errno, "cannot read %s", path);
-        } else if (n > 0) {
-            status = pending_write(pending, block, (size_t)n, err);
+    while (status == SLUICE_OK && extent.got == BLOCK) {
+        status = store_read(from, &extent, 1, err);
+        if (status == SLUICE_OK) {
+            status = pending_write(pending, block, extent.got, err);
         }
+        extent.offset += extent.got;
     }
     free(block);
     return status;
@@ -142,16 +140,16 @@ static sluice_status copy_file(const char *path, const char *folder, const char 
 {
     struct pending *pending = NULL;
     struct published published;
+    struct store_file *from;
     struct hash128 is;
-    int fd;
     sluice_status status;
 
-    TRY(file_open(path, "the file", &fd, err));
+    TRY(store_open(path, &from, NULL, err));
     status = pending_open(folder, &pending, err);
     if (status == SLUICE_OK) {
-        status = copy_bytes(fd, path, pending, err);
+        status = copy_bytes(from, pending, err);
     }
-    close(fd);
+    store_close(from);
     if (status == SLUICE_OK) {
         status = pending_seal(pending, &is, err);
     }
@@ -177,7 +175,7 @@ static sluice_status open_folder(const char *run_dir, const char *sha256, const 
 
 static sluice_status keep_file(struct statcache *kept, struct statcache *known, const char *path,
                                const char *folder, const char *place, const struct content *content,
-                               const struct stat *was, struct sluice_error *err)
+                               const struct store_version *was, struct sluice_error *err)
 {
     bool linked = false;
 
@@ -200,20 +198,20 @@ sluice_status content_keep_file(const char *run_dir, struct statcache *kept,
 {
     char *folder = NULL;
     char *place = NULL;
-    struct stat was;
-    struct stat now;
+    struct store_version was;
+    struct store_version now;
+    bool found;
     sluice_status status;
 
     memset(out, 0, sizeof *out);
-    if (!look(path, &was)) {
-        memset(&was, 0, sizeof was); /* hashing finds better words */
-    }
+    /* Hashing finds better words where it is not there. */
+    TRY(store_stat(path, &was, &found, err));
     TRY(statcache_hashes(known, path, out->sha256, &out->hash, err));
-    if (!look(path, &now) || now.st_size != was.st_size ||
-        stat_ns(now.st_mtim) != stat_ns(was.st_mtim)) {
+    TRY(store_stat(path, &now, &found, err));
+    if (!found || !store_version_holds(&was, &now)) {
         return changed(path, err);
     }
-    out->size = (uint64_t)was.st_size;
+    out->size = was.size;
     status = open_folder(run_dir, out->sha256, content_name(path), &folder, &place, err);
     if (status == SLUICE_OK) {
         status = keep_file(kept, known, path, folder, place, out, &was, err);
@@ -307,17 +305,22 @@ static sluice_status sweep_folder(const char *folder, bool stays, bool dry, uint
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         char *path = store_join(folder, names.names[i]);
-        struct stat st;
-        if (path == NULL) {
-            status = error_nomem(err, "a path");
-        } else if (look(path, &st)) {
+        uint64_t size;
+        bool found = false;
+        status = path == NULL ? error_nomem(err, "a path") : store_size(path, &size, &found, err);
+        if (found) {
             (*files)++;
-            *bytes += (uint64_t)st.st_size;
+            *bytes += size;
+        }
+        if (found && !dry && !store_is_local(folder)) {
+            status = store_remove(path, err);
         }
         free(path);
     }
     disk_names_deinit(&names);
-    return status != SLUICE_OK || stays || dry ? status : temp_remove(folder, err);
+    return status != SLUICE_OK || stays || dry || !store_is_local(folder)
+               ? status
+               : temp_remove(folder, err);
 }
 
 sluice_status content_sweep(const char *run_dir, bool (*stays)(void *ctx, const char *sha256),

@@ -4,10 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "store/disk.h"
+#include "store/store.h"
+#include "store/temp.h"
+
+#define PIECE ((size_t)1 << 20)
 
 struct mapped {
     struct mapped *next;
@@ -43,10 +51,150 @@ void filemaps_destroy(struct filemaps *maps)
     }
 }
 
-sluice_status filemap_open(const char *path, int *fd, uint64_t *size, struct sluice_error *err)
+/* ---- copies ---- */
+
+static sluice_status copy_bytes(struct store_file *from, int fd, const char *path,
+                                struct sluice_error *err)
+{
+    char *piece = malloc(PIECE);
+    uint64_t at = 0;
+    sluice_status status = piece == NULL ? error_nomem(err, "a copy of a file") : SLUICE_OK;
+
+    store_sequential(from);
+    while (status == SLUICE_OK && at < store_version(from)->size) {
+        struct store_extent extent = { at, PIECE, piece, 0 };
+        status = store_read(from, &extent, 1, err);
+        if (status == SLUICE_OK && extent.got == 0) {
+            status = error_set(err, SLUICE_E_DATA, "%s was cut while it was read; run again",
+                               store_name(from));
+        }
+        if (status == SLUICE_OK) {
+            status = disk_write_all(fd, path, piece, extent.got, err);
+        }
+        at += extent.got;
+    }
+    free(piece);
+    return status;
+}
+
+/* Makes the copy under its name, whole: its size is believed later. */
+static sluice_status fetch(struct store_file *from, const char *folder, const char *path,
+                           struct sluice_error *err)
+{
+    char *temp;
+    int fd;
+    int errnum = temp_create(folder, &temp, &fd);
+    sluice_status status;
+
+    if (errnum != 0) {
+        free(temp);
+        return error_errno(err, errnum, "no copy of %s can be made in %s", store_name(from),
+                           folder);
+    }
+    status = copy_bytes(from, fd, temp, err);
+    errnum = status == SLUICE_OK ? disk_sync(fd, temp) : 0;
+    close(fd);
+    if (status == SLUICE_OK && errnum == 0) {
+        errnum = disk_rename(temp, path);
+    }
+    if (status == SLUICE_OK && errnum != 0) {
+        status =
+            error_errno(err, errnum, "no copy of %s can be made in %s", store_name(from), folder);
+    }
+    if (status != SLUICE_OK) {
+        (void)disk_unlink(temp);
+    }
+    free(temp);
+    return status;
+}
+
+/* Removes the copies of other versions. */
+static void forget_others(const char *folder, const char *begin, const char *kept)
+{
+    struct disk_names names;
+
+    if (disk_list(folder, &names, NULL) != SLUICE_OK) {
+        return; /* they take room, and nothing else */
+    }
+    for (size_t i = 0; i < names.n; i++) {
+        if (strncmp(names.names[i], begin, strlen(begin)) == 0 &&
+            strcmp(names.names[i], kept) != 0) {
+            char *path = disk_join(folder, names.names[i]);
+            (void)(path == NULL ? 0 : disk_unlink(path));
+            free(path);
+        }
+    }
+    disk_names_deinit(&names);
+}
+
+/* The copy of a file that is in no folder of this machine; made if it is not there. */
+static sluice_status copy_of(struct store_file *from, const char *folder, char **out,
+                             struct sluice_error *err)
+{
+    char version[STORE_VERSION_TEXT];
+    char begin[40];
+    char name[80];
+    char hex[33];
+    struct stat st;
+    sluice_status status = SLUICE_OK;
+
+    hash_hex(hash_bytes(store_name(from), strlen(store_name(from))), hex);
+    snprintf(begin, sizeof begin, "map-%s-", hex);
+    store_version_print(store_version(from), version);
+    hash_hex(hash_bytes(version, strlen(version)), hex);
+    snprintf(name, sizeof name, "%s%s", begin, hex);
+    *out = disk_join(folder, name);
+    if (*out == NULL) {
+        return error_nomem(err, "a path");
+    }
+    if (stat(*out, &st) != 0 || !S_ISREG(st.st_mode) ||
+        (uint64_t)st.st_size != store_version(from)->size) {
+        status = disk_mkdirs_absent(folder, false, err);
+        if (status == SLUICE_OK) {
+            status = fetch(from, folder, *out, err);
+        }
+        if (status == SLUICE_OK) {
+            forget_others(folder, begin, name);
+        }
+    }
+    return status;
+}
+
+static sluice_status open_copy(const char *name, const char *copies, int *fd, uint64_t *size,
+                               struct sluice_error *err)
+{
+    struct store_file *from;
+    char *path = NULL;
+    sluice_status status;
+
+    if (copies == NULL) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s is no file of this machine, and there is no folder for a copy of it",
+                         name);
+    }
+    TRY(store_open(name, &from, NULL, err));
+    status = copy_of(from, copies, &path, err);
+    store_close(from);
+    if (status == SLUICE_OK) {
+        status = filemap_open(path, NULL, fd, size, err);
+    }
+    free(path);
+    return status;
+}
+
+/* ---- mappings ---- */
+
+sluice_status filemap_open(const char *path, const char *copies, int *fd, uint64_t *size,
+                           struct sluice_error *err)
 {
     struct stat st;
 
+    *fd = -1;
+    *size = 0;
+    TRY(store_check(path, err));
+    if ((store_caps(path) & STORE_MAP) == 0) {
+        return open_copy(path, copies, fd, size, err);
+    }
     *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (*fd < 0) {
         int errnum = errno;
@@ -105,8 +253,8 @@ static sluice_status map_new(struct filemaps *maps, const char *path, int fd, co
     return SLUICE_OK;
 }
 
-sluice_status filemaps_take(struct filemaps *maps, const char *path, const void **data,
-                            uint64_t *size, struct sluice_error *err)
+sluice_status filemaps_take(struct filemaps *maps, const char *path, const char *copies,
+                            const void **data, uint64_t *size, struct sluice_error *err)
 {
     struct mapped *mapped;
     struct stat st;
@@ -114,7 +262,7 @@ sluice_status filemaps_take(struct filemaps *maps, const char *path, const void 
     sluice_status status;
 
     *data = NULL;
-    TRY(filemap_open(path, &fd, size, err));
+    TRY(filemap_open(path, copies, &fd, size, err));
     if (fstat(fd, &st) != 0) {
         status = error_errno(err, errno, "%s can't be examined", path);
         close(fd);

@@ -2,7 +2,6 @@
  * found. See listing.h. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include "base/file.h"
 #include "base/order.h"
 #include "store/listingInt.h"
+
+#define LIST_MAX ((uint64_t)4 << 30) /* bytes of an @list */
 
 /* Joins folder and path unless path is absolute; drops "." and empty segments. NULL = out of
  * memory. */
@@ -89,7 +90,7 @@ sluice_status pattern_parse(struct builder *b, struct arena *arena, const char *
             err, SLUICE_E_CONFIG,
             "found an empty pattern '%s', expected a file, a folder, a pattern or @list.txt", text);
     }
-    TRY(store_check(text, err));
+    TRY(store_check(text[0] == '@' ? text + 1 : text, err));
     out->literal = path_join(arena, base_dir, text);
     if (text[0] == '@') {
         out->list = path_join(arena, base_dir, text + 1);
@@ -148,51 +149,52 @@ static sluice_status list_line(struct builder *b, const char *list, const char *
     return status;
 }
 
+/* Adds what stands in the n bytes of a line. */
+static sluice_status list_take(struct builder *b, const char *list, const char *folder,
+                               const char *text, size_t n, size_t number, struct sluice_error *err)
+{
+    char *line;
+    sluice_status status;
+
+    n -= n > 0 && text[n - 1] == '\r';
+    if (n == 0) {
+        return SLUICE_OK;
+    }
+    if (memchr(text, '\0', n) != NULL) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s:%zu: found a zero byte, expected one path a line", list, number);
+    }
+    line = str_copy(text, n);
+    status = line == NULL ? error_nomem(err, "a list of files")
+                          : list_line(b, list, folder, line, number, err);
+    free(line);
+    return status;
+}
+
 sluice_status listing_list(struct builder *b, const struct pattern *pattern,
                            struct sluice_error *err)
 {
     size_t before = b->n;
-    size_t capacity = 0;
     size_t number = 0;
-    char *folder;
-    char *line = NULL;
-    ssize_t n;
-    FILE *file;
-    int fd;
-    sluice_status status = SLUICE_OK;
+    const char *name;
+    char *folder = store_parent(pattern->list, &name);
+    struct buf text = BUF_INIT;
+    sluice_status status = folder == NULL
+                               ? error_nomem(err, "a list of files")
+                               : store_read_all(pattern->list, LIST_MAX, &text, NULL, err);
 
-    TRY(file_open(pattern->list, "the list of files", &fd, err));
-    file = fdopen(fd, "r");
-    if (file == NULL) {
-        close(fd);
-        return error_nomem(err, "a list of files");
+    if (status != SLUICE_OK && status != SLUICE_E_NOMEM) {
+        error_prefix(err, "the list of files");
     }
-    folder = strndup(pattern->list, (size_t)(strrchr(pattern->list, '/') - pattern->list));
-    if (folder == NULL) {
-        status = error_nomem(err, "a list of files");
+    for (size_t at = 0; status == SLUICE_OK && at < text.size;) {
+        const char *line = text.data + at;
+        const char *stop = memchr(line, '\n', text.size - at);
+        size_t n = stop == NULL ? text.size - at : (size_t)(stop - line);
+        status = list_take(b, pattern->list, folder, line, n, ++number, err);
+        at += n + 1;
     }
-    while (status == SLUICE_OK && (errno = 0, n = getline(&line, &capacity, file)) >= 0) {
-        number++;
-        if (n > 0 && line[n - 1] == '\n') {
-            line[--n] = '\0';
-        }
-        if (n > 0 && line[n - 1] == '\r') {
-            line[--n] = '\0';
-        }
-        if (strlen(line) != (size_t)n) {
-            status = error_set(err, SLUICE_E_CONFIG,
-                               "%s:%zu: found a zero byte, expected one path a line", pattern->list,
-                               number);
-        } else if (n > 0) {
-            status = list_line(b, pattern->list, folder, line, number, err);
-        }
-    }
-    if (status == SLUICE_OK && ferror(file)) {
-        status = error_errno(err, errno, "the list of files %s can't be read", pattern->list);
-    }
-    free(line);
+    buf_deinit(&text);
     free(folder);
-    fclose(file);
     if (status == SLUICE_OK && b->n == before) {
         status =
             error_set(err, SLUICE_E_CONFIG,

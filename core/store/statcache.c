@@ -452,12 +452,12 @@ sluice_status statcache_hashes(struct statcache *cache, const char *path, char h
     struct listing_file file;
 
     if (cache == NULL || !state_of(path, &file)) {
-        return sha256_file(path, hex, hash, err);
+        return store_hashes(path, hex, hash, err);
     }
     if (hashes_find(cache, &file, hex, hash)) {
         return SLUICE_OK;
     }
-    TRY(sha256_file(path, hex, hash, err));
+    TRY(store_hashes(path, hex, hash, err));
     return statcache_young(&file) ? SLUICE_OK : hashes_add(cache, &file, hex, *hash, err);
 }
 

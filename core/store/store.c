@@ -1,5 +1,5 @@
-/* Places: see store.h. Which backend answers, how often it is asked, and what its answers mean. The
- * text of versions and lists are in store_list.c. */
+/* Places: see store.h. Which backend answers, how often it is asked, and what its answers mean. What
+ * is made of such requests is in store_whole.c, texts of versions and lists are in store_list.c. */
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -7,10 +7,8 @@
 #include <time.h>
 
 #include "base/hooks.h"
-#include "store/disk.h"
 #include "store/store_ops.h"
 
-#define PIECE ((size_t)1 << 20)
 #define PAUSE_MAX_MS 2000u
 
 static const struct store_ops *const backends[] = {
@@ -106,6 +104,19 @@ char *store_join(const char *folder, const char *name)
         return NULL;
     }
     return str_printf(n > 0 && folder[n - 1] == '/' ? "%s%s" : "%s/%s", folder, name);
+}
+
+char *store_parent(const char *name, const char **last)
+{
+    size_t scheme = scheme_size(name);
+    const char *begin = name + (scheme == 0 ? 0 : scheme + 3);
+    const char *slash = strrchr(begin, '/');
+
+    *last = slash == NULL ? begin : slash + 1;
+    if (slash == NULL) {
+        return scheme == 0 ? str_copy(".", 1) : str_copy(name, (size_t)(begin - name));
+    }
+    return str_copy(name, slash == name ? 1 : (size_t)(slash - name));
 }
 
 char *store_absolute(const char *base, const char *name)
@@ -278,92 +289,6 @@ void store_sequential(struct store_file *file)
     }
 }
 
-static sluice_status read_whole(struct store_file *file, uint64_t max, struct buf *out,
-                                struct sluice_error *err)
-{
-    /* The size is only a hint: the file may be growing. */
-    uint64_t size = file->version.size;
-    size_t piece = size <= max ? (size_t)size + 1 : 1;
-
-    for (uint64_t total = 0;;) {
-        struct store_extent extent;
-        if (!buf_reserve(out, piece)) {
-            return error_nomem(err, file->name);
-        }
-        extent = (struct store_extent){ total, piece, out->data + out->size, 0 };
-        TRY(store_read(file, &extent, 1, err));
-        out->size += extent.got;
-        total += extent.got;
-        if (total > max || size > max) {
-            return error_set(err, SLUICE_E_DATA,
-                             "%s has more than %llu bytes, which no file of this kind should have",
-                             file->name, (unsigned long long)max);
-        }
-        if (extent.got < piece) {
-            return SLUICE_OK;
-        }
-        piece = PIECE;
-    }
-}
-
-sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bool *found,
-                             struct sluice_error *err)
-{
-    struct store_file *file;
-    sluice_status status;
-
-    TRY(store_open(name, &file, found, err));
-    if (file == NULL) {
-        return SLUICE_OK;
-    }
-    status = read_whole(file, max, out, err);
-    store_close(file);
-    return status;
-}
-
-static sluice_status hash_file(struct store_file *file, uint64_t *bytes, struct hash128 *hash,
-                               struct sluice_error *err)
-{
-    struct hasher *hasher = hasher_create();
-    char *piece = malloc(PIECE);
-    sluice_status status =
-        hasher == NULL || piece == NULL ? error_nomem(err, "hashing a file") : SLUICE_OK;
-
-    store_sequential(file);
-    while (status == SLUICE_OK) {
-        struct store_extent extent = { *bytes, PIECE, piece, 0 };
-        status = store_read(file, &extent, 1, err);
-        if (status == SLUICE_OK) {
-            hasher_add(hasher, piece, extent.got);
-            *bytes += extent.got;
-            if (extent.got < PIECE) {
-                *hash = hasher_digest(hasher);
-                break;
-            }
-        }
-    }
-    free(piece);
-    hasher_destroy(hasher);
-    return status;
-}
-
-sluice_status store_hash(const char *name, uint64_t *bytes, struct hash128 *hash, bool *found,
-                         struct sluice_error *err)
-{
-    struct store_file *file;
-    sluice_status status;
-
-    *bytes = 0;
-    memset(hash, 0, sizeof *hash);
-    TRY(store_open(name, &file, found, err));
-    if (file == NULL) {
-        return SLUICE_OK;
-    }
-    status = hash_file(file, bytes, hash, err);
-    store_close(file);
-    return status;
-}
-
 sluice_status store_stat(const char *name, struct store_version *version, bool *found,
                          struct sluice_error *err)
 {
@@ -378,37 +303,6 @@ sluice_status store_stat(const char *name, struct store_version *version, bool *
     } while (again(&tries, answer));
     *found = answer == ANSWER_DONE;
     return conclude(&tries, answer, "examined", name, err);
-}
-
-sluice_status store_size(const char *name, uint64_t *bytes, bool *found, struct sluice_error *err)
-{
-    struct store_version version;
-    sluice_status status = store_stat(name, &version, found, err);
-
-    *bytes = version.size;
-    return status;
-}
-
-sluice_status store_names(const char *folder, struct disk_names *out, struct sluice_error *err)
-{
-    struct store_list list;
-    sluice_status status = SLUICE_OK;
-
-    if (folder == NULL || store_is_local(folder)) {
-        return disk_list(folder, out, err);
-    }
-    *out = (struct disk_names){ NULL, 0 };
-    TRY(store_list(folder, 0, &list, err));
-    out->names = calloc(list.n + 1, sizeof *out->names);
-    if (out->names == NULL) {
-        status = error_nomem(err, "a list of files");
-    }
-    for (size_t i = 0; i < list.n && status == SLUICE_OK; i++) {
-        out->names[out->n++] = list.entries[i].name;
-        list.entries[i].name = NULL;
-    }
-    store_list_deinit(&list);
-    return status;
 }
 
 sluice_status store_list(const char *folder, unsigned flags, struct store_list *out,
@@ -452,27 +346,6 @@ sluice_status store_list(const char *folder, unsigned flags, struct store_list *
 
 /* ---- writing ---- */
 
-/* Whether these bytes stand under the name. */
-static sluice_status compare(const char *name, const void *data, size_t n, bool *found, bool *equal,
-                             struct sluice_error *err)
-{
-    struct store_file *file;
-    struct buf theirs = BUF_INIT;
-    sluice_status status;
-
-    *equal = false;
-    TRY(store_open(name, &file, found, err));
-    if (file == NULL) {
-        return SLUICE_OK;
-    }
-    status = file->version.size == n ? read_whole(file, n, &theirs, err) : SLUICE_OK;
-    *equal = status == SLUICE_OK && theirs.size == n && file->version.size == n &&
-             (n == 0 || memcmp(theirs.data, data, n) == 0);
-    store_close(file);
-    buf_deinit(&theirs);
-    return status;
-}
-
 sluice_status store_put_new(const char *name, const void *data, size_t n, unsigned flags,
                             enum store_put *outcome, struct sluice_error *err)
 {
@@ -495,7 +368,7 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
         if (answer == ANSWER_AGAIN) {
             continue;
         }
-        TRY(compare(name, data, n, &found, &equal, err));
+        TRY(store_compare(name, data, n, &found, &equal, err));
         if (found) {
             *outcome = equal ? STORE_EQUAL : STORE_OTHER;
             return SLUICE_OK;
@@ -535,7 +408,7 @@ sluice_status store_replace_if(const char *name, const struct store_version *exp
         }
         if (answer == ANSWER_DIFFERS || answer == ANSWER_ABSENT || answer == ANSWER_UNKNOWN) {
             /* An earlier request of this call may be what made it differ. */
-            TRY(compare(name, data, n, &found, done, err));
+            TRY(store_compare(name, data, n, &found, done, err));
             if (*done || answer != ANSWER_UNKNOWN) {
                 return SLUICE_OK;
             }

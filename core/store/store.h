@@ -28,6 +28,7 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "base/sha256.h"
 
 /* ---- what a place can do ---- */
 
@@ -118,6 +119,10 @@ sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bo
 sluice_status store_hash(const char *name, uint64_t *bytes, struct hash128 *hash, bool *found,
                          struct sluice_error *) MUST_USE;
 
+/* SHA-256 and XXH3-128 in one reading; an absent file is SLUICE_E_CONFIG. */
+sluice_status store_hashes(const char *name, char sha256[SHA256_HEX], struct hash128 *hash,
+                           struct sluice_error *err) MUST_USE;
+
 /* The version of what has the name now. *found false: no regular file is there. */
 sluice_status store_stat(const char *name, struct store_version *, bool *found,
                          struct sluice_error *) MUST_USE;
@@ -197,6 +202,10 @@ sluice_status store_upload(const char *name, int fd, uint64_t n, struct sluice_e
 
 /* "folder/name"; NULL = out of memory, or one of them is NULL. Gives. */
 char *store_join(const char *folder, const char *name);
+
+/* The folder that a name is in, "." of a bare one; *last: the rest of the name, borrowed. NULL = out
+ * of memory. Gives. */
+char *store_parent(const char *name, const char **last);
 
 /* The name itself if it says all of where it is, else below base. NULL = out of memory. Gives. */
 char *store_absolute(const char *base, const char *name);

@@ -39,7 +39,7 @@ static enum store_answer file_look(struct store_file *file, struct store_version
         return store_failed(
             error_set(err, SLUICE_E_CONFIG,
                       "%s is a %s, expected a file; give the files themselves or a folder of them",
-                      file->name, S_ISDIR(st.st_mode) ? "folder" : "device, pipe or socket"));
+                      file->name, file_kind(st.st_mode)));
     }
     version_set(version, &st);
     return ANSWER_DONE;

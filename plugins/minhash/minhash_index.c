@@ -1,13 +1,9 @@
 /* Reading an index; see minhash_index.h. */
 #include "minhash_index.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -32,9 +28,6 @@ void minhash_index_close(struct minhash_index *index)
         return;
     }
     for (size_t i = 0; i < index->n; i++) {
-        if (index->shards[i].file.data != NULL) {
-            munmap((void *)(uintptr_t)index->shards[i].file.data, index->shards[i].file.size);
-        }
         free(index->shards[i].path);
     }
     free(index->shards);
@@ -95,45 +88,32 @@ static sluice_status compare_parameters(const struct shard *shard, const char *w
     }
 }
 
-static sluice_status map_shard(struct shard *shard, uint64_t bytes, struct sluice_error *err)
+/* The mapping is the host's, until the stage is closed. */
+static sluice_status map_shard(const struct sluice_host_api *api, struct sluice_host *host,
+                               struct shard *shard, uint64_t bytes, struct sluice_error *err)
 {
-    struct stat stat;
-    void *data;
-    int fd = open(shard->path, O_RDONLY | O_CLOEXEC);
-    sluice_status status;
+    const void *data;
+    uint64_t size;
+    sluice_status status = api->map(host, shard->path, &data, &size, err);
 
-    if (fd < 0 && errno == ENOENT) {
+    if (status == SLUICE_E_CONFIG) {
         return about(shard->path, SLUICE_E_DATA,
                      "the manifest names this file, and it is not there; put it back, or build the "
                      "index again",
                      err);
     }
-    if (fd < 0 || fstat(fd, &stat) != 0) {
-        status = about(shard->path, SLUICE_E_IO, strerror(errno), err);
-        if (fd >= 0) {
-            close(fd);
-        }
+    if (status != SLUICE_OK) {
         return status;
     }
-    if ((uint64_t)stat.st_size != bytes || bytes == 0) {
-        close(fd);
+    if (size != bytes || bytes == 0) {
         return about(shard->path, SLUICE_E_DATA,
                      "its size is not that of the manifest; `sluice verify` tells more", err);
     }
-    data = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    if (data == MAP_FAILED) {
-        return about(shard->path, SLUICE_E_IO, strerror(errno), err);
-    }
-    status = minhash_file_parse(data, bytes, &shard->file, err);
-    if (status != SLUICE_OK) {
-        munmap(data, (size_t)bytes);
-        memset(&shard->file, 0, sizeof shard->file);
-    }
-    return about_file(shard, status, err);
+    return about_file(shard, minhash_file_parse(data, bytes, &shard->file, err), err);
 }
 
-static sluice_status open_shards(struct minhash_index *index, const char *manifest,
+static sluice_status open_shards(const struct sluice_host_api *api, struct sluice_host *host,
+                                 struct minhash_index *index, const char *manifest,
                                  const json_t *list, const char *parameters,
                                  struct sluice_error *err)
 {
@@ -166,7 +146,7 @@ static sluice_status open_shards(struct minhash_index *index, const char *manife
         }
         index->n++;
         snprintf(shard->path, room, "%.*sdata/%s", (int)folder, manifest, file);
-        status = map_shard(shard, (uint64_t)bytes, err);
+        status = map_shard(api, host, shard, (uint64_t)bytes, err);
         if (status == SLUICE_OK) {
             status = compare_parameters(shard, parameters, err);
         }
@@ -200,8 +180,8 @@ sluice_status minhash_index_open(const struct sluice_host_api *api, struct sluic
     }
     index = calloc(1, sizeof *index);
     status = index == NULL ? sluice_nomem(err)
-                           : open_shards(index, manifest, json_object_get(json, "shards"),
-                                         parameters->text, err);
+                           : open_shards(api, host, index, manifest,
+                                         json_object_get(json, "shards"), parameters->text, err);
     json_decref(json);
     if (status != SLUICE_OK) {
         minhash_index_close(index);

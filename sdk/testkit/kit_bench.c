@@ -38,7 +38,7 @@ static sluice_status map_file(void *ctx, const char *path, const void **data, ui
         bench->maps = filemaps_create();
     }
     return bench->maps == NULL ? error_nomem(err, "a mapped file")
-                               : filemaps_take(bench->maps, path, data, size, err);
+                               : filemaps_take(bench->maps, path, NULL, data, size, err);
 }
 
 static void unmap_file(void *ctx, const void *data, uint64_t size)

@@ -120,8 +120,8 @@ said 4 'pipe.jsonl is a pipe, expected a file' "$SLUICE" run t.lua --quiet 'inpu
 said 4 '/dev/zero is a device, expected a file' "$SLUICE" run t.lua --quiet input=/dev/zero
 said 2 'pipe.jsonl is a pipe, expected a file' "$SLUICE" run t.lua --quiet input=@pipe.jsonl
 said 2 'elsewhere is a folder, expected a file' "$SLUICE" run t.lua --quiet input=@elsewhere
-said 2 'pipe.lua is a device, pipe or socket, expected a file' "$SLUICE" check pipe.lua
-said 2 'pipe.lua is a device, pipe or socket, expected a file' "$SLUICE" test pipe.lua
+said 2 'pipe.lua is a pipe, expected a file' "$SLUICE" check pipe.lua
+said 2 'pipe.lua is a pipe, expected a file' "$SLUICE" test pipe.lua
 said 2 'pipe.so is a pipe, expected a file' "$SLUICE" check t.lua --plugin ./pipe.so
 said 2 'pipe.so is a pipe, expected a file' "$SLUICE" test-plugin ./pipe.so
 said 2 'docs.jsonl is no plugin: expected a shared object' "$SLUICE" test-plugin ./docs.jsonl

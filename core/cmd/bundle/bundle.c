@@ -313,9 +313,8 @@ static sluice_status add_all(struct bundle *bundle, struct sluice_error *err)
 static sluice_status write_bundle(struct bundle *bundle, const char *path, uint64_t *bytes,
                                   struct sluice_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    char *dir = slash == NULL ? str_copy(".", 1)
-                              : str_copy(path, slash == path ? 1 : (size_t)(slash - path));
+    const char *name;
+    char *dir = store_parent(path, &name);
     struct pending *pending = NULL;
     struct published published = { 0 };
     sluice_status status = dir == NULL ? error_nomem(err, "a path")
@@ -334,7 +333,7 @@ static sluice_status write_bundle(struct bundle *bundle, const char *path, uint6
         status = outcodec_finish(bundle->codec, err);
     }
     if (status == SLUICE_OK) {
-        status = pending_publish(pending, slash == NULL ? path : slash + 1, 0, &published, err);
+        status = pending_publish(pending, name, 0, &published, err);
         pending = NULL;
     }
     *bytes = published.bytes;

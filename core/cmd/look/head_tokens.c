@@ -3,13 +3,9 @@
  *   0 "MMIDIDX\0\0"   9 u64 version 1   17 u8 type   18 u64 sequences N   26 u64 documents + 1 = D
  *   34 i32 tokens of each sequence [N]   i64 byte offset in the .bin [N] i64 first sequence of each
  *                                        document [D] */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/excerpt.h"
 #include "base/say.h"
@@ -17,6 +13,7 @@
 #include "cmd/tokenize/detoken.h"
 #include "cmd/look/headInt.h"
 #include "run/facts/facts.h"
+#include "store/store.h"
 
 #define HEADER 34u
 #define ROW_MOST (UINT64_C(1) << 28) /* bytes of a row that are shown */
@@ -44,60 +41,34 @@ static uint64_t little(const unsigned char *bytes, uint32_t n)
     return value;
 }
 
-static sluice_status read_at(int fd, const char *path, uint64_t offset, void *out, size_t n,
+static sluice_status read_at(struct store_file *file, uint64_t offset, void *out, size_t n,
                              struct sluice_error *err)
 {
-    size_t done = 0;
+    struct store_extent extent = { offset, n, out, 0 };
 
-    while (done < n) {
-        ssize_t got = pread(fd, (char *)out + done, n - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got < 0) {
-            return error_errno(err, errno, "can't read %s", path);
-        }
-        if (got == 0) {
-            return error_set(err, SLUICE_E_DATA,
-                             "%s ends at byte %llu, expected at least %llu; see sluice verify",
-                             path, (unsigned long long)(offset + done),
-                             (unsigned long long)(offset + n));
-        }
-        done += (size_t)got;
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status open_file(const char *path, int *fd, uint64_t *size, struct sluice_error *err)
-{
-    struct stat info;
-
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (*fd < 0 || fstat(*fd, &info) != 0) {
-        return error_errno(err, errno, "can't open %s", path);
-    }
-    *size = (uint64_t)info.st_size;
-    return SLUICE_OK;
+    TRY(store_read(file, &extent, 1, err));
+    return extent.got == n
+               ? SLUICE_OK
+               : error_set(err, SLUICE_E_DATA,
+                           "%s ends at byte %llu, expected at least %llu; see sluice verify",
+                           store_name(file), (unsigned long long)(offset + extent.got),
+                           (unsigned long long)(offset + n));
 }
 
 static sluice_status open_pair(struct pair *pair, struct sluice_error *err)
 {
     static const uint32_t widths[] = { 0, 1, 1, 2, 4, 8, 0, 0, 2 };
     unsigned char header[HEADER];
-    struct stat info;
-    uint64_t size = 0;
-    int fd = -1;
-    sluice_status status = open_file(pair->idx, &fd, &size, err);
+    struct store_file *idx;
+    uint64_t size;
+    bool found = false;
+    sluice_status status;
 
-    if (status == SLUICE_OK) {
-        status = read_at(fd, pair->idx, 0, header, sizeof header, err);
-    }
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (status != SLUICE_OK) {
-        return status;
-    }
+    TRY(store_open(pair->idx, &idx, NULL, err));
+    size = store_version(idx)->size;
+    status = read_at(idx, 0, header, sizeof header, err);
+    store_close(idx);
+    TRY(status);
     pair->width = header[17] < sizeof widths / sizeof widths[0] ? widths[header[17]] : 0;
     pair->sequences = little(header + 18, 8);
     pair->documents = little(header + 26, 8);
@@ -115,11 +86,9 @@ static sluice_status open_pair(struct pair *pair, struct sluice_error *err)
                          pair->idx, (unsigned long long)size, (unsigned long long)pair->sequences,
                          (unsigned long long)pair->documents);
     }
-    if (stat(pair->bin, &info) != 0) {
-        return error_errno(err, errno, "can't look at %s", pair->bin);
-    }
-    pair->bin_size = (uint64_t)info.st_size;
-    return SLUICE_OK;
+    TRY(store_size(pair->bin, &pair->bin_size, &found, err));
+    return found ? SLUICE_OK
+                 : error_set(err, SLUICE_E_DATA, "%s is missing; see sluice verify", pair->bin);
 }
 
 /* ---- one row ---- */
@@ -131,19 +100,18 @@ static sluice_status read_row(const struct pair *pair, uint64_t row, uint32_t **
     unsigned char *bytes = NULL;
     uint64_t count = 0;
     uint64_t offset = 0;
-    uint64_t size = 0;
-    int idx = -1;
-    int bin = -1;
-    sluice_status status = open_file(pair->idx, &idx, &size, err);
+    struct store_file *idx = NULL;
+    struct store_file *bin = NULL;
+    sluice_status status = store_open(pair->idx, &idx, NULL, err);
 
     *ids = NULL;
     *n = 0;
     if (status == SLUICE_OK) {
-        status = read_at(idx, pair->idx, HEADER + row * 4, entry, 4, err);
+        status = read_at(idx, HEADER + row * 4, entry, 4, err);
         count = little(entry, 4);
     }
     if (status == SLUICE_OK) {
-        status = read_at(idx, pair->idx, HEADER + pair->sequences * 4 + row * 8, entry, 8, err);
+        status = read_at(idx, HEADER + pair->sequences * 4 + row * 8, entry, 8, err);
         offset = little(entry, 8);
     }
     if (status == SLUICE_OK && (count > INT32_MAX || offset > pair->bin_size ||
@@ -161,21 +129,17 @@ static sluice_status read_row(const struct pair *pair, uint64_t row, uint32_t **
         bytes = malloc(count * pair->width + 1);
         *ids = malloc((count + 1) * sizeof **ids);
         status = bytes == NULL || *ids == NULL ? error_nomem(err, "a row of tokens")
-                                               : open_file(pair->bin, &bin, &size, err);
+                                               : store_open(pair->bin, &bin, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = read_at(bin, pair->bin, offset, bytes, count * pair->width, err);
+        status = read_at(bin, offset, bytes, count * pair->width, err);
     }
     for (uint64_t k = 0; status == SLUICE_OK && k < count; k++) {
         (*ids)[k] = (uint32_t)little(bytes + k * pair->width, pair->width);
     }
     *n = count;
-    if (idx >= 0) {
-        close(idx);
-    }
-    if (bin >= 0) {
-        close(bin);
-    }
+    store_close(idx);
+    store_close(bin);
     free(bytes);
     if (status != SLUICE_OK) {
         free(*ids);

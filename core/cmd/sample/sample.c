@@ -273,18 +273,21 @@ static void on_log(void *ctx, int32_t level, const char *stage, const char *mess
 /* A long run whose result has no place to go would be in vain. */
 static sluice_status check_output(const char *path, struct sluice_error *err)
 {
-    const char *slash = path == NULL ? NULL : strrchr(path, '/');
-    char *dir = slash == NULL ? str_copy(".", 1)
-                              : str_copy(path, slash == path ? 1 : (size_t)(slash - path));
+    const char *name;
+    char *dir;
     struct stat info;
     sluice_status status = SLUICE_OK;
 
+    if (path == NULL || !store_is_local(path)) {
+        return path == NULL ? SLUICE_OK : store_check(path, err);
+    }
+    dir = store_parent(path, &name);
     if (dir == NULL) {
         return error_nomem(err, "a path");
     }
-    if (path != NULL && access(dir, W_OK) != 0) {
+    if (access(dir, W_OK) != 0) {
         status = error_errno(err, errno, "-o: can't write to the folder %s", dir);
-    } else if (path != NULL && stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
+    } else if (stat(path, &info) == 0 && !S_ISREG(info.st_mode)) {
         status = error_set(err, SLUICE_E_CONFIG,
                            "-o: found %s, which is no file; give a file's name", path);
     }
@@ -323,6 +326,12 @@ static sluice_status read_args(const struct args *args, struct sampling *samplin
     TRY(args_size(args, "--memory", &options->memory, err));
     options->n_plugins = args_all(args, "--plugin", plugins);
     TRY(check_output(args_get(args, "-o"), err));
+    if (args_get(args, "--scratch") != NULL && !store_is_local(args_get(args, "--scratch"))) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--scratch: found %s, expected a folder of this machine; what is there is "
+                         "gone with the process",
+                         args_get(args, "--scratch"));
+    }
     sampler_init(&sampling->sampler, seed, k);
     sampling->run_dir = args_get(args, "--run-dir");
     sampling->scratch = args_get(args, "--scratch");

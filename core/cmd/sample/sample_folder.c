@@ -36,6 +36,8 @@ static void lend_files(const char *from, const char *to)
     disk_names_deinit(&names);
 }
 
+/* A run in a place lends nothing: its files can't get a second name here, and to fetch them all may
+ * cost more than to make the few again that are needed. */
 static void lend(struct sampling *sampling, const char *run)
 {
     static const char *const folders[] = { "spill", "tasks" };
@@ -46,6 +48,9 @@ static void lend(struct sampling *sampling, const char *run)
     char *from;
     char *to;
 
+    if (!store_is_local(run)) {
+        return;
+    }
     for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++) {
         from = disk_join(run, folders[i]);
         to = disk_join(sampling->work, folders[i]);

@@ -163,10 +163,8 @@ static bool ends_with(const char *text, const char *end)
 static sluice_status write_file(const char *dataset, const struct snapshot *snapshot,
                                 const char *path, struct picking *picking, struct sluice_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    const char *name = slash == NULL ? path : slash + 1;
-    char *dir = slash == NULL ? str_copy(".", 1)
-                              : str_copy(path, slash == path ? 1 : (size_t)(slash - path));
+    const char *name;
+    char *dir = store_parent(path, &name);
     struct pending *pending = NULL;
     struct published published;
     sluice_status status = dir == NULL ? error_nomem(err, "a path") : SLUICE_OK;

@@ -1,0 +1,170 @@
+/* What is made of the requests of store.c: whole files read, hashed and compared, sizes, names. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sha256.h"
+#include "store/disk.h"
+#include "store/store_ops.h"
+
+#define PIECE ((size_t)1 << 20)
+
+static sluice_status read_whole(struct store_file *file, uint64_t max, struct buf *out,
+                                struct sluice_error *err)
+{
+    /* The size is only a hint: the file may be growing. */
+    uint64_t size = file->version.size;
+    size_t piece = size <= max ? (size_t)size + 1 : 1;
+
+    for (uint64_t total = 0;;) {
+        struct store_extent extent;
+        if (!buf_reserve(out, piece)) {
+            return error_nomem(err, file->name);
+        }
+        extent = (struct store_extent){ total, piece, out->data + out->size, 0 };
+        TRY(store_read(file, &extent, 1, err));
+        out->size += extent.got;
+        total += extent.got;
+        if (total > max || size > max) {
+            return error_set(err, SLUICE_E_DATA,
+                             "%s has more than %llu bytes, which no file of this kind should have",
+                             file->name, (unsigned long long)max);
+        }
+        if (extent.got < piece) {
+            return SLUICE_OK;
+        }
+        piece = PIECE;
+    }
+}
+
+sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bool *found,
+                             struct sluice_error *err)
+{
+    struct store_file *file;
+    sluice_status status;
+
+    TRY(store_open(name, &file, found, err));
+    if (file == NULL) {
+        return SLUICE_OK;
+    }
+    status = read_whole(file, max, out, err);
+    store_close(file);
+    return status;
+}
+
+/* sha256 NULL: the other hash alone. */
+static sluice_status hash_file(struct store_file *file, uint64_t *bytes, struct sha256 *sha256,
+                               struct hash128 *hash, struct sluice_error *err)
+{
+    struct hasher *hasher = hasher_create();
+    char *piece = malloc(PIECE);
+    sluice_status status =
+        hasher == NULL || piece == NULL ? error_nomem(err, "hashing a file") : SLUICE_OK;
+
+    store_sequential(file);
+    while (status == SLUICE_OK) {
+        struct store_extent extent = { *bytes, PIECE, piece, 0 };
+        status = store_read(file, &extent, 1, err);
+        if (status == SLUICE_OK) {
+            hasher_add(hasher, piece, extent.got);
+            if (sha256 != NULL) {
+                sha256_add(sha256, piece, extent.got);
+            }
+            *bytes += extent.got;
+            if (extent.got < PIECE) {
+                *hash = hasher_digest(hasher);
+                break;
+            }
+        }
+    }
+    free(piece);
+    hasher_destroy(hasher);
+    return status;
+}
+
+sluice_status store_hash(const char *name, uint64_t *bytes, struct hash128 *hash, bool *found,
+                         struct sluice_error *err)
+{
+    struct store_file *file;
+    sluice_status status;
+
+    *bytes = 0;
+    memset(hash, 0, sizeof *hash);
+    TRY(store_open(name, &file, found, err));
+    if (file == NULL) {
+        return SLUICE_OK;
+    }
+    status = hash_file(file, bytes, NULL, hash, err);
+    store_close(file);
+    return status;
+}
+
+sluice_status store_hashes(const char *name, char sha256[SHA256_HEX], struct hash128 *hash,
+                           struct sluice_error *err)
+{
+    struct store_file *file;
+    struct sha256 *state;
+    uint64_t bytes = 0;
+    sluice_status status;
+
+    TRY(store_open(name, &file, NULL, err));
+    state = sha256_create();
+    status = state == NULL ? error_nomem(err, "hashing a file")
+                           : hash_file(file, &bytes, state, hash, err);
+    if (status == SLUICE_OK) {
+        sha256_end(state, sha256);
+    }
+    sha256_destroy(state);
+    store_close(file);
+    return status;
+}
+
+sluice_status store_size(const char *name, uint64_t *bytes, bool *found, struct sluice_error *err)
+{
+    struct store_version version;
+    sluice_status status = store_stat(name, &version, found, err);
+
+    *bytes = version.size;
+    return status;
+}
+
+sluice_status store_names(const char *folder, struct disk_names *out, struct sluice_error *err)
+{
+    struct store_list list;
+    sluice_status status = SLUICE_OK;
+
+    if (folder == NULL || store_is_local(folder)) {
+        return disk_list(folder, out, err);
+    }
+    *out = (struct disk_names){ NULL, 0 };
+    TRY(store_list(folder, 0, &list, err));
+    out->names = calloc(list.n + 1, sizeof *out->names);
+    if (out->names == NULL) {
+        status = error_nomem(err, "a list of files");
+    }
+    for (size_t i = 0; i < list.n && status == SLUICE_OK; i++) {
+        out->names[out->n++] = list.entries[i].name;
+        list.entries[i].name = NULL;
+    }
+    store_list_deinit(&list);
+    return status;
+}
+
+sluice_status store_compare(const char *name, const void *data, size_t n, bool *found, bool *equal,
+                            struct sluice_error *err)
+{
+    struct store_file *file;
+    struct buf theirs = BUF_INIT;
+    sluice_status status;
+
+    *equal = false;
+    TRY(store_open(name, &file, found, err));
+    if (file == NULL) {
+        return SLUICE_OK;
+    }
+    status = file->version.size == n ? read_whole(file, n, &theirs, err) : SLUICE_OK;
+    *equal = status == SLUICE_OK && theirs.size == n && file->version.size == n &&
+             (n == 0 || memcmp(theirs.data, data, n) == 0);
+    store_close(file);
+    buf_deinit(&theirs);
+    return status;
+}
