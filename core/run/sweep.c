@@ -14,9 +14,15 @@
 #include "store/store.h"
 #include "store/temp.h"
 
+/* A list of a place may lack what was just put. So nothing goes there because no list has a record
+ * of it: the keys of all tasks that are reached stay, with records or without, and where the plan
+ * does not know all keys of a phase, a record is asked for by its name. */
 struct sweep {
     const struct run *run;
     bool dry;
+    bool listed; /* a list tells all that there is */
+    bool *whole; /* of each phase: any of its records may be one that the run comes to */
+    bool any_whole;
     struct hash128 *kept; /* keys of records that stay, sorted */
     size_t n_kept, capacity;
     struct swept *swept;
@@ -52,6 +58,30 @@ static bool is_kept(const struct sweep *sweep, struct hash128 key)
 {
     return sweep->n_kept > 0 &&
            bsearch(&key, sweep->kept, sweep->n_kept, sizeof key, compare_keys) != NULL;
+}
+
+/* Whether what has this key in its name stays. */
+static sluice_status key_stays(const struct sweep *sweep, struct hash128 key, bool *stays,
+                               struct sluice_error *err)
+{
+    const struct plan *plan = sweep->run->plan;
+    sluice_status status = SLUICE_OK;
+    char hex[33];
+
+    *stays = is_kept(sweep, key);
+    hash_hex(key, hex);
+    for (uint32_t p = 0; !sweep->listed && !*stays && status == SLUICE_OK && p < plan->n_phases;
+         p++) {
+        uint64_t bytes;
+        char *path;
+        if (!sweep->whole[p]) {
+            continue;
+        }
+        path = str_printf("%s/%s/%s.json", sweep->run->tasks_dir, plan->phases[p]->name, hex);
+        status = path == NULL ? error_nomem(err, "a path") : store_size(path, &bytes, stays, err);
+        free(path);
+    }
+    return status;
 }
 
 /* Whether a stored file's name begins with the first 24 digits of a key that stays. */
@@ -115,8 +145,7 @@ static int32_t phase_of(const struct plan *plan, const char *folder)
     return -1;
 }
 
-/* Whether all keys of a phase are known: else any of its records may be one that the run comes
- * to. */
+/* Whether all keys of a phase are known. */
 static bool all_keyed(const struct run *run, uint32_t p)
 {
     for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
@@ -145,7 +174,7 @@ static sluice_status sort_folder(struct sweep *sweep, const char *name, bool rem
     struct hash128 *keys = NULL;
     size_t n = 0;
     int32_t p = phase_of(run->plan, name);
-    bool whole = p >= 0 && !all_keyed(run, (uint32_t)p);
+    bool whole = p >= 0 && sweep->whole[p];
     size_t left = 0;
     sluice_status status =
         dir == NULL ? error_nomem(err, "a path") : commit_list(dir, &keys, &n, err);
@@ -170,6 +199,20 @@ static sluice_status sort_folder(struct sweep *sweep, const char *name, bool rem
     return status;
 }
 
+static sluice_status keep_reached(struct sweep *sweep, struct sluice_error *err)
+{
+    const struct run *run = sweep->run;
+
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+            if (run->tasks[p][t].keyed) {
+                TRY(keep(sweep, run->tasks[p][t].key, err));
+            }
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* Two rounds: first what stays, then removing. */
 static sluice_status sort_records(struct sweep *sweep, bool remove, struct sluice_error *err)
 {
@@ -180,6 +223,9 @@ static sluice_status sort_records(struct sweep *sweep, bool remove, struct sluic
         status = sort_folder(sweep, names.names[i], remove, err);
     }
     disk_names_deinit(&names);
+    if (status == SLUICE_OK && !remove && !sweep->listed) {
+        status = keep_reached(sweep, err);
+    }
     if (status == SLUICE_OK && !remove && sweep->n_kept > 0) {
         qsort(sweep->kept, sweep->n_kept, sizeof *sweep->kept, compare_keys);
     }
@@ -198,13 +244,17 @@ static sluice_status sweep_spill(struct sweep *sweep, struct sluice_error *err)
         const char *name = names.names[i];
         size_t n = strlen(name);
         struct hash128 key;
+        bool stays = true;
         char hex[33];
         if (n < 37 || name[32] != '-' || strcmp(name + n - 4, ".slf") != 0) {
             continue;
         }
         memcpy(hex, name, 32);
         hex[32] = '\0';
-        if (hash_parse(hex, &key) && !is_kept(sweep, key)) {
+        if (hash_parse(hex, &key)) {
+            status = key_stays(sweep, key, &stays, err);
+        }
+        if (status == SLUICE_OK && !stays) {
             status = drop_file(sweep, dir, name, SWEEP_SPILL, err);
         }
     }
@@ -259,11 +309,15 @@ static sluice_status sweep_kept_rows(struct sweep *sweep, struct sluice_error *e
         char *path = names.names[i][0] == '.' ? NULL : store_join(dir, names.names[i]);
         struct quarantined row;
         struct hash128 key;
+        bool stays = false;
         if (path == NULL) {
             continue;
         }
-        if (quarantine_read(path, true, &row, NULL) != SLUICE_OK ||
-            !hash_parse(row.task_key, &key) || !is_kept(sweep, key)) {
+        if (quarantine_read(path, true, &row, NULL) == SLUICE_OK &&
+            hash_parse(row.task_key, &key)) {
+            status = key_stays(sweep, key, &stays, err);
+        }
+        if (status == SLUICE_OK && !stays) {
             status = drop_file(sweep, dir, names.names[i], SWEEP_KEPT_ROWS, err);
         }
         quarantined_deinit(&row);
@@ -287,7 +341,9 @@ static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
                                ? error_nomem(err, "a path")
                                : snapshot_unreferenced(op_stage(writer)->dataset, &names, err);
 
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+    /* Their names have a part of a key, for which no record can be asked. */
+    for (size_t i = 0; status == SLUICE_OK && i < names.n && (sweep->listed || !sweep->any_whole);
+         i++) {
         char key[25];
         uint32_t ordinal;
         if (places_parse_file(names.names[i], key, &ordinal) && !is_kept_prefix(sweep, key)) {
@@ -343,11 +399,22 @@ static sluice_status sweep_all(struct sweep *sweep, struct sluice_error *err)
 sluice_status sweep_run(const struct run *run, bool dry, struct swept *swept,
                         struct sluice_error *err)
 {
-    struct sweep sweep = { .run = run, .dry = dry, .swept = swept };
+    struct sweep sweep = {
+        .run = run, .dry = dry, .listed = store_is_local(run->options.run_dir), .swept = swept
+    };
     sluice_status status;
 
     *swept = (struct swept){ 0 };
+    sweep.whole = calloc(run->plan->n_phases + 1u, sizeof *sweep.whole);
+    if (sweep.whole == NULL) {
+        return error_nomem(err, "phases");
+    }
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        sweep.whole[p] = !all_keyed(run, p);
+        sweep.any_whole = sweep.any_whole || sweep.whole[p];
+    }
     status = sweep_all(&sweep, err);
+    free(sweep.whole);
     free(sweep.kept);
     return status;
 }

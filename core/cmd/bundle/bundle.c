@@ -36,6 +36,7 @@ static const char readme[] =
     "  report.json        the last report; history/ has those of earlier runs\n"
     "  tasks/             the commit record of each task: what it counted, names and hashes of its "
     "files\n"
+    "                     (of a run in a store: those that the store listed)\n"
     "  quarantine.json    how many rows are kept for replay, by stage and reason\n"
     "\n"
     "No file of the input or output is in here, and no row. Reasons and messages of errors may "

@@ -41,17 +41,20 @@ static sluice_status read_json(const char *dir, const char *name, json_t **out,
     return status;
 }
 
-/* The time of a file for people, in UTC: records hold no times. */
-static json_t *time_json(const char *dir, const char *name)
+/* When a report was written; of one that does not say so, the time of its file. */
+static json_t *time_json(const json_t *report, const char *dir, const char *name)
 {
+    const char *said = json_string_value(json_object_get(report, "ended"));
     char *path = store_join(dir, name);
     struct stat info;
     struct tm tm;
     char text[32];
     json_t *json = NULL;
 
-    if (path != NULL && stat(path, &info) == 0 && gmtime_r(&info.st_mtime, &tm) != NULL &&
-        strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0) {
+    if (said != NULL) {
+        json = json_string(said);
+    } else if (path != NULL && stat(path, &info) == 0 && gmtime_r(&info.st_mtime, &tm) != NULL &&
+               strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0) {
         json = json_string(text);
     }
     free(path);
@@ -175,7 +178,7 @@ static sluice_status history_json(const char *dir, json_t *list, struct sluice_e
             "{s:i, s:O?, s:O?, s:I, s:I, s:I}", "number", (int)strtoul(names.names[i], NULL, 10),
             "state", json_object_get(report, "state"), "seconds",
             json_object_get(report, "seconds"), "tasks", tasks, "reused", reused, "rows", rows);
-        json_object_set_new(entry, "ended", time_json(folder, names.names[i]));
+        json_object_set_new(entry, "ended", time_json(report, folder, names.names[i]));
         json_array_append_new(list, entry);
         json_decref(report);
     }
@@ -269,7 +272,7 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
         }
         if (!held && last != NULL) {
             json_object_set(json, "seconds", json_object_get(last, "seconds"));
-            json_object_set_new(json, "ended", time_json(dir, "last.json"));
+            json_object_set_new(json, "ended", time_json(last, dir, "last.json"));
             if (json_object_get(last, "error") != NULL) {
                 json_object_set(json, "error", json_object_get(last, "error"));
             }

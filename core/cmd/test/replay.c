@@ -13,6 +13,7 @@
 #include "cmd/look/look.h"
 #include "plugin/batch_view.h"
 #include "run/chain/quarantine.h"
+#include "store/store.h"
 #include "run/facts/facts.h"
 
 static const struct arg_spec replay_specs[] = {
@@ -26,7 +27,8 @@ static const struct arg_spec replay_specs[] = {
 /* RUN of RUN/quarantine/K; gives. */
 static sluice_status run_of(const char *path, char **out, struct sluice_error *err)
 {
-    char *full = realpath(path, NULL);
+    /* Of a path, links in it are followed: the run's name is what stands in its records. */
+    char *full = store_is_local(path) ? realpath(path, NULL) : str_copy(path, strlen(path));
     char *slash = full == NULL ? NULL : strrchr(full, '/');
     char *folder = NULL;
 

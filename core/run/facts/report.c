@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "run/chain/ledger.h"
 #include "run/facts/factsInt.h"
@@ -386,6 +387,18 @@ static void add_tally(json_t *report, json_t *phases, const struct run *run,
                         json_real(tally->core_seconds + seconds * run->options.workers));
 }
 
+/* The time, in UTC, for people: what a store says of a file need not have one. */
+static json_t *now_json(void)
+{
+    time_t now = time(NULL);
+    struct tm tm;
+    char text[32];
+
+    return gmtime_r(&now, &tm) != NULL && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm) > 0
+               ? json_string(text)
+               : NULL;
+}
+
 json_t *report_collect(const struct run *run, const struct run_published *published, size_t n,
                        double seconds, const struct tally *tally, const struct sluice_error *error)
 {
@@ -414,6 +427,7 @@ json_t *report_collect(const struct run *run, const struct run_published *publis
     json_object_set_new(json, "run_dir", json_string(run->options.run_dir));
     json_object_set_new(json, "workers", json_integer((json_int_t)run->options.workers));
     json_object_set_new(json, "seconds", json_real(seconds));
+    json_object_set_new(json, "ended", now_json());
     json_object_set_new(json, "quarantined", json_integer((json_int_t)bad));
     if (tally != NULL) {
         add_tally(json, phases, run, tally, seconds);
