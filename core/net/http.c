@@ -8,33 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 #include "base/buf.h"
-
-bool http_host(const char *url, size_t n, const char **host, size_t *host_n, bool *default_port)
-{
-    size_t scheme = n > 7 && memcmp(url, "http://", 7) == 0    ? 7
-                    : n > 8 && memcmp(url, "https://", 8) == 0 ? 8
-                                                               : 0;
-    const char *own = scheme == 7 ? ":80" : ":443";
-    size_t end = scheme;
-    size_t colon = 0;
-
-    if (scheme == 0) {
-        return false;
-    }
-    for (; end < n && url[end] != '/' && url[end] != '?' && url[end] != '#'; end++) {
-        if (url[end] <= 0x20 || url[end] == '@' || url[end] == '\\' || url[end] == '[') {
-            return false;
-        }
-        colon = url[end] == ':' ? end : colon;
-    }
-    *host = url + scheme;
-    *host_n = end - scheme;
-    *default_port =
-        colon == 0 || (end - colon == strlen(own) && memcmp(url + colon, own, strlen(own)) == 0);
-    return *host_n > 0 && colon != scheme;
-}
+#include "net/http_text.h"
 
 #if __has_include(<curl/curl.h>)
 #include <curl/curl.h>
@@ -81,8 +58,10 @@ struct flight {
     void *tag;
     struct curl_slist *headers;
     struct buf sent, came;
-    uint64_t retry_after_s;
+    char retry_after[40], date[40]; /* as they came */
     char error[CURL_ERROR_SIZE];
+    uint32_t begun; /* so often a request was about to be sent */
+    bool hopeless;
 };
 
 struct http {
@@ -125,35 +104,56 @@ static size_t take_body(char *data, size_t size, size_t n, void *ctx)
 {
     struct flight *flight = ctx;
 
-    if (flight->came.size + size * n > HTTP_BODY_MAX) {
-        snprintf(flight->error, sizeof flight->error, "the answer has more than %llu MiB",
-                 (unsigned long long)(HTTP_BODY_MAX >> 20));
+    flight->hopeless = flight->came.size + size * n > HTTP_BODY_MAX;
+    if (flight->hopeless) {
         return 0;
     }
     buf_append(&flight->came, data, size * n);
     return flight->came.failed ? 0 : size * n;
 }
 
-/* Retry-After in seconds; a date is left to the usual pauses, for whoever sends one seldom means a
- * short one. */
+/* The value of a header of this name, which is given with its colon. */
+static void take_value(const char *name, const char *line, size_t n, char *value, size_t room)
+{
+    size_t at = strlen(name);
+
+    if (n > at && strncasecmp(line, name, at) == 0 && n - at < room) {
+        memcpy(value, line + at, n - at);
+        value[n - at] = '\0';
+    }
+}
+
 static size_t take_header(char *data, size_t size, size_t n, void *ctx)
 {
     struct flight *flight = ctx;
-    static const char name[] = "retry-after:";
-    char number[16] = "";
 
-    if (size * n > sizeof name && strncasecmp(data, name, sizeof name - 1) == 0) {
-        size_t at = sizeof name - 1;
-        size_t k = 0;
-        while (at < size * n && data[at] == ' ') {
-            at++;
-        }
-        while (at < size * n && k + 1 < sizeof number && data[at] >= '0' && data[at] <= '9') {
-            number[k++] = data[at++];
-        }
-        flight->retry_after_s = strtoull(number, NULL, 10);
+    if (size * n > 5 && memcmp(data, "HTTP/", 5) == 0) { /* after those of a passing "go on" */
+        flight->retry_after[0] = flight->date[0] = '\0';
     }
+    take_value("retry-after:", data, size * n, flight->retry_after, sizeof flight->retry_after);
+    take_value("date:", data, size * n, flight->date, sizeof flight->date);
     return size * n;
+}
+
+static uint64_t retry_after_ns(const struct flight *flight)
+{
+    const char *date = flight->date + strspn(flight->date, " \t");
+    int64_t now;
+
+    if (!http_date(date, strcspn(date, "\r\n"), &now)) {
+        now = (int64_t)time(NULL);
+    }
+    return http_pause_ns(flight->retry_after, strlen(flight->retry_after), now);
+}
+
+/* Called before each sending. libcurl would send a request again by itself when the server closed
+ * the connection over which it went; whether to is not for it to say. */
+static int before_sending(void *ctx, char *ip, char *own_ip, int port, int own_port)
+{
+    struct flight *flight = ctx;
+
+    (void)ip, (void)own_ip, (void)port, (void)own_port;
+    return flight->begun++ == 0 ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT;
 }
 
 static void flight_end(struct http *http, struct flight *flight)
@@ -233,6 +233,9 @@ sluice_status http_send(struct http *http, const struct http_request *request, v
     curl->curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, take_header);
     curl->curl_easy_setopt(easy, CURLOPT_HEADERDATA, flight);
     curl->curl_easy_setopt(easy, CURLOPT_PRIVATE, flight);
+    curl->curl_easy_setopt(easy, CURLOPT_PREREQFUNCTION, before_sending);
+    curl->curl_easy_setopt(easy, CURLOPT_PREREQDATA, flight);
+    curl->curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, (long)request->fresh);
     if (strcasecmp(request->method, "HEAD") == 0) {
         curl->curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     } else if (request->body_n > 0 || strcasecmp(request->method, "POST") == 0) {
@@ -263,6 +266,22 @@ void http_cancel(struct http *http, void *tag)
 
 /* ---- the thread ---- */
 
+static void tell_error(const struct http *http, const struct flight *flight, CURLcode result,
+                       struct http_reply *reply)
+{
+    reply->cut = flight->begun > 1;
+    reply->hopeless = flight->hopeless;
+    if (reply->hopeless) {
+        snprintf(reply->error, sizeof reply->error, "the answer has more than %llu MiB",
+                 (unsigned long long)(HTTP_BODY_MAX >> 20));
+    } else if (reply->cut) {
+        snprintf(reply->error, sizeof reply->error, "the server closed the connection");
+    } else {
+        snprintf(reply->error, sizeof reply->error, "%.190s",
+                 flight->error[0] != '\0' ? flight->error : http->curl.curl_easy_strerror(result));
+    }
+}
+
 static void landed(struct http *http, struct flight *flight, CURLcode result)
 {
     struct http_reply reply = { .status = 0 };
@@ -270,26 +289,30 @@ static void landed(struct http *http, struct flight *flight, CURLcode result)
     static const char padding[PADDING];
     long status = 0;
     char *type = NULL;
+    char *target = NULL;
     void *tag = flight->tag;
 
     curl->curl_easy_getinfo(flight->easy, CURLINFO_RESPONSE_CODE, &status);
     curl->curl_easy_getinfo(flight->easy, CURLINFO_CONTENT_TYPE, &type);
+    curl->curl_easy_getinfo(flight->easy, CURLINFO_REDIRECT_URL, &target);
     reply.body_n = flight->came.size;
     buf_append(&flight->came, padding, sizeof padding);
     if (result == CURLE_OK && status >= 100 && status < 600 && !flight->came.failed) {
         reply.status = (uint32_t)status;
-        reply.retry_after_ns = flight->retry_after_s < 1000000 ? flight->retry_after_s * 1000000000
-                                                               : UINT64_C(1000000000000000);
+        reply.retry_after_ns = retry_after_ns(flight);
+        target = target == NULL ? NULL : str_copy(target, strlen(target));
+        reply.target = target;
         snprintf(reply.type, sizeof reply.type, "%s", type == NULL ? "" : type);
         reply.body = flight->came.data;
         flight->came = (struct buf)BUF_INIT;
     } else {
-        snprintf(reply.error, sizeof reply.error, "%.190s",
-                 flight->error[0] != '\0' ? flight->error : curl->curl_easy_strerror(result));
+        target = NULL;
+        tell_error(http, flight, result, &reply);
     }
     flight_end(http, flight);
     http->user.done(http->user.ctx, tag, &reply);
     free(reply.body);
+    free(target);
 }
 
 static void *work(void *arg)

@@ -3,7 +3,8 @@
  * first client is made, so that a program that asks nobody needs none.
  *
  * No proxies, cookies, passwords or settings of the environment; certificates are checked;
- * redirections are not followed: they are replies. */
+ * redirections are not followed: they are replies. A request is sent once: where libcurl would
+ * repeat one by itself, over a connection that the server had closed meanwhile, it ends instead. */
 #ifndef SLUICE_NET_HTTP_H
 #define SLUICE_NET_HTTP_H
 
@@ -22,11 +23,15 @@ struct http_request { /* borrowed for the call */
     const char *body;
     size_t body_n;
     uint64_t timeout_ns;
+    bool fresh; /* over a connection of its own */
 };
 
 struct http_reply {
     uint32_t status;         /* 0: none came, and error says why */
+    bool cut;                /* status 0: a connection in use before was closed under it */
+    bool hopeless;           /* status 0: an answer came that can't be taken */
     uint64_t retry_after_ns; /* what the server asks for; 0 = nothing */
+    const char *target;      /* 3xx: where it sends us, as a whole URL; NULL = nowhere */
     char type[128];          /* content type, "" = none said */
     char *body;              /* body_n bytes and SLUICE_PADDING readable ones; owned */
     size_t body_n;
@@ -57,9 +62,5 @@ sluice_status http_send(struct http *, const struct http_request *, void *tag,
                         struct sluice_error *) MUST_USE;
 /* Ends a request: done is not called for it. */
 void http_cancel(struct http *, void *tag);
-
-/* Of an http or https URL: *host borrowed, host_n bytes, "name" or "name:port" as it stands there;
- * default_port: no port is named, or the scheme's own. False: it is no URL that can be asked. */
-bool http_host(const char *url, size_t n, const char **host, size_t *host_n, bool *default_port);
 
 #endif

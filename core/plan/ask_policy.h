@@ -8,11 +8,12 @@
 struct ask_policy {
     const char *const *hosts; /* "host" or "host:port", exactly; none: nothing may be asked */
     uint32_t n_hosts;
-    uint32_t in_flight;   /* requests at once to one host; 0 = 64 */
+    uint32_t in_flight;   /* requests at once to one host; 0 = 64. Of several the least counts */
     double per_second;    /* requests begun a second to one host; 0 = no limit */
     uint32_t tries;       /* of one request before the task fails; 0 = 8 */
     uint64_t timeout_ns;  /* of one try; 0 = 10 min */
     uint64_t patience_ns; /* longest pause between two tries (Retry-After too); 0 = 5 min */
+    uint64_t hedge_ns;    /* without an answer for so long it is asked a second time; 0 = never */
 };
 
 #endif

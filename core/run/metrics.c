@@ -78,6 +78,7 @@ void metrics_move(struct phase_metrics *part, uint32_t n_ops, struct phase_metri
         MOVE(ops[i].asks.answered);
         MOVE(ops[i].asks.refused);
         MOVE(ops[i].asks.retries);
+        MOVE(ops[i].asks.hedges);
         MOVE(ops[i].asks.bytes_out);
         MOVE(ops[i].asks.bytes_in);
         MOVE(ops[i].asks.known);

@@ -13,8 +13,8 @@ struct time_spent {
     atomic_uint_fast64_t wait_ns; /* for files, for a processor, for others */
 };
 
-struct ask_metrics { /* of servers; retries, refused and bytes: of new answers */
-    atomic_uint_fast64_t answered, refused, retries, bytes_out, bytes_in;
+struct ask_metrics { /* of servers; all but known: of new answers */
+    atomic_uint_fast64_t answered, refused, retries, hedges, bytes_out, bytes_in;
     atomic_uint_fast64_t known; /* by the journal, or asked for another call */
 };
 

@@ -227,6 +227,7 @@ local function print_asks(report, begin)
     if answered > 0 then
       if number(asks.refused) > 0 then more[1] = v.grouped(asks.refused) .. " refused" end
       if number(asks.retries) > 0 then more[#more + 1] = v.grouped(asks.retries) .. " repeated" end
+      if number(asks.hedges) > 0 then more[#more + 1] = v.grouped(asks.hedges) .. " hedged" end
       parts[1] = string.format("%s %s (%s%s%s sent, %s came)", v.grouped(answered), answered == 1 and "answer" or "answers",
         table.concat(more, ", "), more[1] and "; " or "", v.bytes(real(asks.bytes_out)), v.bytes(real(asks.bytes_in)))
     end

@@ -182,11 +182,12 @@ function Pieces:dup_ngram_chars(n) end
 
 ---@class sluice.AskPolicy
 ---@field hosts string[] Servers that may be asked: "host" or "host:port".
----@field in_flight? integer Requests to one server at once (64).
+---@field in_flight? integer Requests to one server at once (64); of several stages that ask it the least counts.
 ---@field per_second? number Requests to one server in a second; 0 = no limit.
 ---@field tries? integer Tries of one request before its task fails (8).
 ---@field timeout? string Longest time of one try ("10m").
 ---@field patience? string Longest pause between two tries ("5m").
+---@field hedge? string After so long without an answer the same is asked a second time, and the first answer counts; of at most an eighth of in_flight at once ("0s" = never).
 
 ---@class sluice.Request
 ---@field url string

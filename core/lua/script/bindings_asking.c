@@ -6,7 +6,7 @@
 
 struct ask_config {
     struct sluice_list hosts;
-    int64_t in_flight, tries, timeout, patience;
+    int64_t in_flight, tries, timeout, patience, hedge;
     double per_second;
 };
 
@@ -51,6 +51,14 @@ static const struct sluice_option ask_options[] = {
       .min = 1e6,
       .max = 86400e9,
       .offset = offsetof(struct ask_config, patience) },
+    { .name = "hedge",
+      .doc = "After so long without an answer the same is asked a second time, and the first "
+             "answer counts; 0 = never.",
+      .def = "0s",
+      .type = SLUICE_OPT_DURATION,
+      .min = 0,
+      .max = 86400e9,
+      .offset = offsetof(struct ask_config, hedge) },
 };
 
 /* ---- options of the host beside those of a stage ---- */
@@ -144,7 +152,8 @@ static sluice_status read_asking(struct graph *graph, struct node *node, const s
                                         .per_second = config->per_second,
                                         .tries = (uint32_t)config->tries,
                                         .timeout_ns = (uint64_t)config->timeout,
-                                        .patience_ns = (uint64_t)config->patience };
+                                        .patience_ns = (uint64_t)config->patience,
+                                        .hedge_ns = (uint64_t)config->hedge };
     status = take_hosts(graph, node, &config->hosts, &node->asking, err);
     options_destroy(parsed);
     return status;

@@ -5,7 +5,13 @@
  * while other calls go on. An answer is looked up in the journal first; what is not there is
  * fetched by core/net, written to the journal, and given only when it is durable there. Two calls
  * that ask the same of the same stage ask once. Thread-safe; one struct asking belongs to one
- * thread at a time. */
+ * thread at a time.
+ *
+ * An answer is what has a status 2xx, or 4xx for good (a refusal). What may pass (no connection,
+ * 408, 425, 429, 5xx) is tried again from the begin; a 3xx is followed where the policy allows its
+ * target (request.h), and else fails: neither is ever recorded. With a hedge the same request goes
+ * out a second time if no answer has come for so long, within in_flight, and the first answer
+ * counts. */
 #ifndef SLUICE_RUN_ASKS_H
 #define SLUICE_RUN_ASKS_H
 
@@ -39,7 +45,7 @@ sluice_status asks_begin(struct asks *, struct hash128 stage, const struct ask_p
                          const struct stage_result *result, struct asking **out,
                          struct sluice_error *) MUST_USE;
 /* Whether waiting would return at once. */
-bool asking_done(const struct asking *);
+bool asking_done(struct asking *);
 /* Waits until all answers are there and durable. *items: n of them in the order of asking, borrowed
  * until asking_end. SLUICE_E_IO: one could not be had by all patience (URL, last status, tries).
  * SLUICE_E_CANCELLED: the run is being stopped (seen within 0.1 s). */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,30 +11,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "net/http.h"
+#include "run/asks/record.h"
 #include "store/disk.h"
 
-#define MAGIC UINT32_C(0x4a524e53) /* "SNRJ" */
-#define VERSION 1u
-#define PADDING 64
 #define SUFFIX ".answers"
 #define NAME_TRIES 1000u
-
-struct head { /* as it stands in the file, little-endian machines */
-    uint32_t magic, version;
-    uint32_t code, refused;
-    uint32_t type_n, reserved;
-    uint64_t body_n;
-    struct hash128 key;
-    uint64_t check; /* low half of XXH3-128 of all else */
-    uint64_t more;  /* 0 */
-};
 
 struct segment {
     char *name;
     int fd;
-    uint64_t known; /* bytes that were read and are whole */
-    bool damaged;   /* said */
+    uint64_t known;  /* bytes that were read and are whole */
+    uint64_t synced; /* bytes that are durable for sure */
+    bool damaged;    /* said */
 };
 
 struct place {
@@ -46,12 +35,17 @@ struct journal {
     char *folder;
     void (*warn)(void *ctx, const char *message);
     void *ctx;
+    pthread_mutex_t looking; /* of journal_look; taken before the other */
+    pthread_mutex_t mutex;   /* of all below; never held while the disk works */
     struct segment *segments;
     uint32_t n_segments, segments_capacity;
     struct place *places; /* open addressing, a power of two */
     size_t n, capacity;
-    uint32_t own; /* index of the file of this process + 1; 0 = none yet */
-    bool unsynced;
+    uint32_t own;    /* index of the file of this process + 1; 0 = none yet */
+    int own_fd;      /* the thread that adds alone */
+    uint64_t size;   /* of that file */
+    uint64_t synced; /* of that */
+    bool broken;     /* of that */
 };
 
 /* ---- the index ---- */
@@ -102,125 +96,108 @@ static bool index_add(struct journal *journal, struct hash128 key, uint32_t segm
     return true;
 }
 
-bool journal_knows(const struct journal *journal, struct hash128 key)
+static bool knows(const struct journal *journal, struct hash128 key)
 {
     return journal->capacity > 0 &&
            !hash_is_zero(place_of(journal->places, journal->capacity, key)->key);
 }
 
-/* ---- records ---- */
-
-/* Reads n bytes at offset; false: there are not so many, or reading failed. */
-static bool read_at(int fd, void *data, size_t n, uint64_t offset)
+bool journal_knows(struct journal *journal, struct hash128 key)
 {
-    size_t at = 0;
+    bool known;
 
-    while (at < n) {
-        ssize_t got = pread(fd, (char *)data + at, n - at, (off_t)(offset + at));
-        if (got < 0 && errno == EINTR) {
-            continue;
-        }
-        if (got <= 0) {
-            return false;
-        }
-        at += (size_t)got;
-    }
-    return true;
+    pthread_mutex_lock(&journal->mutex);
+    known = knows(journal, key);
+    pthread_mutex_unlock(&journal->mutex);
+    return known;
 }
 
-static uint64_t check_of(const struct head *head, const char *rest)
+/* A record that is whole at the end of what is known of a file. */
+static sluice_status learn(struct journal *journal, uint32_t segment,
+                           const struct record_head *head, struct sluice_error *err)
 {
-    struct head plain = *head;
-    struct hash128 parts[2];
+    bool ok;
 
-    plain.check = 0;
-    parts[0] = hash_bytes(&plain, sizeof plain);
-    parts[1] = hash_bytes(rest, (size_t)(head->type_n + head->body_n));
-    return hash_bytes(parts, sizeof parts).lo;
-}
-
-static bool head_valid(const struct head *head)
-{
-    return head->magic == MAGIC && head->version == VERSION && head->type_n < 128 &&
-           head->refused <= 1 && head->body_n <= HTTP_BODY_MAX && head->more == 0 &&
-           head->reserved == 0 && !hash_is_zero(head->key);
-}
-
-/* The record at offset. *rest: type, body and padding, given. NULL: there is none (any more). */
-static char *read_record(int fd, uint64_t offset, struct head *head)
-{
-    char *rest;
-
-    if (!read_at(fd, head, sizeof *head, offset) || !head_valid(head)) {
-        return NULL;
-    }
-    rest = malloc((size_t)(head->type_n + head->body_n + PADDING));
-    if (rest != NULL &&
-        (!read_at(fd, rest, (size_t)(head->type_n + head->body_n), offset + sizeof *head) ||
-         check_of(head, rest) != head->check)) {
-        free(rest);
-        rest = NULL;
-    }
-    return rest;
+    pthread_mutex_lock(&journal->mutex);
+    ok = index_add(journal, head->key, segment, journal->segments[segment].known);
+    journal->segments[segment].known += sizeof *head + head->type_n + head->body_n;
+    pthread_mutex_unlock(&journal->mutex);
+    return ok ? SLUICE_OK : error_nomem(err, "the answers of the run");
 }
 
 /* ---- files ---- */
 
+/* `looking` is held, so that no other thread moves what is known of the file. */
 static sluice_status look_into(struct journal *journal, uint32_t k, struct sluice_error *err)
 {
-    struct segment *segment = &journal->segments[k];
+    struct segment segment;
     struct stat st;
 
-    if (fstat(segment->fd, &st) != 0) {
-        return error_errno(err, errno, "can't look at %s/%s", journal->folder, segment->name);
+    pthread_mutex_lock(&journal->mutex);
+    segment = journal->segments[k];
+    pthread_mutex_unlock(&journal->mutex);
+    if (fstat(segment.fd, &st) != 0) {
+        return error_errno(err, errno, "can't look at %s/%s", journal->folder, segment.name);
     }
-    while (segment->known + sizeof(struct head) <= (uint64_t)st.st_size) {
-        struct head head;
-        char *rest = read_record(segment->fd, segment->known, &head);
-        bool ok = rest != NULL;
-        free(rest);
-        if (!ok) {
+    while (segment.known + sizeof(struct record_head) <= (uint64_t)st.st_size) {
+        struct record_head head;
+        char *rest = record_read(segment.fd, segment.known, &head);
+        if (rest == NULL) {
             break;
         }
-        if (!index_add(journal, head.key, k, segment->known)) {
-            return error_nomem(err, "the answers of the run");
-        }
-        segment->known += sizeof head + head.type_n + head.body_n;
+        free(rest);
+        TRY(learn(journal, k, &head, err));
+        segment.known += sizeof head + head.type_n + head.body_n;
     }
     return SLUICE_OK;
 }
 
-static sluice_status add_segment(struct journal *journal, const char *name, int fd,
-                                 struct sluice_error *err)
+static bool add_locked(struct journal *journal, struct segment segment)
 {
     if (journal->n_segments == journal->segments_capacity) {
         uint32_t capacity = journal->segments_capacity == 0 ? 8 : 2 * journal->segments_capacity;
         struct segment *more = realloc(journal->segments, capacity * sizeof *more);
         if (more == NULL) {
-            close(fd);
-            return error_nomem(err, "the answers of the run");
+            return false;
         }
         journal->segments = more;
         journal->segments_capacity = capacity;
     }
-    journal->segments[journal->n_segments] =
-        (struct segment){ .name = str_copy(name, strlen(name)), .fd = fd };
-    if (journal->segments[journal->n_segments].name == NULL) {
+    journal->segments[journal->n_segments++] = segment;
+    return true;
+}
+
+/* Takes fd. */
+static sluice_status add_segment(struct journal *journal, const char *name, int fd, bool own,
+                                 struct sluice_error *err)
+{
+    struct segment segment = { .name = str_copy(name, strlen(name)), .fd = fd };
+    bool ok;
+
+    pthread_mutex_lock(&journal->mutex);
+    ok = segment.name != NULL && add_locked(journal, segment);
+    if (ok && own) {
+        journal->own = journal->n_segments;
+    }
+    pthread_mutex_unlock(&journal->mutex);
+    if (!ok) {
+        free(segment.name);
         close(fd);
         return error_nomem(err, "the answers of the run");
     }
-    journal->n_segments++;
     return SLUICE_OK;
 }
 
-static bool known_name(const struct journal *journal, const char *name)
+static bool known_name(struct journal *journal, const char *name)
 {
-    for (uint32_t k = 0; k < journal->n_segments; k++) {
-        if (strcmp(journal->segments[k].name, name) == 0) {
-            return true;
-        }
+    bool known = false;
+
+    pthread_mutex_lock(&journal->mutex);
+    for (uint32_t k = 0; k < journal->n_segments && !known; k++) {
+        known = strcmp(journal->segments[k].name, name) == 0;
     }
-    return false;
+    pthread_mutex_unlock(&journal->mutex);
+    return known;
 }
 
 static bool is_ours(const char *name)
@@ -230,7 +207,7 @@ static bool is_ours(const char *name)
     return n > strlen(SUFFIX) && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
 }
 
-sluice_status journal_look(struct journal *journal, struct sluice_error *err)
+static sluice_status open_others(struct journal *journal, struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
     sluice_status status = disk_list(journal->folder, &names, err);
@@ -244,16 +221,41 @@ sluice_status journal_look(struct journal *journal, struct sluice_error *err)
         }
         path = disk_join(journal->folder, names.names[i]);
         errnum = disk_open(path, O_RDONLY, &fd);
-        status = errnum == 0 ? add_segment(journal, names.names[i], fd, err)
+        status = errnum == 0 ? add_segment(journal, names.names[i], fd, false, err)
                              : error_errno(err, errnum, "can't open %s", path);
         free(path);
     }
     disk_names_deinit(&names);
-    for (uint32_t k = 0; k < journal->n_segments && status == SLUICE_OK; k++) {
-        if (k + 1 != journal->own) {
-            status = look_into(journal, k, err);
+    return status;
+}
+
+static sluice_status look(struct journal *journal, struct sluice_error *err)
+{
+    uint32_t own;
+    uint32_t n;
+
+    TRY(open_others(journal, err));
+    pthread_mutex_lock(&journal->mutex);
+    own = journal->own;
+    n = journal->n_segments;
+    pthread_mutex_unlock(&journal->mutex);
+    for (uint32_t k = 0; k < n; k++) {
+        if (k + 1 != own) {
+            TRY(look_into(journal, k, err));
         }
     }
+    return SLUICE_OK;
+}
+
+sluice_status journal_look(struct journal *journal, struct sluice_error *err)
+{
+    sluice_status status;
+
+    if (pthread_mutex_trylock(&journal->looking) != 0) {
+        return SLUICE_OK;
+    }
+    status = look(journal, err);
+    pthread_mutex_unlock(&journal->looking);
     return status;
 }
 
@@ -287,8 +289,11 @@ sluice_status journal_open(const char *folder, void (*warn)(void *ctx, const cha
     if (journal == NULL) {
         return error_nomem(err, "the answers of the run");
     }
+    pthread_mutex_init(&journal->looking, NULL);
+    pthread_mutex_init(&journal->mutex, NULL);
     journal->warn = warn;
     journal->ctx = ctx;
+    journal->own_fd = -1;
     journal->folder = str_copy(folder, strlen(folder));
     status = journal->folder == NULL ? error_nomem(err, "a path") : journal_look(journal, err);
     if (status != SLUICE_OK) {
@@ -309,40 +314,69 @@ void journal_close(struct journal *journal)
         close(journal->segments[k].fd);
         free(journal->segments[k].name);
     }
+    pthread_mutex_destroy(&journal->mutex);
+    pthread_mutex_destroy(&journal->looking);
     free(journal->segments);
     free(journal->places);
     free(journal->folder);
     free(journal);
 }
 
+/* What another process wrote may be in memory alone: it can have been killed before it synced. One
+ * sync is for all that is known of the file. The names of files are durable before anything is
+ * written into them. */
+static sluice_status make_durable(struct journal *journal, uint32_t k, uint64_t known, int fd,
+                                  const char *name, struct sluice_error *err)
+{
+    int errnum = disk_sync(fd, name);
+
+    if (errnum != 0) {
+        return error_errno(err, errnum, "can't sync %s/%s", journal->folder, name);
+    }
+    pthread_mutex_lock(&journal->mutex);
+    if (journal->segments[k].synced < known) {
+        journal->segments[k].synced = known;
+    }
+    pthread_mutex_unlock(&journal->mutex);
+    return SLUICE_OK;
+}
+
 sluice_status journal_read(struct journal *journal, struct hash128 key, bool *found,
                            struct journal_answer *out, struct sluice_error *err)
 {
-    const struct place *place;
-    struct head head;
+    struct place place = { .offset = 0 };
+    struct segment segment = { .fd = -1 };
+    bool own = false;
+    struct record_head head;
     char *rest;
 
-    *found = journal_knows(journal, key);
+    pthread_mutex_lock(&journal->mutex);
+    *found = knows(journal, key);
+    if (*found) { /* files stay open until the journal is closed */
+        place = *place_of(journal->places, journal->capacity, key);
+        segment = journal->segments[place.segment];
+        own = place.segment + 1 == journal->own;
+    }
+    pthread_mutex_unlock(&journal->mutex);
     if (!*found) {
         return SLUICE_OK;
     }
-    place = place_of(journal->places, journal->capacity, key);
-    rest = read_record(journal->segments[place->segment].fd, place->offset, &head);
+    rest = record_read(segment.fd, place.offset, &head);
     if (rest == NULL || !hash_equal(head.key, key)) {
         free(rest);
         return error_set(err, SLUICE_E_DATA,
                          "%s/%s was changed at byte %llu while the run worked; run again",
-                         journal->folder, journal->segments[place->segment].name,
-                         (unsigned long long)place->offset);
+                         journal->folder, segment.name, (unsigned long long)place.offset);
     }
-    memset(out, 0, sizeof *out);
-    out->code = head.code;
-    out->refused = head.refused != 0;
-    memcpy(out->type, rest, head.type_n);
-    out->body_n = (size_t)head.body_n;
-    memmove(rest, rest + head.type_n, out->body_n);
-    memset(rest + out->body_n, 0, PADDING);
-    out->body = rest;
+    if (!own && place.offset >= segment.synced) {
+        sluice_status status =
+            make_durable(journal, place.segment, segment.known, segment.fd, segment.name, err);
+        if (status != SLUICE_OK) {
+            free(rest);
+            return status;
+        }
+    }
+    record_answer(&head, rest, out);
     return SLUICE_OK;
 }
 
@@ -356,7 +390,8 @@ static sluice_status begin_own(struct journal *journal, struct sluice_error *err
     char *path = NULL;
     int fd = -1;
 
-    TRY(disk_mkdirs_absent(journal->folder, true, err));
+    /* Whoever made the folder may not have come to make it durable. */
+    TRY(disk_mkdirs(journal->folder, err));
     for (uint32_t k = 0; errnum == EEXIST && k < NAME_TRIES; k++) {
         struct timespec now;
         clock_gettime(CLOCK_REALTIME, &now);
@@ -364,50 +399,60 @@ static sluice_status begin_own(struct journal *journal, struct sluice_error *err
                  (unsigned long)now.tv_nsec, (int)getpid(), k);
         free(path);
         path = disk_join(journal->folder, name);
+        pthread_mutex_lock(&journal->looking); /* who looks meanwhile takes it for another's */
         errnum = disk_open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND, &fd);
+        if (errnum == 0) {
+            sluice_status status = add_segment(journal, name, fd, true, err);
+            pthread_mutex_unlock(&journal->looking);
+            free(path);
+            TRY(status);
+            journal->own_fd = fd;
+            return disk_sync_dir(journal->folder, err);
+        }
+        pthread_mutex_unlock(&journal->looking);
     }
     free(path);
-    if (errnum != 0) {
-        return error_errno(err, errnum, "can't create a file in %s", journal->folder);
+    return error_errno(err, errnum, "can't create a file in %s", journal->folder);
+}
+
+static sluice_status refuse_broken(const struct journal *journal, struct sluice_error *err)
+{
+    return error_set(err, SLUICE_E_IO,
+                     "%s could not be written before; see to it and run again: what was answered "
+                     "until then is kept",
+                     journal->folder);
+}
+
+static sluice_status add(struct journal *journal, struct hash128 key,
+                         const struct journal_answer *answer, struct sluice_error *err)
+{
+    struct record_head head;
+    struct buf record = BUF_INIT;
+    sluice_status status;
+
+    if (journal->own_fd < 0) {
+        TRY(begin_own(journal, err));
     }
-    TRY(add_segment(journal, name, fd, err));
-    journal->own = journal->n_segments;
-    return disk_sync_dir(journal->folder, err);
+    record_put(key, answer, &head, &record);
+    status = buf_status(&record, err);
+    if (status == SLUICE_OK) {
+        status = disk_write_all(journal->own_fd, journal->folder, record.data, record.size, err);
+    }
+    if (status == SLUICE_OK) {
+        journal->size += record.size;
+        status = learn(journal, journal->own - 1, &head, err);
+    }
+    buf_deinit(&record);
+    return status;
 }
 
 sluice_status journal_add(struct journal *journal, struct hash128 key,
                           const struct journal_answer *answer, struct sluice_error *err)
 {
-    struct head head = { .magic = MAGIC,
-                         .version = VERSION,
-                         .code = answer->code,
-                         .refused = answer->refused,
-                         .type_n = (uint32_t)strlen(answer->type),
-                         .body_n = answer->body_n,
-                         .key = key };
-    struct segment *own;
-    struct buf record = BUF_INIT;
-    sluice_status status;
+    sluice_status status =
+        journal->broken ? refuse_broken(journal, err) : add(journal, key, answer, err);
 
-    if (journal->own == 0) {
-        TRY(begin_own(journal, err));
-    }
-    own = &journal->segments[journal->own - 1];
-    buf_append(&record, &head, sizeof head);
-    buf_append(&record, answer->type, head.type_n);
-    buf_append(&record, answer->body, answer->body_n);
-    status = buf_status(&record, err);
-    if (status == SLUICE_OK) {
-        head.check = check_of(&head, record.data + sizeof head);
-        memcpy(record.data, &head, sizeof head);
-        status = disk_write_all(own->fd, own->name, record.data, record.size, err);
-    }
-    if (status == SLUICE_OK && !index_add(journal, key, journal->own - 1, own->known)) {
-        status = error_nomem(err, "the answers of the run");
-    }
-    own->known += record.size;
-    journal->unsynced = true;
-    buf_deinit(&record);
+    journal->broken = status != SLUICE_OK;
     return status;
 }
 
@@ -415,11 +460,17 @@ sluice_status journal_sync(struct journal *journal, struct sluice_error *err)
 {
     int errnum;
 
-    if (!journal->unsynced) {
+    if (journal->broken) {
+        return refuse_broken(journal, err);
+    }
+    if (journal->synced == journal->size) {
         return SLUICE_OK;
     }
-    errnum =
-        disk_sync(journal->segments[journal->own - 1].fd, journal->segments[journal->own - 1].name);
-    journal->unsynced = errnum != 0;
-    return errnum == 0 ? SLUICE_OK : error_errno(err, errnum, "can't sync %s", journal->folder);
+    errnum = disk_sync(journal->own_fd, journal->folder);
+    if (errnum != 0) { /* the kernel says that once, and forgets what it could not write */
+        journal->broken = true;
+        return error_errno(err, errnum, "can't sync %s", journal->folder);
+    }
+    journal->synced = journal->size;
+    return SLUICE_OK;
 }

@@ -56,11 +56,11 @@ static json_t *asks_report(const struct ask_metrics *asks)
         return NULL;
     }
     return json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I}", "answered", (json_int_t)METRIC_GET(asks->answered),
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "answered", (json_int_t)METRIC_GET(asks->answered),
         "refused", (json_int_t)METRIC_GET(asks->refused), "retries",
-        (json_int_t)METRIC_GET(asks->retries), "bytes_out", (json_int_t)METRIC_GET(asks->bytes_out),
-        "bytes_in", (json_int_t)METRIC_GET(asks->bytes_in), "known",
-        (json_int_t)METRIC_GET(asks->known));
+        (json_int_t)METRIC_GET(asks->retries), "hedges", (json_int_t)METRIC_GET(asks->hedges),
+        "bytes_out", (json_int_t)METRIC_GET(asks->bytes_out), "bytes_in",
+        (json_int_t)METRIC_GET(asks->bytes_in), "known", (json_int_t)METRIC_GET(asks->known));
 }
 
 /* ---- by phase ---- */

@@ -31,7 +31,7 @@ static uint64_t item(const json_t *array, size_t i)
 /* Those of put_asks() */
 static void add_asks(struct phase_metrics *metrics, uint32_t n_ops, const json_t *asks)
 {
-    for (size_t k = 0; k + 7 <= json_array_size(asks); k += 7) {
+    for (size_t k = 0; k + 8 <= json_array_size(asks); k += 8) {
         uint64_t i = item(asks, k);
         if (i < n_ops) {
             struct ask_metrics *to = &metrics->ops[i].asks;
@@ -41,6 +41,7 @@ static void add_asks(struct phase_metrics *metrics, uint32_t n_ops, const json_t
             METRIC_ADD(to->bytes_out, item(asks, k + 4));
             METRIC_ADD(to->bytes_in, item(asks, k + 5));
             METRIC_ADD(to->known, item(asks, k + 6));
+            METRIC_ADD(to->hedges, item(asks, k + 7));
         }
     }
 }
