@@ -355,12 +355,12 @@ test check:  ## set up, build, and run every test (ONLY=name… to choose)
 
 bench:  ## measure speed against named limits and peers (SMOKE=1: all of them, tiny and without peers; ONLY=name…)
 	pkg/setup --for $(if $(SMOKE),test,bench)
-	+$(MAKE) $(PARALLEL) all benches
+	+$(MAKE) $(PARALLEL) all benches test-libraries
 	tests/run --build $(BUILD) --kind bench -j 1 $(ONLY)
 
 soak:  ## long acceptance runs with their bounds (SEED=N chooses; ONLY=name…)
 	pkg/setup --for test
-	+$(MAKE) $(PARALLEL) all benches
+	+$(MAKE) $(PARALLEL) all benches test-libraries
 	tests/run --build $(BUILD) --kind soak -j 1 $(ONLY)
 
 parity:  ## compare with reference implementations, bit for bit
