@@ -110,6 +110,37 @@ function M.quarantined(run, begin)
   end
 end
 
+-- What stages asked of servers: "judge: 1,200 answers (5 refused, 13 repeated; 2 MB sent, 300 KB came), 800 known before".
+function M.asks(stages, begin)
+  for stage in M.each(stages) do
+    local asks, parts, more = M.list(stage.asks), {}, {}
+    local answered, known = M.number(asks.answered), M.number(asks.known)
+    if answered > 0 then
+      if M.number(asks.refused) > 0 then more[1] = M.grouped(asks.refused) .. " refused" end
+      if M.number(asks.retries) > 0 then more[#more + 1] = M.grouped(asks.retries) .. " repeated" end
+      if M.number(asks.hedges) > 0 then more[#more + 1] = M.grouped(asks.hedges) .. " hedged" end
+      parts[1] = string.format("%s %s (%s%s%s sent, %s came)", M.grouped(answered), answered == 1 and "answer" or "answers",
+        table.concat(more, ", "), more[1] and "; " or "", M.bytes(M.real(asks.bytes_out)), M.bytes(M.real(asks.bytes_in)))
+    end
+    if known > 0 then parts[#parts + 1] = M.grouped(known) .. (answered > 0 and " known before" or " answers, all known before") end
+    if parts[1] then M.say("%s%s: %s\n", begin, M.text(stage.name), table.concat(parts, ", ")) end
+  end
+end
+
+-- What servers answered a stage about a document: "answered: POST http://localhost:8000/score: 200, 14 bytes".
+function M.answers(answers, begin)
+  for ask in M.each(answers.asks) do
+    local request = M.excerpt(M.text(ask.request), 120)
+    if ask.found == true then
+      M.say("%sanswered: %s: %d%s, %s\n", begin, request, M.number(ask.code), ask.refused == true and " (refused)" or "",
+        M.many(ask.bytes, "byte"))
+    else
+      M.say("%sasked: %s: not in the journal\n", begin, request)
+    end
+  end
+  if not M.empty(answers.asks) then M.say("%srecorded in %s\n", begin, M.excerpt(M.text(answers.journal))) end
+end
+
 -- "12.3 %", "<0.1 %"
 function M.share(part, whole)
   local percent = whole > 0 and 100 * part / whole or 0

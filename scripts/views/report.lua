@@ -219,23 +219,6 @@ local function print_skipped(report, begin)
   end
 end
 
--- What stages asked of servers: "judge: 1,200 answers (5 refused, 13 repeated; 2 MB sent, 300 KB came), 800 known before".
-local function print_asks(report, begin)
-  for stage in each(report.funnel) do
-    local asks, parts, more = list(stage.asks), {}, {}
-    local answered, known = number(asks.answered), number(asks.known)
-    if answered > 0 then
-      if number(asks.refused) > 0 then more[1] = v.grouped(asks.refused) .. " refused" end
-      if number(asks.retries) > 0 then more[#more + 1] = v.grouped(asks.retries) .. " repeated" end
-      if number(asks.hedges) > 0 then more[#more + 1] = v.grouped(asks.hedges) .. " hedged" end
-      parts[1] = string.format("%s %s (%s%s%s sent, %s came)", v.grouped(answered), answered == 1 and "answer" or "answers",
-        table.concat(more, ", "), more[1] and "; " or "", v.bytes(real(asks.bytes_out)), v.bytes(real(asks.bytes_in)))
-    end
-    if known > 0 then parts[#parts + 1] = v.grouped(known) .. (answered > 0 and " known before" or " answers, all known before") end
-    if parts[1] then say("%s%s: %s\n", begin, text(stage.name), table.concat(parts, ", ")) end
-  end
-end
-
 local function print_document(fate, document, markdown)
   local name = text(document.id) ~= "" and document.id or text(document.file)
   local words = v.excerpt(text(document.text), 72)
@@ -293,7 +276,7 @@ return function(report, style)
   say "\n"
   print_measures(report, begin, style.all)
   print_skipped(report, begin)
-  print_asks(report, begin)
+  v.asks(report.funnel, begin)
   print_example(report, style, begin)
   if real(style.price) > 0 then
     print_cost(report, style.price, begin)

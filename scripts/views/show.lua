@@ -19,6 +19,11 @@ local function print_dataset(dataset)
   elseif number(dataset.newest) > number(dataset.snapshot) then
     say(" (newest is @%d)", number(dataset.newest))
   end
+  if dataset.recorded ~= nil then
+    local names = {}
+    for _, name in ipairs(list(dataset.recorded)) do names[#names + 1] = text(name) end
+    say("; recorded: it is made of what servers answered %s", table.concat(names, ", "))
+  end
   say "\n"
 end
 
@@ -49,6 +54,7 @@ return function(run)
   end
   v.failures(run, "  ")
   v.quarantined(run, "  ")
+  v.asks(run.asked, "  ")
   for dataset in each(run.datasets) do
     print_dataset(dataset)
   end

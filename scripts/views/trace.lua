@@ -20,5 +20,9 @@ return function(facts)
       end
       say("  in %s\n", text(record.path))
     end
+    for stage in each(record.answers) do
+      say("  %s:\n", text(stage.stage))
+      v.answers(stage, "    ")
+    end
   end
 end

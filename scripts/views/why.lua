@@ -45,8 +45,22 @@ local function written_text(event)
   return words
 end
 
+-- What the fate depends on, where servers were asked.
+local function print_answers(event)
+  if event.answers ~= nil then
+    v.answers(event.answers, "      ")
+  elseif event.recorded == true then
+    say("      (by what servers answered, which is recorded)\n")
+  end
+end
+
 local function print_event(event)
   local fate = text(event.fate)
+  if event.recorded == true and event.hidden == true then
+    say("  %s %s\n", v.left(text(event.stage), 28), fate)
+    print_answers(event)
+    return
+  end
   if event.hidden == true then
     return -- part of a composite, or nothing that could have dropped it
   end
@@ -58,6 +72,7 @@ local function print_event(event)
     or fate == "quarantined" and text(event.reason) .. ": " .. v.excerpt(text(event.detail), 150)
     or fate == "written" and written_text(event)
   say("  %s %s%s%s\n", v.left(text(event.stage), 28), fate, more and ": " or "", more or "")
+  print_answers(event)
 end
 
 local function print_documents(facts)

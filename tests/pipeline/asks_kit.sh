@@ -1,4 +1,4 @@
-# asks_kit.sh - a stage of a plugin in a process of its own, which is killed, dies or stands still while its call waits for a server: the call is made again by another
+# asks_kit.sh - why, trace and show name what servers answered; a stage of a plugin in a process of its own, which is killed, dies or stands still while its call waits for a server: the call is made again by another
 # process, the rows are those of an undisturbed run, and nothing is asked twice. Waiting counts for no time limit.
 # shellcheck shell=sh
 . "$SRC/tests/lib.sh"
@@ -30,6 +30,52 @@ expect 0 "$SLUICE" run p.lua --quiet --run-dir quick "port=$port" out=quick.out
 lines quick.out >want
 first=$(wc -l <"$log")
 [ "$(wc -l <want)" -gt 20 ] && [ "$(wc -l <want)" -lt 200 ] || fail 'nothing is judged'
+
+# ---- what was answered is named ----------------------------------------------------------------------
+
+perl -e 'print qq({"id":"d$_","text":"row $_ has ), "many " x 150, qq(words"}\n) for 0 .. 199' >long.jsonl
+cat >named.lua <<END
+local s = require "sluice"
+local a = s.args { port = { "string" } }
+local host = "127.0.0.1:" .. a.port
+return s.pipeline { "named", s.files { "long.jsonl", split = "64KiB" } | s.read_jsonl {}
+  | s.filter { "five", function(doc) if doc.id == "d5" then return "five" end end }
+  | s.ask { "judge", function(doc, o, ask)
+    local r = ask { url = "http://" .. host .. "/score", json = { text = doc.text, id = doc.id } }
+    return { n = r.json.n, sum = ask { url = "http://" .. host .. "/sum", method = "PUT", body = r.body }.json.sum }
+  end, adds = { n = "int64", sum = "int64" }, ask = { hosts = { host } } }
+  | s.write_jsonl { "named.out", compression = "none" } }
+END
+expect 0 "$SLUICE" run named.lua --quiet "port=$port" --run-dir named
+asked=$(wc -l <"$log")
+find named named.out | sort >before
+expect 0 "$SLUICE" why named --id d77
+says "answered: POST http://127.0.0.1:$port/score: 200, " "answered: PUT http://127.0.0.1:$port/sum: 200, " "recorded in $TMP/named/answers" \
+    'judge                        kept'
+expect 0 "$SLUICE" why named --id d77 --json
+is "$(json "$TMP/stdout" documents.0.way.2.recorded)" true 'a stage that asks is recorded'
+is "$(json "$TMP/stdout" documents.0.way.2.answers.asks.1.code)" 200 'the code of the second answer'
+is "$(json "$TMP/stdout" documents.0.way.2.answers.asks.0.found)" true 'the first answer'
+expect 0 "$SLUICE" why named --id d5
+! grep -q answered "$TMP/stdout" || fail 'a document that was dropped before is said to have been judged'
+expect 0 "$SLUICE" trace named.out 0 7 --run named
+says "answered: POST http://127.0.0.1:$port/score: 200, "
+expect 0 "$SLUICE" trace named.out 0 7 --run named --json
+is "$(json "$TMP/stdout" origin.0.answers.0.stage)" judge 'the stage that asked'
+expect 0 "$SLUICE" show named
+says 'judge: 245 answers (' '153 known before' 'recorded: it is made of what servers answered judge'
+expect 0 "$SLUICE" show named --json
+is "$(json "$TMP/stdout" datasets.0.recorded.0)" judge 'what recorded it'
+is "$(json "$TMP/stdout" asked.0.asks.answered)" 245 'answers'
+is "$(wc -l <"$log")" "$asked" 'asks of why, trace and show'
+find named named.out | sort | cmp - before || fail 'looking leaves files'
+# A journal that lacks an answer is told, and nobody is asked.
+mv named/answers elsewhere
+expect 0 "$SLUICE" why named --id d77
+says "asked: POST http://127.0.0.1:$port/score: not in the journal"
+is "$(wc -l <"$log")" "$asked" 'asks without a journal'
+
+# ---- processes of stages that go away ----------------------------------------------------------------
 
 # children PID: the processes of stages that it started and that live
 children() {

@@ -119,6 +119,52 @@ static void phases_of_report(const json_t *last, json_t *phases)
     }
 }
 
+/* Names of the stages that asked servers, by what the manifest notes; NULL: none did. */
+static json_t *recorded_json(const char *path, uint32_t number)
+{
+    static const char suffix[] = ".recorded";
+    struct snapshot *snapshot = NULL;
+    struct sluice_error err = ERROR_INIT;
+    json_t *list = json_array();
+    const char *key;
+    json_t *value;
+
+    if (snapshot_open(path, number, &snapshot, &err) == SLUICE_OK) {
+        json_object_foreach(snapshot->notes, key, value)
+        {
+            size_t n = strlen(key);
+            if (n >= sizeof suffix && strcmp(key + n - (sizeof suffix - 1), suffix) == 0 &&
+                json_is_true(value)) {
+                json_array_append_new(list, facts_text(key, n - (sizeof suffix - 1)));
+            }
+        }
+    }
+    snapshot_destroy(snapshot);
+    if (json_array_size(list) == 0) {
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
+}
+
+/* [{name, asks}] of stages that asked servers in the run that ended. */
+static json_t *asked_json(const json_t *last)
+{
+    json_t *list = json_array();
+    size_t i;
+    json_t *stage;
+
+    json_array_foreach(json_object_get(last, "funnel"), i, stage)
+    {
+        if (json_object_get(stage, "asks") != NULL) {
+            json_array_append_new(list,
+                                  json_pack("{s:O, s:O}", "name", json_object_get(stage, "name"),
+                                            "asks", json_object_get(stage, "asks")));
+        }
+    }
+    return list;
+}
+
 static json_t *datasets_json(const json_t *last)
 {
     json_t *list = json_array();
@@ -133,7 +179,12 @@ static json_t *datasets_json(const json_t *last)
         size_t n = 0;
         struct sluice_error err = ERROR_INIT;
         if (path != NULL && snapshot_list(path, &numbers, &n, &err) == SLUICE_OK && n > 0) {
+            json_t *recorded = recorded_json(
+                path, (uint32_t)json_integer_value(json_object_get(copy, "snapshot")));
             json_object_set_new(copy, "newest", json_integer((json_int_t)numbers[n - 1]));
+            if (recorded != NULL) {
+                json_object_set_new(copy, "recorded", recorded);
+            }
         }
         free(numbers);
         json_array_append_new(list, copy);
@@ -277,6 +328,7 @@ static sluice_status collect(const char *run, const char *dir, bool exact, json_
                 json_object_set(json, "error", json_object_get(last, "error"));
             }
             json_object_set(json, "quarantined", json_object_get(last, "quarantined"));
+            json_object_set_new(json, "asked", asked_json(last));
         }
         json_object_set(json, "phases", phases);
         json_object_set_new(json, "datasets", datasets_json(last));

@@ -59,7 +59,9 @@ sluice_status facts_reason(const struct facts_query *, const char *reason, json_
 sluice_status facts_quarantine(const struct facts_query *, json_t **out,
                                struct sluice_error *) MUST_USE;
 /* {documents: [{split, row, uri, path, begin, end, id, way: [{phase, stage, fate, ...}]}]} of all
- * documents with an id; more: true where these may not be all. */
+ * documents with an id; more: true where these may not be all. A stage that asks servers has
+ * recorded: true, and where it can be told answers: {asks: [{request, found, code, refused, bytes,
+ * type}], journal}. */
 sluice_status facts_document(const struct facts_query *, const char *id, json_t **out,
                              struct sluice_error *) MUST_USE;
 /* The same of row `row` of the input of task `task`. */

@@ -31,6 +31,16 @@ sluice_status place_scan(const struct place *, struct buf *out, struct sluice_er
 sluice_status way_of(const struct run *, const struct place *, json_t **events,
                      struct sluice_error *) MUST_USE;
 
+/* What servers answered a stage about the document that place names: {asks: [{request, found, code,
+ * refused, bytes, type}], journal}, in the order of asking; a reference is given. *out NULL: it
+ * can't be told, because another stage that asks or something that is written stands before it, or
+ * because its phase does not read the document. Reads the document's split, and asks nobody. */
+sluice_status answers_of(const struct run *, const struct place *, uint32_t phase, uint32_t task,
+                         const struct op *asker, json_t **out, struct sluice_error *) MUST_USE;
+/* [{stage, asks, journal}] of all stages of the run of which it can be told, in order; a reference
+ * is given, NULL = there are none. */
+json_t *answers_all(const struct run *, const struct place *);
+
 /* "reader", "filter", ..., "again" of a reader that reads once more; NULL = op has no role. */
 const char *facts_role(const struct op *);
 

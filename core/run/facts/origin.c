@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/facts/facts.h"
+#include "run/facts/factsInt.h"
 #include "run/labels.h"
-#include "run/runview.h"
 #include "sluice_arrays.h"
+
+#define ANSWERS_MOST 8u /* records of whose answers is told */
 
 sluice_status origin_writer(const struct run *run, const char *name, const char **dataset,
                             struct sluice_error *err)
@@ -166,6 +167,7 @@ sluice_status origin_find(struct run *run, struct origin *origin, struct sluice_
                                  (unsigned long long)origin->row);
             }
             TRY(runview_table(run, p, t, TABLE_SPANS, trace_spans, &search, err));
+            origin->run = run;
             return places_fill(run, origin->places, origin->n, err);
         }
     }
@@ -225,6 +227,12 @@ sluice_status origin_json(const struct origin *origin, bool text, json_t **out,
             json_decref(*out);
             *out = NULL;
             return error_known(err->code);
+        }
+        if (origin->run != NULL && origin->n <= ANSWERS_MOST) {
+            json_t *answers = answers_all(origin->run, &origin->places[i]);
+            if (answers != NULL) {
+                json_object_set_new(json, "answers", answers);
+            }
         }
         json_array_append_new(*out, json);
     }

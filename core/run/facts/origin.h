@@ -14,6 +14,7 @@ struct origin {
     const char *shown; /* public name, for messages */
     uint64_t row;
     /* after origin_find */
+    const struct run *run;
     struct place *places; /* in order */
     size_t n;
 };
@@ -24,7 +25,9 @@ sluice_status origin_writer(const struct run *, const char *name, const char **d
 /* Looks the run over with the records that the file stems from (runview_all_old). SLUICE_E_CONFIG:
  * no such row; SLUICE_E_DATA: another run's, or it can't be told. Deinit after an error too. */
 sluice_status origin_find(struct run *, struct origin *, struct sluice_error *) MUST_USE;
-/* [{task, row, tokens, uri, path, begin, end, id, text}]; text only if it is asked for. */
+/* [{task, row, tokens, uri, path, begin, end, id, text, answers}]; text only if it is asked for;
+ * answers, of servers: [{stage, asks, journal}], only of few records, for their splits are read
+ * again. */
 sluice_status origin_json(const struct origin *, bool text, json_t **out,
                           struct sluice_error *) MUST_USE;
 void origin_deinit(struct origin *);

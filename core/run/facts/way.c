@@ -262,7 +262,38 @@ static const char *bad_stage(const struct marks *marks)
     return stage == NULL ? "" : stage;
 }
 
+/* Says of the last event what servers answered the stage. That it can't be found out is no reason not
+ * to tell the rest. */
+static void tell_answers(struct way *way, const struct marks *marks, const struct op *op)
+{
+    json_t *last = json_array_get(way->events, json_array_size(way->events) - 1);
+    struct sluice_error why_not = ERROR_INIT;
+    json_t *answers = NULL;
+
+    json_object_set_new(last, "recorded", json_true());
+    if (answers_of(way->run, way->place, marks->phase, marks->task, op, &answers, &why_not) ==
+            SLUICE_OK &&
+        answers != NULL) {
+        json_object_set_new(last, "answers", answers);
+    }
+}
+
+static sluice_status pass_known(struct way *way, const struct marks *marks, const struct op *op,
+                                struct sluice_error *err);
+
 static sluice_status pass_stage(struct way *way, const struct marks *marks, const struct op *op,
+                                struct sluice_error *err)
+{
+    size_t before = json_array_size(way->events);
+
+    TRY(pass_known(way, marks, op, err));
+    if (op_asks(op) && json_array_size(way->events) > before) {
+        tell_answers(way, marks, op);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status pass_known(struct way *way, const struct marks *marks, const struct op *op,
                                 struct sluice_error *err)
 {
     bool *present = &way->present[marks->phase][op->index];
