@@ -262,8 +262,8 @@ static const char *bad_stage(const struct marks *marks)
     return stage == NULL ? "" : stage;
 }
 
-/* Says of the last event what servers answered the stage. That it can't be found out is no reason not
- * to tell the rest. */
+/* Says of the last event what servers answered the stage. That it can't be found out is no reason
+ * not to tell the rest. */
 static void tell_answers(struct way *way, const struct marks *marks, const struct op *op)
 {
     json_t *last = json_array_get(way->events, json_array_size(way->events) - 1);
