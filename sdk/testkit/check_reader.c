@@ -233,16 +233,18 @@ void check_ranges(struct kit *kit)
 }
 
 /* Units of a file, from the first and from the last, by workers of two instances; the records are
- * the same ones, a unit's in their order. */
+ * the same ones, a unit's in their order. In the second instance each is begun by a worker that is
+ * closed while it waits. */
 void check_units(struct kit *kit)
 {
     struct kit_bench_options options = { 0 };
     struct kit_bench benches[2];
     struct kit_reading forwards = { .fill = 0 };
-    struct kit_reading backwards = { .backwards = true, .fill = 0xff };
+    struct kit_reading backwards = { .backwards = true, .abandoned = true, .fill = 0xff };
     struct kit_outcome a;
     struct kit_outcome b;
     struct buf file = BUF_INIT;
+    uint64_t held;
 
     memset(benches, 0, sizeof benches);
     if (!kit_random(kit)) {
@@ -270,7 +272,13 @@ void check_units(struct kit *kit)
     }
     buf_deinit(&file);
     kit_bench_close(&benches[0]);
-    kit_bench_close(&benches[1]);
+    held = kit_bench_close(&benches[1]);
+    if (held > 0) {
+        kit_fail(kit,
+                 "%llu bytes of the host's memory are still held after workers were closed while "
+                 "they waited for bytes: worker_close frees a worker whatever it waits for",
+                 (unsigned long long)held);
+    }
 }
 
 /* ---- writers ---- */

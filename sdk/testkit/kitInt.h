@@ -287,6 +287,7 @@ struct kit_reading {
     uint64_t from;
     uint64_t to;   /* 0 = to the end */
     bool backwards; /* units are scanned from the last to the first */
+    bool abandoned; /* before each file and unit a worker is closed while it waits for them */
     bool read_only;
     uint8_t fill;
     void (*each)(void *ctx, struct kit *, const char *call);

@@ -85,8 +85,9 @@ const struct kit_check kit_checks[] = {
       "state, and give it out in flush.",
       check_splits, 0 },
     { "units",
-      "A reader that reads at random: a unit gives the same whatever was read before it, and the "
-      "survey is a function of the file and the options.",
+      "A reader that reads at random: a unit gives the same whatever was read before it, the "
+      "survey "
+      "is a function of the file and the options, and a worker that waits may be closed.",
       check_units, 0 },
     { "asks",
       "Answers come late and in any order of calls, some are refusals, equal rows ask the same, "

@@ -95,6 +95,38 @@ static bool go_on(struct scanning *scanning, const char *call, sluice_status sta
     return good;
 }
 
+/* The call made by a worker that is closed while it waits, as when a run is stopped: a survey, or
+ * where scan is not NULL the first of a unit. */
+static void abandon(struct scanning *scanning, const struct sluice_file *file,
+                    const struct sluice_scan *scan)
+{
+    struct kit_bench *bench = scanning->bench;
+    struct sluice_scan copy;
+    struct stage_worker *worker = NULL;
+    struct stage_result result;
+    struct sluice_error err = ERROR_INIT;
+    sluice_status status;
+
+    if (!scanning->reading->abandoned) {
+        return;
+    }
+    stage_result_init(&result);
+    kit_enter(bench->kit, "worker_open");
+    status = stage_worker_open(bench->stage, &worker, &err);
+    if (status == SLUICE_OK && scan != NULL) {
+        copy = *scan;
+        kit_enter(bench->kit, "scan");
+        (void)!stage_scan(worker, &copy, &result, &err);
+    } else if (status == SLUICE_OK) {
+        kit_enter(bench->kit, "survey");
+        (void)!stage_survey(worker, file, &result, &err);
+    }
+    kit_enter(bench->kit, "worker_close");
+    stage_worker_close(worker);
+    kit_leave(bench->kit);
+    stage_result_deinit(&result);
+}
+
 static struct sluice_file file_of(const struct kit_reading *reading)
 {
     return (struct sluice_file){ .size = sizeof(struct sluice_file),
@@ -115,6 +147,7 @@ static bool scan_unit(struct scanning *scanning, const struct stage_unit *unit, 
                                 .description_size = description == NULL ? 0 : description->size };
     uint64_t rows = 0;
 
+    abandon(scanning, &file, &scan);
     do {
         kit_enter(scanning->bench->kit, "scan");
         if (!go_on(scanning, "scan",
@@ -160,6 +193,7 @@ static bool survey_file(struct scanning *scanning, struct kit_survey *out)
     struct stage_result *result = &scanning->result;
 
     *out = (struct kit_survey){ .description = BUF_INIT };
+    abandon(scanning, &file, NULL);
     kit_enter(scanning->bench->kit, "survey");
     if (!go_on(scanning, "survey",
                stage_survey(scanning->worker, &file, result, &scanning->out->error))) {

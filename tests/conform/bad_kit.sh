@@ -49,6 +49,7 @@ conform/bad_units units_beyond runs asks for
 conform/bad_units units_endless runs asks without end
 conform/bad_units units_remember units from the last to the first
 conform/bad_units units_keep units from the last to the first|resume crashes
+conform/bad_units units_hold units still held after workers were closed while they waited for bytes
 abi/crash - load crashes with signal 6
 abi/hangs - load does not return
 abi/exits - load ends the process with exit status 0
@@ -132,7 +133,7 @@ if [ -s odd ] || [ -s even ]; then
     fail 'the kit does not name every defect'
 fi
 
-expect 0 "$SLUICE" test-plugin "$BUILD/tests/conform/bad_units.so" units_fine --quiet
+expect 0 "$SLUICE" test-plugin "$BUILD/tests/conform/bad_units.so" units_fine units_rounds --quiet
 
 # What is a danger to others is not run again.
 expect 1 "$SLUICE" test-plugin "$BUILD/tests/conform/bad_hostile.so" kills_parent

@@ -8,7 +8,14 @@
 
 #define UNIT 100u
 
+struct units_shared {
+    const struct sluice_host_api *api;
+    struct sluice_host *host;
+};
+
 struct units_worker {
+    const struct units_shared *shared;
+    void *held;
     uint64_t scanned;
     const unsigned char *kept; /* bytes of an earlier answer */
 };
@@ -21,10 +28,30 @@ static sluice_status units_prepare(void *shared, struct sluice_plan *plan, struc
 
 static sluice_status units_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    (void)shared;
+    struct units_worker *worker = calloc(1, sizeof *worker);
+
     (void)err;
-    *out = calloc(1, sizeof(struct units_worker));
-    return *out == NULL ? SLUICE_E_NOMEM : SLUICE_OK;
+    *out = worker;
+    if (worker == NULL) {
+        return SLUICE_E_NOMEM;
+    }
+    worker->shared = shared;
+    return SLUICE_OK;
+}
+
+static sluice_status units_open(const struct sluice_host_api *api, struct sluice_host *host,
+                                const void *config, void **out, struct sluice_error *err)
+{
+    struct units_shared *shared = calloc(1, sizeof *shared);
+
+    (void)config;
+    (void)err;
+    if (shared == NULL) {
+        return SLUICE_E_NOMEM;
+    }
+    *shared = (struct units_shared){ api, host };
+    *out = shared;
+    return SLUICE_OK;
 }
 
 static sluice_status give_units(const struct sluice_file *file, struct sluice_emit *emit,
@@ -143,6 +170,56 @@ static sluice_status keeping_resume(void *state, const struct sluice_answers *an
     return give(worker->kept, answers->items->n, before, emit, err);
 }
 
+/* Frees in resume alone. */
+static sluice_status holding_scan(void *state, struct sluice_scan *scan, struct sluice_emit *emit,
+                                  struct sluice_error *err)
+{
+    struct units_worker *worker = state;
+
+    worker->held = worker->shared->api->alloc(worker->shared->host, 1000);
+    return worker->held == NULL ? SLUICE_E_NOMEM : good_scan(state, scan, emit, err);
+}
+
+static sluice_status holding_resume(void *state, const struct sluice_answers *answers,
+                                    struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct units_worker *worker = state;
+
+    worker->shared->api->free(worker->shared->host, worker->held);
+    worker->held = NULL;
+    return good_resume(state, answers, emit, err);
+}
+
+/* In two rounds, the second of which asks for the halves, the later one first: nothing is wrong. */
+static sluice_status rounds_scan(void *worker, struct sluice_scan *scan, struct sluice_emit *emit,
+                                 struct sluice_error *err)
+{
+    (void)worker;
+    (void)err;
+    return ask(emit, scan->begin, 1);
+}
+
+static sluice_status rounds_resume(void *state, const struct sluice_answers *answers,
+                                   struct sluice_emit *emit, struct sluice_error *err)
+{
+    const struct sluice_scan *scan = answers->scan;
+    uint64_t half = (scan->end - scan->begin) / 2;
+    const struct sluice_answer *later = answers->items;
+    const struct sluice_answer *first;
+    char unit[UNIT];
+    sluice_status status;
+
+    (void)state;
+    if (answers->n == 1) {
+        status = ask(emit, scan->begin + half, scan->end - scan->begin - half);
+        return status == SLUICE_OK ? ask(emit, scan->begin, half) : status;
+    }
+    first = (const struct sluice_answer *)((const char *)later + answers->stride);
+    memcpy(unit, first->data, first->n);
+    memcpy(unit + first->n, later->data, later->n);
+    return give((const unsigned char *)unit, first->n + later->n, 0, emit, err);
+}
+
 #define UNITS(stage_name, survey_fn, scan_fn, resume_fn)                                 \
     static const struct sluice_stage stage_name = { .size = sizeof stage_name,           \
                                                     .name = #stage_name,                 \
@@ -151,6 +228,8 @@ static sluice_status keeping_resume(void *state, const struct sluice_answers *an
                                                     .role = SLUICE_ROLE_READER,          \
                                                     .mode = SLUICE_MODE_STATELESS,       \
                                                     .cut = "own",                        \
+                                                    .open = units_open,                  \
+                                                    .close = free,                       \
                                                     .prepare = units_prepare,            \
                                                     .worker_open = units_worker_open,    \
                                                     .worker_close = free,                \
@@ -165,11 +244,13 @@ UNITS(units_beyond, good_survey, beyond_scan, good_resume);
 UNITS(units_endless, good_survey, good_scan, endless_resume);
 UNITS(units_remember, good_survey, good_scan, remembering_resume);
 UNITS(units_keep, good_survey, good_scan, keeping_resume);
+UNITS(units_hold, good_survey, holding_scan, holding_resume);
+UNITS(units_rounds, good_survey, rounds_scan, rounds_resume);
 
-static const struct sluice_stage *const stages[] = { &units_fine,     &units_overlap,
-                                                     &units_miscount, &units_beyond,
-                                                     &units_endless,  &units_remember,
-                                                     &units_keep,     NULL };
+static const struct sluice_stage *const stages[] = { &units_fine,   &units_overlap, &units_miscount,
+                                                     &units_beyond, &units_endless, &units_remember,
+                                                     &units_keep,   &units_hold,    &units_rounds,
+                                                     NULL };
 static const struct sluice_plugin plugin = { .size = sizeof plugin,
                                              .abi_major = SLUICE_ABI_MAJOR,
                                              .abi_minor_built = SLUICE_ABI_MINOR,
