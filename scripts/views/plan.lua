@@ -18,6 +18,17 @@ local function print_reader(reader)
     say(" (%s of text)", v.bytes(number(reader.text_bytes)))
   end
   say(", %s; columns %s%s\n", many(reader.splits, "split"), joined(reader.columns, ", "), reader.isolated == true and "  [isolated]" or "")
+  local units = reader.units
+  if units ~= nil then
+    say("          %s", many(units.units, "unit"))
+    if number(units.files) < number(reader.files) then
+      say(" in %s of %s that were surveyed so far", v.grouped(units.files), many(reader.files, "file"))
+    end
+    if number(units.skipped) > 0 then
+      say(", %s skipped, %s", v.grouped(units.skipped), v.bytes(number(units.skipped_bytes)))
+    end
+    say "\n"
+  end
   for _, path in ipairs(list(reader.paths)) do
     say("          %s\n", text(path))
   end

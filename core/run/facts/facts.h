@@ -30,7 +30,8 @@ struct facts_plan {
 };
 /* What a run would do: {name, run_dir, tasks, reused, run, unknown, workers, phases: [{number,
  * name, first_task, tasks, depends, readers, stages, stores, reused, run, unknown, reasons, list}],
- * rebuilds, predicted_core_seconds}. */
+ * rebuilds, predicted_core_seconds}. A reader with cut "own" tells units: {files, units, bytes,
+ * skipped, skipped_bytes} of those files that were surveyed so far. */
 sluice_status facts_plan(const struct run *, const struct facts_plan *, json_t **out,
                          struct sluice_error *) MUST_USE;
 

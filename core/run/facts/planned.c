@@ -6,6 +6,7 @@
 #include "run/facts/changes.h"
 #include "run/facts/factsInt.h"
 #include "run/facts/rebuild.h"
+#include "run/source/survey.h"
 #include "store/store.h"
 
 #define EXAMPLES 3u
@@ -44,6 +45,26 @@ static json_t *columns_json(const struct schema *schema, const bool *live, bool 
     return list;
 }
 
+/* What is known of the units of a reader's files, from an earlier run that surveyed them. */
+static void units_json(const struct run *run, const struct lane *lane, const struct op *op,
+                       json_t *json)
+{
+    struct survey_sums sums;
+
+    if (splits_cut(op_declared(op)->cut) != SPLIT_CUT_OWN) {
+        return;
+    }
+    survey_remembered(run->options.inputs, &lane->files, op_read(op)->stage_key, &sums);
+    if (sums.files > 0) {
+        json_object_set_new(json, "units",
+                            json_pack("{s:I, s:I, s:I, s:I, s:I}", "files", (json_int_t)sums.files,
+                                      "units", (json_int_t)sums.units, "bytes",
+                                      (json_int_t)sums.bytes, "skipped",
+                                      (json_int_t)sums.skipped_units, "skipped_bytes",
+                                      (json_int_t)sums.skipped_bytes));
+    }
+}
+
 static json_t *reader_json(const struct planning *planning, const struct phase *phase,
                            const struct op *op)
 {
@@ -75,6 +96,7 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
         json_object_set_new(json, "text_bytes", json_integer((json_int_t)bytes));
     }
     json_object_set_new(json, "splits", json_integer((json_int_t)lane->n_tasks));
+    units_json(planning->run, lane, op, json);
     if (op_isolated(op)) {
         json_object_set_new(json, "isolated", json_true());
     }

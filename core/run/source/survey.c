@@ -241,14 +241,14 @@ static struct survey *load(struct buf *stored, uint64_t file_bytes)
 
 /* ---- finding and making ---- */
 
-static struct survey *recall(const struct source_file *file, struct hash128 key)
+static struct survey *recall(struct statcache *cache, const struct listing_file *file,
+                             struct hash128 key)
 {
-    struct statcache *cache = source_files_cache(file->of);
     struct buf stored = BUF_INIT;
     struct survey *survey = NULL;
 
-    if (cache != NULL && statcache_find_bytes(cache, file->file, key, &stored)) {
-        survey = load(&stored, file->file->version.size);
+    if (cache != NULL && statcache_find_bytes(cache, file, key, &stored)) {
+        survey = load(&stored, file->version.size);
     }
     buf_deinit(&stored);
     return survey;
@@ -342,7 +342,7 @@ sluice_status survey_take(const struct source_file *file, struct hash128 key,
     if (slot->survey == NULL) {
         slot->busy = true;
         pthread_mutex_unlock(&all->mutex);
-        survey = recall(file, key);
+        survey = recall(source_files_cache(file->of), file->file, key);
         if (survey == NULL) {
             status = make(file, key, fetch, &survey, read == NULL ? &ignored : read, err);
         }
@@ -422,6 +422,30 @@ sluice_status survey_first(struct statcache *cache, struct stage *stage,
 }
 
 /* ---- looking ---- */
+
+void survey_remembered(struct statcache *cache, const struct listing *listing, struct hash128 key,
+                       struct survey_sums *out)
+{
+    memset(out, 0, sizeof *out);
+    for (size_t i = 0; i < listing->n; i++) {
+        struct survey *survey = recall(cache, &listing->files[i], key);
+        struct survey_cursor cursor;
+        struct survey_unit unit;
+        if (survey == NULL) {
+            continue;
+        }
+        out->files++;
+        survey_seek(survey, 0, &cursor);
+        while (survey_next(&cursor, &unit)) {
+            uint64_t bytes = unit.end - unit.begin;
+            out->units++;
+            out->bytes += bytes;
+            out->skipped_units += unit.skip != NULL;
+            out->skipped_bytes += unit.skip != NULL ? bytes : 0;
+        }
+        survey_destroy(survey);
+    }
+}
 
 const void *survey_description(const struct survey *survey, uint64_t *n)
 {

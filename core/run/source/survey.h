@@ -28,6 +28,15 @@ sluice_status survey_first(struct statcache *, struct stage *, const struct list
                            const struct hash128 *hashes, struct buf *out, bool *said,
                            struct sluice_error *) MUST_USE;
 
+/* What is remembered of the files' units, from whatever run of a stage of this key. No file is
+ * read, and one that nobody surveyed as it is now counts for nothing. */
+struct survey_sums {
+    uint64_t files, units, bytes;          /* bytes of files that units cover */
+    uint64_t skipped_units, skipped_bytes; /* of these */
+};
+void survey_remembered(struct statcache *, const struct listing *, struct hash128 key,
+                       struct survey_sums *out);
+
 /* What the reader said of the file; NULL: nothing. */
 const void *survey_description(const struct survey *, uint64_t *n);
 struct hash128 survey_described(const struct survey *); /* its hash */
