@@ -1,5 +1,6 @@
 # The crate for stages in Rust: its structs are those of sluice.h, its own tests pass, and a plugin that uses what the templates don't
-# (every type of option and column, nulls, verdicts of an annotator, state, a reader that cuts its input itself) gives what it should.
+# (every type of option and column, nulls, verdicts of an annotator, state, a reader that cuts its input itself) gives what it
+# should; so do readers that read at random, and rows that ask a server.
 # time limit: 400
 . "$SRC/tests/conform/scaffold_kit"
 installed
@@ -72,6 +73,45 @@ says 'odd_text in kinds' "this one can't be judged" 'invalid_utf8 in paragraphs:
 sed 's/label = "L"/between = "1..10"/' kinds.lua >wrong.lua
 expect 2 "$SLUICE" check wrong.lua
 says 'found 10 as the upper end, expected less'
+
+# Readers that read at random: an index and units of more than one call, rows skipped, cells found by searching.
+(cd "$TMP/usr/share/sluice/rust" && "$CARGO" build --release --offline --quiet --example parts) || fail 'the example parts does not build'
+cp target/release/examples/libparts.so parts.so
+perl -e 'my ($at, $index, $number) = (0, "", 0);
+    for my $part (1 .. 30) {
+        my $lines = join "", map { $number++; $number == 2650 ? "not UTF-8: \xff\n" : "number $number of a file of parts\n" } 1 .. 100;
+        print $lines;
+        $at += length $lines;
+        $index .= pack "Q<Q<", $at, $number;
+    }
+    print $index, pack "Q<", 30' >a.parts
+perl -e 'print map { sprintf("#%-30s\n", "cell $_"), $_ % 7 ? "" : "some noise" x ($_ % 5) } 1 .. 9000' >a.cells
+for data in parts cells; do
+    expect 0 "$SLUICE" test-plugin ./parts.so "read_$data" --data "a.$data"
+    says ' passed, 0 failed'
+done
+cat >parts.lua <<'END'
+local s = require "sluice"
+local p = s.plugin "parts.so"
+local a = s.args { above = { "int", 2601 } }
+return s.pipeline { "parts", max_bad = "50%",
+  s.named("parts", s.files { "a.parts", split = "64KiB" } | p.read_parts { above = a.above } | s.write_jsonl { "out/7", compression = "none" }),
+  s.named("cells", s.files { "a.cells", split = "64KiB" } | p.read_cells {} | s.write_jsonl { "out/8", compression = "none" }),
+}
+END
+expect 0 "$SLUICE" run parts.lua --quiet
+lines out/7 >found
+is "$(wc -l <found) $(head -n 1 found)" '399 {"text":"number 2601 of a file of parts"}' 'the lines of four parts'
+is "$(lines out/8 | grep -c '"cell [0-9]*"')" 9000 'cells'
+expect 0 "$SLUICE" report parts
+says '26 units, 79 kB skipped by greatest'
+expect 0 "$SLUICE" why parts --quarantine
+says 'invalid_utf8 in read_parts: a.parts bytes'
+expect 0 "$SLUICE" trace out/8 "$(find out/8/latest/ -name '*.jsonl' | LC_ALL=C sort | sed -n 2p | xargs basename)" 3 --run parts --text
+says '#cell '
+truncate -s -1 a.parts
+expect 4 "$SLUICE" run parts.lua --quiet
+says 'a.parts' 'the number of parts is damaged'
 
 # Rows that ask a server: the answer, one more where it is even, a refusal.
 command -v perl >/dev/null || exit 0

@@ -1,7 +1,7 @@
 //! Stages for Sluice in Rust.
 //!
-//! A stage is a type that implements [`Stage`] and one role: [`Filter`], [`Annotator`], [`Transform`], [`Reader`], [`Gate`] or
-//! [`Writer`]. `plugin!` exports them from a `cdylib`, `options!` declares typed options. The crate has no dependencies.
+//! A stage is a type that implements [`Stage`] and one role: [`Filter`], [`Annotator`], [`Transform`], [`Reader`], [`RandomReader`],
+//! [`Gate`] or [`Writer`]. `plugin!` exports them from a `cdylib`, `options!` declares typed options. The crate has no dependencies.
 //!
 //! ```
 //! use sluice::*;
@@ -51,6 +51,7 @@ mod ask;
 mod error;
 mod memory;
 mod option;
+mod random;
 mod stage;
 pub mod sys;
 #[doc(hidden)]
@@ -63,6 +64,7 @@ pub use memory::Memory;
 pub use option::{
     Bytes, Choice, ColumnName, List, Map, Nanos, NoOptions, Node, OptionSpec, OptionType, Options, Path, Range, Text,
 };
+pub use random::{File, Parts, RandomReader, Scan, Scanned, Survey, Unit};
 pub use stage::{
     flags, Annotator, Chunk, Counts, Files, Filter, Gate, Host, Judgement, Level, Line, Mode, Out, Plan, Reader, Records, Stage, State,
     Transform, Verdict, Writer,

@@ -65,7 +65,7 @@ pub trait Stage: Sized + Send + Sync + 'static {
     const REASONS: &'static [&'static str] = &[];
     /// Annotators: the derived column's name ("words"); its source is the option `over`.
     const PROVIDES: &'static str = "";
-    /// Readers: "newline" (a chunk holds whole lines) or "none".
+    /// Readers: "newline" (a chunk holds whole lines) or "none"; those that read at random: "own" or "sync".
     const CUT: &'static str = "newline";
     /// Transforms: a measure that goes in and comes out equal ("tokens").
     const CONSERVES: &'static str = "";
@@ -452,6 +452,26 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Readers that read at random: what the survey of the first file described, and the file's name. None: there is no file yet, or
+    /// nothing was described.
+    pub fn described(&mut self) -> Result<Option<(String, Vec<u8>)>> {
+        let described = self.raw.described.ok_or_else(|| absent("described"))?;
+        let (mut uri, mut data, mut n) = (std::ptr::null(), std::ptr::null(), 0);
+        let mut err = error::empty();
+        // SAFETY: out parameters on the stack; what they point to is the host's, and copied.
+        unsafe {
+            let status = described(self.raw, &mut uri, &mut data, &mut n, &mut err);
+            if status != 0 {
+                return Err(error::from_host(status, &err));
+            }
+            if data.is_null() {
+                return Ok(None);
+            }
+            let bytes = if n == 0 { Vec::new() } else { std::slice::from_raw_parts(data as *const u8, n as usize).to_vec() };
+            Ok(Some((owned_text(uri).unwrap_or_default(), bytes)))
+        }
+    }
+
     /// Readers: whether a later stage uses the column.
     pub fn wanted(&mut self, name: &str) -> bool {
         match (self.raw.wanted, c_text(name)) {
@@ -489,18 +509,35 @@ impl Emit {
     }
 
     pub(crate) fn ask(&self, request: &Request, tag: usize) -> Result<()> {
-        let ask = self.raw().ask.ok_or_else(|| absent("ask"))?;
         let text = request.text()?;
-        let what = sys::sluice_ask {
-            size: std::mem::size_of::<sys::sluice_ask>() as u64,
-            kind: sys::ASK_HTTP,
-            flags: 0,
-            tag: tag as u64,
-            payload: text.as_ptr() as *const c_void,
-            n: text.len() as u64,
-        };
+        self.ask_kind(sys::ASK_HTTP, tag, text.as_ptr() as *const c_void, text.len())
+    }
+
+    pub(crate) fn ask_kind(&self, kind: u32, tag: usize, payload: *const c_void, n: usize) -> Result<()> {
+        let ask = self.raw().ask.ok_or_else(|| absent("ask"))?;
+        let size = std::mem::size_of::<sys::sluice_ask>() as u64;
+        let what = sys::sluice_ask { size, kind, flags: 0, tag: tag as u64, payload, n: n as u64 };
         // SAFETY: borrowed for the call. Only hosts of 1.1 load a plugin that asks.
         check(unsafe { ask(self.0, &what) }, "the host refused an ask")
+    }
+
+    pub(crate) fn unit(&self, unit: &sys::sluice_unit) -> Result<()> {
+        let give = self.raw().unit.ok_or_else(|| absent("unit"))?;
+        // SAFETY: borrowed for the call.
+        check(unsafe { give(self.0, unit) }, "the host refused a unit")
+    }
+
+    pub(crate) fn describe(&self, bytes: &[u8]) -> Result<()> {
+        let describe = self.raw().describe.ok_or_else(|| absent("describe"))?;
+        // SAFETY: borrowed for the call.
+        check(unsafe { describe(self.0, bytes.as_ptr() as *const c_void, bytes.len() as u64) }, "the host refused a description")
+    }
+
+    pub(crate) fn skipped(&self, rows: u64, bytes: u64, how: &str) -> Result<()> {
+        let skipped = self.raw().skipped.ok_or_else(|| absent("skipped"))?;
+        let how = c_text(how)?;
+        // SAFETY: the text is borrowed.
+        check(unsafe { skipped(self.0, rows, bytes, how.as_ptr()) }, "the host refused skipped rows")
     }
 
     pub(crate) fn verdicts(&self, verdicts: &[sys::sluice_verdict]) -> Result<()> {

@@ -8,6 +8,7 @@ use std::os::raw::{c_char, c_void};
 pub type sluice_status = i32;
 pub const ABI_MAJOR: u32 = 1;
 pub const ABI_MINOR: u32 = 1;
+pub const ASK_BYTES: u32 = 1;
 pub const ASK_HTTP: u32 = 2;
 
 /// Opaque: one per stage instance.

@@ -7,6 +7,7 @@ use crate::ask::{answers_of, Answer};
 use crate::error::{self, Error, Result};
 use crate::memory;
 use crate::option::Options;
+use crate::random::*;
 use crate::stage::*;
 use crate::sys;
 use std::ffi::CString;
@@ -36,6 +37,7 @@ struct Worker<S: Stage> {
     shared: *const Shared<S>,
     state: S::Worker,
     said: Vec<Vec<Answer>>, /* ASKS: to the rows of the call at hand */
+    file: *const sys::sluice_file, /* of the survey at hand */
 }
 
 unsafe fn guard(err: *mut sys::sluice_error, body: impl FnOnce() -> Result<()>) -> i32 {
@@ -117,7 +119,7 @@ unsafe extern "C" fn worker_open<S: Stage>(
     shared: *mut c_void, worker: *mut *mut c_void, err: *mut sys::sluice_error,
 ) -> i32 {
     guard(err, || {
-        let boxed = Box::new(Worker::<S> { shared: shared as *const Shared<S>, state: S::Worker::default(), said: Vec::new() });
+        let boxed = Box::new(Worker::<S> { shared: shared as *const Shared<S>, state: S::Worker::default(), said: Vec::new(), file: std::ptr::null() });
         if !memory::failed() {
             *worker = Box::into_raw(boxed) as *mut c_void;
         }
@@ -381,6 +383,52 @@ unsafe extern "C" fn reader_read<S: Reader>(
     })
 }
 
+unsafe extern "C" fn random_survey<S: RandomReader>(
+    worker: *mut c_void, file: *const sys::sluice_file, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+) -> i32 {
+    guard(err, || {
+        let worker = &mut *(worker as *mut Worker<S>);
+        worker.file = file;
+        (*worker.shared).stage.survey(&mut worker.state, &File(&*file), &mut Survey { emit: Emit(emit) })
+    })
+}
+
+/// One call of a scan: what it pushed is given when it returns.
+unsafe fn scan_call<S: RandomReader>(
+    shared: &Shared<S>, emit: *mut sys::sluice_emit, call: impl FnOnce(&mut Scanned) -> Result<()>,
+) -> Result<()> {
+    let out = Out { rows: Rows::new(&shared.added), emit: Emit(emit) };
+    let mut scanned = Scanned { records: Records { out, spans: None, bytes: 0 } };
+    call(&mut scanned)?;
+    let out = &mut scanned.records.out;
+    if out.rows.complete(shared.added.len())? > 0 {
+        out.emit.batch(&mut out.rows)?;
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn random_scan<S: RandomReader>(
+    worker: *mut c_void, scan: *mut sys::sluice_scan, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+) -> i32 {
+    guard(err, || {
+        let (shared, state) = parts::<S>(worker);
+        scan_call(shared, emit, |out| shared.stage.scan(state, &mut Scan(&mut *scan), out))
+    })
+}
+
+unsafe extern "C" fn random_resume<S: RandomReader>(
+    worker: *mut c_void, answers: *const sys::sluice_answers, emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
+) -> i32 {
+    guard(err, || {
+        let (worker, said) = (&mut *(worker as *mut Worker<S>), Parts(&*answers));
+        let shared = &*worker.shared;
+        if (*answers).scan.is_null() {
+            return shared.stage.surveyed(&mut worker.state, &File(&*worker.file), &said, &mut Survey { emit: Emit(emit) });
+        }
+        scan_call(shared, emit, |out| shared.stage.scanned(&mut worker.state, &mut Scan(&mut *(*answers).scan), &said, out))
+    })
+}
+
 unsafe extern "C" fn gate_process<S: Gate>(
     worker: *mut c_void, batch: *const sys::sluice_batch, _emit: *mut sys::sluice_emit, err: *mut sys::sluice_error,
 ) -> i32 {
@@ -553,6 +601,20 @@ pub fn transform<S: Transform>() -> sys::sluice_stage {
 
 pub fn reader<S: Reader>() -> sys::sluice_stage {
     sys::sluice_stage { read: Some(reader_read::<S>), ..base::<S, ROLE_READER>() }
+}
+
+pub fn random_reader<S: RandomReader>() -> sys::sluice_stage {
+    let survey: unsafe extern "C" fn(*mut c_void, *const sys::sluice_file, *mut sys::sluice_emit, *mut sys::sluice_error) -> i32 =
+        random_survey::<S>;
+    let sync = S::CUT == "sync";
+    sys::sluice_stage {
+        cut: leak(if sync { "sync" } else { "own" }),
+        prepare: Some(prepare::<S, 0>), /* no places of rows but those that the author declares */
+        survey: if sync { None } else { Some(survey) },
+        scan: Some(random_scan::<S>),
+        resume: Some(random_resume::<S>),
+        ..base::<S, ROLE_READER>()
+    }
 }
 
 pub fn gate<S: Gate>() -> sys::sluice_stage {
