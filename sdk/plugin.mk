@@ -12,6 +12,8 @@
 #   LIBS      further linker arguments (-lfoo)         DEFINES   further compiler arguments (-DX=1)
 #   TESTS     shell scripts that `make test` runs after the conformance tests (default: test/run.sh if it is there); they see SLUICE
 #             (the program) and PLUGIN (the absolute path of NAME.so)
+#   TEST_DATA a file that the conformance tests use beside what they make: rows as JSON Lines, for readers what they read (default:
+#             test/sample.* if it is there)
 #
 # A folder with a Cargo.toml is built by cargo (a cdylib whose library is called NAME). CC, CXX, CFLAGS, CXXFLAGS, LDFLAGS and CARGO are
 # obeyed. Targets: all, test, install (into $XDG_DATA_HOME/sluice/plugins, or PLUGIN_DIR), uninstall, clean.
@@ -42,6 +44,7 @@ NAME       ?= $(notdir $(CURDIR))
 PKG_CONFIG ?= pkg-config
 CARGO      ?= cargo
 TESTS      ?= $(wildcard test/run.sh)
+TEST_DATA  ?= $(firstword $(wildcard test/sample.*))
 ifeq ($(origin CC),default)
 CC := gcc
 endif
@@ -131,7 +134,7 @@ endif
 # ---- using it ------------------------------------------------------------------------------------
 
 test: all
-	'$(SLUICE)' test-plugin ./$(NAME).so
+	'$(SLUICE)' test-plugin ./$(NAME).so $(if $(TEST_DATA),--data '$(TEST_DATA)')
 	$(foreach t,$(TESTS),SLUICE='$(SLUICE)' PLUGIN='$(CURDIR)/$(NAME).so' sh '$t'$(SLUICE_NEWLINE))
 define SLUICE_NEWLINE
 

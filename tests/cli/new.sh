@@ -12,6 +12,7 @@ list tidy
 list deep/er
 "$SLUICE" new plugin loose --lang lua --role gate --json
 grep -h require loose/*.lua
+"$SLUICE" new plugin shelved --lang cpp --role random_reader | head -n 1
 "$SLUICE" new heuristic dense
 "$SLUICE" test dense.lua
 grep -rl '[A-Z]_HERE' tidy deep loose dense.lua || echo 'every word was replaced'
@@ -42,6 +43,7 @@ refuse plugin x y
 refuse plugin x --lang C
 refuse plugin x --role fliter
 refuse plugin x --langs c
+refuse plugin x --lang lua --role random_reader
 refuse heuristic x --lang c
 
 # a disk that is full in the middle leaves nothing

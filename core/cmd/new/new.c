@@ -30,6 +30,8 @@ static const char text[] =
     "           annotator  adds columns to documents\n"
     "           transform  makes other rows out of documents\n"
     "           reader     turns bytes of input files into documents\n"
+    "           random_reader  the same for files with an index, reading what it asks for (c, cpp, "
+    "rust)\n"
     "           gate       counts what passes and halts the run when it is not as expected\n"
     "           writer     turns documents into bytes of output files\n"
     "           judge      asks a server about documents, and adds what it answers\n"
@@ -39,7 +41,8 @@ static const char text[] =
 
 static const struct arg_spec specs[] = {
     { "--lang", "LANG", "c (default), cpp, rust or lua" },
-    { "--role", "ROLE", "filter (default), annotator, transform, reader, gate, writer or judge" },
+    { "--role", "ROLE",
+      "filter (default), annotator, transform, reader, random_reader, gate, writer or judge" },
     { "--dir", "FOLDER", "where NAME is made; default: here" },
     { "--json", NULL, "one JSON object: folder, files, commands to type next" },
 };
@@ -48,15 +51,23 @@ static const struct arg_spec specs[] = {
 static const char *const kinds[] = { "plugin", "heuristic" };
 static const char *const langs[] = { "c", "cpp", "rust", "lua" };
 static const char *const lang_names[] = { "C", "C++", "Rust", "Lua" };
-static const char *const roles[] = { "filter", "annotator", "transform", "reader",
-                                     "gate",   "writer",    "judge" };
+static const char *const roles[] = { "filter",        "annotator", "transform", "reader",
+                                     "random_reader", "gate",      "writer",    "judge" };
+static const char *const role_names[] = { "filter",
+                                          "annotator",
+                                          "transform",
+                                          "reader",
+                                          "reader that reads at random",
+                                          "gate",
+                                          "writer",
+                                          "judge" };
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 #define LINES_MAX 8
 
 /* One `sluice new`. */
 struct project {
-    const char *name, *lang, *lang_name, *role;
+    const char *name, *lang, *lang_name, *role, *role_name;
     bool heuristic, json;
     char *parent;  /* as given, "" = here */
     char *path;    /* parent/NAME or parent/NAME.lua */
@@ -138,6 +149,12 @@ static sluice_status read_args(const struct args *args, struct project *project,
     project->lang = langs[lang_index];
     project->lang_name = lang_names[lang_index];
     project->role = roles[role_index];
+    project->role_name = role_names[role_index];
+    if (strcmp(project->lang, "lua") == 0 && strcmp(project->role, "random_reader") == 0) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "a reader in Lua is given lines; one that reads at random is written in "
+                         "c, cpp or rust: --lang c");
+    }
     project->json = args_get(args, "--json") != NULL;
     project->parent = str_copy(dir == NULL ? "" : dir, dir == NULL ? 0 : strlen(dir));
     return project->parent == NULL ? error_nomem(err, "a path") : SLUICE_OK;
@@ -211,7 +228,7 @@ static sluice_status write_project(struct project *project, struct sluice_error 
     const char *const parts[] = { "all", lua ? "all" : "native", all, role, own };
     const char *const heuristic[] = { "heuristic" };
     const struct template_word words[] = {
-        { "NAME_HERE", project->name },      { "ROLE_HERE", project->role },
+        { "NAME_HERE", project->name },      { "ROLE_HERE", project->role_name },
         { "LANG_HERE", project->lang_name }, { "STAGE_HERE", stage },
         { "RUST_SDK_HERE", rust },
     };
@@ -306,7 +323,7 @@ static void print_text(const struct project *project)
     if (project->heuristic) {
         say("%s: a heuristic with a document that it keeps and one that it drops\n", project->path);
     } else {
-        say("%s: a %s in %s\n", project->path, project->role, project->lang_name);
+        say("%s: a %s in %s\n", project->path, project->role_name, project->lang_name);
     }
     for (size_t k = 0; k < project->files.n; k++) {
         say("  %s\n", project->files.names[k]);
