@@ -63,7 +63,8 @@ static void serve_log(struct process *process, const struct packet *packet, char
 }
 
 /* What a child can't read by itself it does not get through its parent: files about processes,
- * devices, or a file in its own folder that it may replace by a link to one meanwhile. */
+ * devices (of what is below /dev only /dev/shm is a place for files), or a file in its own folder
+ * that it may replace by a link to one meanwhile. */
 static bool file_safe(const struct process *process, const char *path)
 {
     static const char *const kept[] = { "/proc/", "/dev/", "/sys/" };
@@ -72,7 +73,8 @@ static bool file_safe(const struct process *process, const char *path)
     bool safe = true;
 
     for (size_t k = 0; real != NULL && k < sizeof kept / sizeof kept[0]; k++) {
-        safe = safe && strncmp(real, kept[k], strlen(kept[k])) != 0;
+        safe = safe && (strncmp(real, kept[k], strlen(kept[k])) != 0 ||
+                        strncmp(real, "/dev/shm/", strlen("/dev/shm/")) == 0);
     }
     if (real != NULL && n > 0) {
         safe = safe && strncmp(real, process->scratch, n) != 0 &&

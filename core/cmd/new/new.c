@@ -53,14 +53,10 @@ static const char *const langs[] = { "c", "cpp", "rust", "lua" };
 static const char *const lang_names[] = { "C", "C++", "Rust", "Lua" };
 static const char *const roles[] = { "filter",        "annotator", "transform", "reader",
                                      "random_reader", "gate",      "writer",    "judge" };
-static const char *const role_names[] = { "filter",
-                                          "annotator",
-                                          "transform",
-                                          "reader",
-                                          "reader that reads at random",
-                                          "gate",
-                                          "writer",
-                                          "judge" };
+static const char *const role_names[] = {
+    "filter", "annotator", "transform", "reader", "reader that reads at random",
+    "gate",   "writer",    "judge"
+};
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
 
 #define LINES_MAX 8
