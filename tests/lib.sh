@@ -125,9 +125,18 @@ same() {
     fi
 }
 
+# shards DATASET prints the files of its newest snapshot.
+shards() {
+    if [ -e "$1/latest" ]; then
+        ls -d "$1"/latest/*
+    else
+        json "$(ls -d "$1"/snapshots/*.json | tail -n 1)" 'shards.*.file' | sed "s|^|$1/data/|"
+    fi
+}
+
 # lines DATASET prints the rows of the newest snapshot of a JSONL dataset.
 lines() {
-    for _file in "$1"/latest/*; do
+    for _file in $(shards "$1"); do
         [ -e "$_file" ] || continue
         case $_file in
         *.zst) zstd -qdc "$_file" ;;

@@ -16,7 +16,6 @@
 
 #if HOOKS_ON
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,16 +28,13 @@
 #include <unistd.h>
 
 #include "store/disk.h"
+#include "store/store_hostileInt.h"
 #include "store/temp.h"
 
 #define HEAD 33 /* bytes before an object's own: 32 of its tag and a newline */
-#define PAGE 7  /* names in a page of a list */
-#define LOOKS 2 /* lists of this process that lack a new object */
 #define LATE 8  /* requests that are kept for later, at most */
 
 /* ---- faults ---- */
-
-enum fault { NONE, REFUSED, LOST_BEFORE, LOST_AFTER, REPEATED, N_FAULTS };
 
 struct late {
     char *name;
@@ -54,16 +50,14 @@ static struct {
     size_t n_late;
 } state = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-static uint64_t mix(uint64_t x)
+uint64_t hostile_mix(uint64_t x)
 {
     x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
     x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
     return x ^ (x >> 31);
 }
 
-/* What befalls this request. A thread's second, third, … request of one kind in a row is another
- * number, so that repeating ends. */
-static enum fault fault_next(uint64_t *number)
+enum fault hostile_fault(uint64_t *number)
 {
     const char *text = hook_text("SLUICE_TEST_HOSTILE");
     uint64_t n = atomic_fetch_add(&state.requests, 1) + 1;
@@ -82,48 +76,17 @@ static enum fault fault_next(uint64_t *number)
     if (*end == ':') {
         rate = strtoull(end + 1, NULL, 10);
     }
-    x = mix(seed * 0x9e3779b97f4a7c15u + n);
+    x = hostile_mix(seed * 0x9e3779b97f4a7c15u + n);
     return rate == 0 || x % rate != 0 ? NONE : (enum fault)(1 + (x >> 32) % (N_FAULTS - 1));
 }
 
 /* ---- names ---- */
 
-static const char *root(void)
+const char *hostile_root(void)
 {
     const char *folder = hook_text("SLUICE_TEST_HOSTILE_ROOT");
 
     return folder != NULL ? folder : "/nowhere";
-}
-
-/* The file of an object: its name with '/' as ',' and what else is special as %XX. */
-static void encode(const char *name, struct buf *out)
-{
-    for (const unsigned char *p = (const unsigned char *)name; *p != '\0'; p++) {
-        if (*p == '/') {
-            buf_putc(out, ',');
-        } else if (*p <= ' ' || *p == ',' || *p == '%' || *p >= 0x7f) {
-            buf_printf(out, "%%%02x", *p);
-        } else {
-            buf_putc(out, (char)*p);
-        }
-    }
-}
-
-static bool decode(const char *file, struct buf *out)
-{
-    for (const char *p = file; *p != '\0'; p++) {
-        unsigned byte;
-        if (*p == '%') {
-            if (sscanf(p + 1, "%2x", &byte) != 1) {
-                return false;
-            }
-            buf_putc(out, (char)byte);
-            p += 2;
-        } else {
-            buf_putc(out, *p == ',' ? '/' : *p);
-        }
-    }
-    return true;
 }
 
 /* Gives; NULL = out of memory. Names may be as long as a file's name on the disk below. */
@@ -131,38 +94,37 @@ static char *file_of(const char *name)
 {
     struct buf out = BUF_INIT;
 
-    buf_printf(&out, "%s/o", root());
-    encode(strstr(name, "://") + 3, &out);
+    buf_printf(&out, "%s/o", hostile_root());
+    hostile_encode(strstr(name, "://") + 3, &out);
     return buf_take(&out);
 }
 
 /* ---- objects ---- */
 
-static enum store_answer failed(struct sluice_error *err, int errnum, const char *name)
+enum store_answer hostile_failed(struct sluice_error *err, int errnum, const char *name)
 {
     return store_failed(error_errno(err, errnum, "%s", name));
 }
 
-/* Opens an object and reads its version. */
-static enum store_answer look_at(const char *name, int *fd, struct store_version *version,
-                                 struct sluice_error *err)
+enum store_answer hostile_look(const char *name, int *fd, struct store_version *version,
+                               struct sluice_error *err)
 {
     char *path = file_of(name);
     char head[HEAD];
     struct stat st;
 
     if (path == NULL) {
-        return failed(err, ENOMEM, name);
+        return hostile_failed(err, ENOMEM, name);
     }
     *fd = open(path, O_RDONLY | O_CLOEXEC);
     free(path);
     if (*fd < 0) {
-        return errno == ENOENT ? ANSWER_ABSENT : failed(err, errno, name);
+        return errno == ENOENT ? ANSWER_ABSENT : hostile_failed(err, errno, name);
     }
     if (fstat(*fd, &st) != 0 || pread(*fd, head, HEAD, 0) != HEAD) {
         close(*fd);
         *fd = -1;
-        return failed(err, EIO, name);
+        return hostile_failed(err, EIO, name);
     }
     memset(version, 0, sizeof *version);
     version->size = (uint64_t)st.st_size - HEAD;
@@ -175,7 +137,7 @@ static enum store_answer object_stat(const char *name, struct store_version *ver
 {
     int fd;
     enum store_answer answer =
-        fault_next(NULL) == REFUSED ? ANSWER_AGAIN : look_at(name, &fd, version, err);
+        hostile_fault(NULL) == REFUSED ? ANSWER_AGAIN : hostile_look(name, &fd, version, err);
 
     if (answer == ANSWER_DONE) {
         close(fd);
@@ -185,8 +147,9 @@ static enum store_answer object_stat(const char *name, struct store_version *ver
 
 static enum store_answer object_open(struct store_file *file, struct sluice_error *err)
 {
-    return fault_next(NULL) == REFUSED ? ANSWER_AGAIN
-                                       : look_at(file->name, &file->fd, &file->version, err);
+    return hostile_fault(NULL) == REFUSED
+               ? ANSWER_AGAIN
+               : hostile_look(file->name, &file->fd, &file->version, err);
 }
 
 static void object_close(struct store_file *file)
@@ -207,10 +170,10 @@ static enum store_answer object_read(struct store_file *file, struct store_exten
         enum store_answer answer;
         ssize_t got;
         int fd;
-        if (fault_next(NULL) == REFUSED) {
+        if (hostile_fault(NULL) == REFUSED) {
             return ANSWER_AGAIN;
         }
-        answer = look_at(file->name, &fd, &now, err);
+        answer = hostile_look(file->name, &fd, &now, err);
         if (answer != ANSWER_DONE) {
             return answer;
         }
@@ -221,7 +184,7 @@ static enum store_answer object_read(struct store_file *file, struct store_exten
         got = e->offset >= now.size ? 0 : pread(fd, e->data, e->n, (off_t)(e->offset + HEAD));
         close(fd);
         if (got < 0) {
-            return failed(err, errno, file->name);
+            return hostile_failed(err, errno, file->name);
         }
         e->got = (size_t)got;
     }
@@ -240,11 +203,11 @@ static enum store_answer object_look(struct store_file *file, struct store_versi
 static int lock_all(void)
 {
     char path[4096];
-    sluice_status ignored = disk_mkdirs_absent(root(), false, NULL);
+    sluice_status ignored = disk_mkdirs_absent(hostile_root(), false, NULL);
     int fd;
 
     (void)ignored;
-    snprintf(path, sizeof path, "%s/.lock", root());
+    snprintf(path, sizeof path, "%s/.lock", hostile_root());
     fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
     while (fd >= 0 && flock(fd, LOCK_EX) != 0 && errno == EINTR) {
     }
@@ -258,12 +221,12 @@ static enum store_answer store_bytes(const char *name, const char *path, const v
     char head[HEAD + 1];
     char *temp;
     int fd;
-    int errnum = temp_create(root(), &temp, &fd);
+    int errnum = temp_create(hostile_root(), &temp, &fd);
     sluice_status status;
 
     if (errnum != 0) {
         free(temp);
-        return failed(err, errnum, name);
+        return hostile_failed(err, errnum, name);
     }
     hash_hex(hash_bytes(data, n), head);
     head[HEAD - 1] = '\n';
@@ -278,7 +241,7 @@ static enum store_answer store_bytes(const char *name, const char *path, const v
     }
     free(temp);
     return status != SLUICE_OK ? store_failed(status)
-           : errnum != 0       ? failed(err, errnum, name)
+           : errnum != 0       ? hostile_failed(err, errnum, name)
                                : ANSWER_DONE;
 }
 
@@ -292,10 +255,10 @@ static enum store_answer perform(const char *name, const void *data, size_t n, b
     int fd;
 
     if (path == NULL) {
-        return failed(err, ENOMEM, name);
+        return hostile_failed(err, ENOMEM, name);
     }
     lock = lock_all();
-    answer = look_at(name, &fd, &now, err);
+    answer = hostile_look(name, &fd, &now, err);
     if (answer == ANSWER_DONE) {
         close(fd);
     }
@@ -354,7 +317,7 @@ static enum store_answer request(const char *name, const void *data, size_t n, b
                                  const struct store_version *expected, struct sluice_error *err)
 {
     uint64_t number;
-    enum fault fault = fault_next(&number);
+    enum fault fault = hostile_fault(&number);
     enum store_answer answer;
 
     if (number % 5 == 0) {
@@ -410,7 +373,7 @@ static enum store_answer object_upload(const char *name, int from, uint64_t n,
 
     if (data == NULL || (n > 0 && pread(from, data, (size_t)n, 0) != (ssize_t)n)) {
         free(data);
-        return failed(err, data == NULL ? ENOMEM : EIO, name);
+        return hostile_failed(err, data == NULL ? ENOMEM : EIO, name);
     }
     answer = request(name, data, (size_t)n, false, NULL, err);
     free(data);
@@ -419,14 +382,14 @@ static enum store_answer object_upload(const char *name, int from, uint64_t n,
 
 static enum store_answer object_remove(const char *name, struct sluice_error *err)
 {
-    enum fault fault = fault_next(NULL);
+    enum fault fault = hostile_fault(NULL);
     char *path = file_of(name);
     int errnum;
     int lock;
 
     if (path == NULL || fault == REFUSED || fault == LOST_BEFORE) {
         free(path);
-        return path == NULL       ? failed(err, ENOMEM, name)
+        return path == NULL       ? hostile_failed(err, ENOMEM, name)
                : fault == REFUSED ? ANSWER_AGAIN
                                   : ANSWER_UNKNOWN;
     }
@@ -437,104 +400,9 @@ static enum store_answer object_remove(const char *name, struct sluice_error *er
     }
     free(path);
     if (errnum != 0 && errnum != ENOENT) {
-        return failed(err, errnum, name);
+        return hostile_failed(err, errnum, name);
     }
     return fault == LOST_AFTER ? ANSWER_UNKNOWN : errnum == 0 ? ANSWER_DONE : ANSWER_ABSENT;
-}
-
-/* ---- lists ---- */
-
-/* Whether a list is too old to have an object: the first looks at one that was just put, where
- * faults are on. Those of this process are counted, by the object's change and its name. */
-static bool is_stale(const char *file)
-{
-    static struct {
-        uint64_t hash;
-        int looks;
-    } seen[4096];
-    const char *text = hook_text("SLUICE_TEST_HOSTILE");
-    uint64_t hash = hash_bytes(file, strlen(file)).lo;
-    bool stale;
-
-    if (text == NULL || mix(hash + strtoull(text, NULL, 10)) % 4 != 0) {
-        return false;
-    }
-    pthread_mutex_lock(&state.mutex);
-    if (seen[hash % 4096].hash != hash) {
-        seen[hash % 4096].hash = hash;
-        seen[hash % 4096].looks = 0;
-    }
-    stale = seen[hash % 4096].looks++ < LOOKS;
-    pthread_mutex_unlock(&state.mutex);
-    return stale;
-}
-
-static enum store_answer object_list(const char *folder, unsigned flags, struct store_page *page,
-                                     struct sluice_error *err)
-{
-    struct disk_names names;
-    struct buf prefix = BUF_INIT;
-    struct buf name = BUF_INIT;
-    size_t n_page = 0;
-    enum store_answer answer = ANSWER_DONE;
-
-    if (fault_next(NULL) == REFUSED) {
-        return ANSWER_AGAIN;
-    }
-    if (disk_list(root(), &names, err) != SLUICE_OK) {
-        return ANSWER_FAILED;
-    }
-    buf_puts(&prefix, strstr(folder, "://") + 3);
-    while (prefix.size > 0 && prefix.data[prefix.size - 1] == '/') {
-        prefix.size--;
-    }
-    if (prefix.size > 0) {
-        buf_putc(&prefix, '/');
-    }
-    for (size_t i = 0; i < names.n && answer == ANSWER_DONE; i++) {
-        struct store_version version;
-        const char *rest;
-        const char *slash;
-        int fd;
-        buf_clear(&name);
-        if (names.names[i][0] != 'o' || strcmp(names.names[i], page->after) <= 0 ||
-            !decode(names.names[i] + 1, &name) || name.size <= prefix.size ||
-            (prefix.size > 0 && memcmp(name.data, prefix.data, prefix.size) != 0)) {
-            continue;
-        }
-        if (n_page == PAGE) {
-            buf_puts(&page->next, names.names[i - 1]);
-            break;
-        }
-        if (is_stale(names.names[i])) {
-            continue;
-        }
-        n_page++;
-        rest = buf_str(&name) + prefix.size;
-        slash = (flags & STORE_DEEP) != 0 ? NULL : strchr(rest, '/');
-        memset(&version, 0, sizeof version);
-        if (slash == NULL && (flags & STORE_VERSIONS) != 0) {
-            char *whole = str_printf("hostile://%s", buf_str(&name));
-            answer =
-                whole == NULL ? failed(err, ENOMEM, folder) : look_at(whole, &fd, &version, err);
-            free(whole);
-            if (answer == ANSWER_DONE) {
-                close(fd);
-            } else if (answer == ANSWER_ABSENT) {
-                answer = ANSWER_DONE;
-                continue;
-            }
-        }
-        if (answer == ANSWER_DONE &&
-            !store_list_add(page->list, rest, slash != NULL ? (size_t)(slash - rest) : strlen(rest),
-                            &version, slash != NULL)) {
-            answer = failed(err, ENOMEM, folder);
-        }
-    }
-    disk_names_deinit(&names);
-    buf_deinit(&prefix);
-    buf_deinit(&name);
-    return answer;
 }
 
 const struct store_ops store_hostile = {
@@ -546,7 +414,7 @@ const struct store_ops store_hostile = {
     .read = object_read,
     .look = object_look,
     .stat = object_stat,
-    .list = object_list,
+    .list = hostile_list,
     .put_new = object_put_new,
     .put_if = object_put_if,
     .put = object_put,
@@ -563,7 +431,7 @@ const struct store_ops store_alone = {
     .read = object_read,
     .look = object_look,
     .stat = object_stat,
-    .list = object_list,
+    .list = hostile_list,
     .put_new = object_put_new,
     .put_if = object_put_if,
     .put = object_put,

@@ -1,0 +1,4 @@
+# claims_hostile.sh - claims.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/crash/claims.sh"
