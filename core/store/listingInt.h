@@ -39,6 +39,14 @@ void listing_sort(struct builder *); /* by name */
 /* Sorts by name, drops what is there twice, refuses two files of one name. */
 sluice_status listing_merge(struct builder *, struct sluice_error *err) MUST_USE;
 
+/* listing_walk.c */
+/* Walks a glob from its fixed folder, given as an absolute path. */
+sluice_status listing_walk(struct builder *, const struct glob *, const size_t *part_of,
+                           const char *folder, size_t *folders_matched,
+                           struct sluice_error *err) MUST_USE;
+/* What errno says of a path that stat() refuses. */
+sluice_status listing_stat_failed(const char *path, struct sluice_error *err);
+
 /* listing_text.c */
 /* *out lives as long as the arena. */
 sluice_status pattern_parse(struct builder *, struct arena *, const char *text,

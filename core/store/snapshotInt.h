@@ -69,6 +69,13 @@ sluice_status snapshot_data_mend(const char *dataset_dir, const struct snapshot_
 sluice_status snapshot_newest(const char *dataset_dir, uint32_t *number,
                               struct sluice_error *) MUST_USE;
 
+/* `latest` (a path) must be ours to replace. */
+sluice_status snapshot_check_latest(const char *latest, struct sluice_error *) MUST_USE;
+/* Lets it point to `number` or to a newer one. */
+sluice_status snapshot_set_latest(const char *dataset_dir, const char *latest, uint32_t number,
+                                  struct sluice_error *) MUST_USE;
+bool snapshot_folder_there(const char *dataset_dir, uint32_t number);
+
 /* Stored (or public) names of all shards, sorted, borrowed: an array in the arena, or NULL. */
 const char **snapshot_sorted_names(struct arena *, const struct snapshot *, bool stored);
 

@@ -8,12 +8,10 @@
  * snapshot of one shard costs seven syncs: shard, data/, folder, manifest, snapshots/, the
  * dataset's folder and the one that holds it. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/order.h"
 #include "store/listing.h"
@@ -23,7 +21,6 @@
 #include "store/temp.h"
 
 #define ROUNDS 1000 /* of losing a number to another publisher */
-#define NAME_TRIES 1000u
 
 struct publication {
     struct vouch *vouch;
@@ -229,20 +226,6 @@ static sluice_status mend_snapshots(const char *dir, struct publication *p,
     return status;
 }
 
-/* `latest` must be ours to replace. */
-static sluice_status check_latest(const char *latest, struct sluice_error *err)
-{
-    struct stat st;
-
-    if (lstat(latest, &st) == 0 && !S_ISLNK(st.st_mode)) {
-        return error_set(err, SLUICE_E_IO,
-                         "%s is no symlink, but that name is needed for the link to the newest "
-                         "snapshot; move it away",
-                         latest);
-    }
-    return SLUICE_OK;
-}
-
 /* ---- the folder ---- */
 
 /* Gives the snapshot its folder: *staged (owned by the caller, set to NULL when used) or, when
@@ -280,78 +263,6 @@ static sluice_status install_folder(const char *dir, const struct snapshot *s, c
     }
     free(path);
     return status;
-}
-
-/* ---- latest ---- */
-
-static sluice_status newest_number(const char *dir, uint32_t *number, struct sluice_error *err)
-{
-    return snapshot_newest(dir, number, err);
-}
-
-static sluice_status replace_latest(const char *dir, const char *latest, uint32_t number,
-                                    struct sluice_error *err)
-{
-    char target[24];
-    char *temp = NULL;
-    int errnum = EEXIST;
-    sluice_status status = SLUICE_OK;
-
-    snapshot_folder_name(number, target);
-    for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
-        free(temp);
-        temp = temp_path(dir, n);
-        errnum = disk_symlink(target, temp);
-    }
-    if (errnum == 0) {
-        errnum = disk_rename(temp, latest);
-        if (errnum != 0) {
-            (void)disk_unlink(temp);
-        }
-    }
-    if (errnum != 0) {
-        status = error_errno(err, errnum, "can't make %s point to %s", latest, target);
-    }
-    free(temp);
-    return status;
-}
-
-static bool folder_there(const char *dir, uint32_t number)
-{
-    char name[24];
-    char *path;
-    struct stat st;
-    bool there;
-
-    snapshot_folder_name(number, name);
-    path = store_join(dir, name);
-    there = path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-    free(path);
-    return there;
-}
-
-/* Lets `latest` point to `number` or to a newer one. A slow publisher may replace a newer link by
- * its own: it then sees the newer manifest and corrects that. */
-static sluice_status set_latest(const char *dir, const char *latest, uint32_t number,
-                                struct sluice_error *err)
-{
-    for (;;) {
-        char target[64];
-        ssize_t n = readlink(latest, target, sizeof target - 1);
-        uint32_t now;
-        uint32_t newest;
-        target[n > 0 ? n : 0] = '\0';
-        now = snapshot_folder_number(target);
-        if (now != number && !(now > number && folder_there(dir, now))) {
-            TRY(check_latest(latest, err));
-            TRY(replace_latest(dir, latest, number, err));
-        }
-        TRY(newest_number(dir, &newest, err));
-        if (newest <= number || !folder_there(dir, newest)) {
-            return SLUICE_OK;
-        }
-        number = newest;
-    }
 }
 
 /* ---- publishing ---- */
@@ -393,7 +304,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
     sluice_status status;
 
     *done = false;
-    TRY(newest_number(dir, &newest, err));
+    TRY(snapshot_newest(dir, &newest, err));
     if (newest == SNAPSHOT_MAX) {
         return error_set(err, SLUICE_E_IO,
                          "dataset %s has used up its snapshot numbers; write to another folder",
@@ -426,7 +337,7 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
     s->number = newest + 1;
     s->parent = newest;
     status = snapshot_take_names(s, parent, err);
-    if (status == SLUICE_OK && p->links && parent != NULL && !folder_there(dir, newest)) {
+    if (status == SLUICE_OK && p->links && parent != NULL && !snapshot_folder_there(dir, newest)) {
         /* A crash came between its manifest and its folder. Its shards may be gone since: then
          * there is nothing to repair. What was staged stays unused if somebody else is quicker. */
         char *parents = NULL;
@@ -470,7 +381,7 @@ static sluice_status mend(const char *dir, const struct snapshot *s, struct publ
 {
     struct snapshot *newest = NULL;
     uint32_t number;
-    sluice_status status = newest_number(dir, &number, err);
+    sluice_status status = snapshot_newest(dir, &number, err);
 
     if (status == SLUICE_OK && number > 0) {
         status = snapshot_open(dir, number, &newest, err);
@@ -502,7 +413,7 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
     }
     if (status == SLUICE_OK && (status = check_names(s, err)) == SLUICE_OK &&
         (status = mend(dataset_dir, s, &p, err)) == SLUICE_OK &&
-        (!p.links || (status = check_latest(latest, err)) == SLUICE_OK)) {
+        (!p.links || (status = snapshot_check_latest(latest, err)) == SLUICE_OK)) {
         status = prepare(dataset_dir, manifests, s, err);
     }
     /* A round that finds its number taken lost to another publisher; the next one begins behind
@@ -521,7 +432,7 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
     }
     if (status == SLUICE_OK && p.links) {
         /* Last of all names: `latest` never points to a folder that is not there. */
-        status = set_latest(dataset_dir, latest, s->number, err);
+        status = snapshot_set_latest(dataset_dir, latest, s->number, err);
     }
     if (status == SLUICE_OK) {
         status = store_settle(dataset_dir, err);
