@@ -98,9 +98,9 @@ there() {
     [ -e "$TMP/$1" ] && [ "$STORE" = disk ] || [ -e "$TMP/objects/o$(echo "$1" | tr / ,)" ]
 }
 
-# faults SEED[:RATE] : what goes wrong from here on where something may (see core/store/store_hostile.c).
+# faults NUMBER:RATE : what goes wrong from here on where something may (see core/store/store_hostile.c), another for each SEED.
 faults() {
-    [ "$STORE" = disk ] || export SLUICE_TEST_HOSTILE="$1"
+    [ "$STORE" = disk ] || export SLUICE_TEST_HOSTILE="$((${1%:*} + 1000 * ${SEED:-0})):${1#*:}"
 }
 
 # tree FOLDER... prints every name below them with the hash of its content or its link's target,

@@ -31,7 +31,7 @@ while [ "$killed" -lt "$kills" ]; do
     seed=$((seed + 1))
     [ "$seed" -le $((kills * 3)) ] || fail "only $killed of $seed seeds killed the run"
     forget cut.run cut.out
-    [ "$STORE" = disk ] || export SLUICE_TEST_HOSTILE="$seed:8"
+    faults "$seed:8"
     # Every third time the run that resumes is killed too.
     rounds=$((1 + (seed % 3 == 0)))
     while [ "$rounds" -gt 0 ]; do

@@ -64,7 +64,7 @@ L
 go() {
     name=$1
     shift
-    "$SLUICE" run dedup.lua --quiet --run-dir "$TMP/$name.run" "out=$TMP/$name.out" "$@"
+    "$SLUICE" run dedup.lua --quiet --run-dir "$(place "$name.run")" "out=$(place "$name.out")" "$@"
 }
 # decisions NAME prints what was kept and dropped: all rows of each dataset in their order.
 decisions() {
@@ -78,6 +78,7 @@ export SLUICE_TEST_OPLOG
 expect 0 go whole --workers 2
 unset SLUICE_TEST_OPLOG
 operations=$(operations log)
+land whole.run whole.out
 rm log
 for name in exact exact_index sentences paragraphs bloom decontaminated minhash minhash_index; do
     [ "$(lines "whole.out/$name.lost" | wc -l)" -ge 5 ] || fail "$name drops too little"
@@ -90,6 +91,7 @@ other() {
     name=$1
     shift
     expect 0 go "$name" "$@"
+    land "$name.out"
     decisions "$name" >found
     cmp -s expected found || { diff expected found | cut -c 1-200 | head -n 5 >&2; fail "other documents with $*"; }
 }
@@ -114,9 +116,11 @@ seed=0
 while [ "$killed" -lt "$kills" ]; do
     seed=$((seed + 1))
     [ "$seed" -le $((kills * 3)) ] || fail "only $killed of $seed seeds killed the run"
-    rm -rf cut.run cut.out
+    forget cut.run cut.out
+    faults "$seed:9"
     may_be_killed "$seed:$operations" go cut --workers $((1 + seed % 4))
     expect 0 go cut --workers 2
+    land cut.run cut.out
     same whole.out cut.out "datasets after seed $seed"
     same whole.run/tasks cut.run/tasks "task records after seed $seed"
 done

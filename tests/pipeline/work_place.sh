@@ -1,0 +1,4 @@
+# work_place.sh - work.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/pipeline/work.sh"
