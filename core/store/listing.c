@@ -149,6 +149,14 @@ sluice_status listing_expand(const char *const *patterns, size_t n, const char *
     return builder_end(&b, status, max_files, out);
 }
 
+sluice_status listing_missing(const char *path, struct sluice_error *err)
+{
+    return error_set(err, SLUICE_E_DATA,
+                     "%s is missing, which the snapshot's manifest names; run the pipeline that "
+                     "made it again, or put a copy back",
+                     path);
+}
+
 sluice_status listing_named(const char *folder, const char *const *names, size_t n,
                             size_t max_files, struct listing *out, struct sluice_error *err)
 {
@@ -162,10 +170,7 @@ sluice_status listing_named(const char *folder, const char *const *names, size_t
         bool found = false;
         status = store_stat(path, &version, &found, err);
         if (status == SLUICE_OK && !found) {
-            status = error_set(err, SLUICE_E_DATA,
-                               "%s is missing, which the snapshot's manifest names; run the "
-                               "pipeline that made it again, or put a copy back",
-                               path);
+            status = listing_missing(path, err);
         } else if (status == SLUICE_OK) {
             status = listing_add(&b, path, names[i], &version, NULL, err);
         }

@@ -77,6 +77,8 @@ struct listing_given {
 sluice_status listing_take(const char *folder, const struct listing_given *, size_t n,
                            size_t max_files, struct listing *out,
                            struct sluice_error *err) MUST_USE;
+/* What is said of a file that a manifest named and that is not there. */
+sluice_status listing_missing(const char *path, struct sluice_error *err);
 void listing_deinit(struct listing *);
 
 #endif

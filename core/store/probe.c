@@ -131,6 +131,9 @@ static sluice_status probe_uncached(const struct listing_file *file, struct hash
     sluice_status status;
 
     TRY(store_open(file->path, &opened, &found, err));
+    if (!found && store_version_vague(&file->version)) {
+        return listing_missing(file->path, err);
+    }
     if (!found) {
         return error_set(err, SLUICE_E_IO,
                          "%s can't be opened: it is gone since it was listed; run again when "

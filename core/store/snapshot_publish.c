@@ -191,7 +191,8 @@ static sluice_status mend_manifest(const char *dir, struct snapshot *s,
 
 /* What was damaged since in the snapshots that are there, the shards of this one among them: a file
  * of data/ that was made again is linked in none of them. The newest one is mended last, so that a
- * crash in between is no end of it. */
+ * crash in between is no end of it. Without links there is no other copy to look for, and files that
+ * older snapshots alone name are left to `verify --all`: here they would be read each time. */
 static sluice_status mend_snapshots(const char *dir, struct publication *p,
                                     struct sluice_error *err)
 {
@@ -199,18 +200,14 @@ static sluice_status mend_snapshots(const char *dir, struct publication *p,
     struct snapshot *before = NULL;
     uint32_t *numbers;
     size_t n;
-    sluice_status status;
+    sluice_status status = snapshot_list(dir, &numbers, &n, err);
 
-    if (!p->links) {
-        return SLUICE_OK;
-    }
-    status = snapshot_list(dir, &numbers, &n, err);
     for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
         struct snapshot *named = NULL;
         struct sluice_error why = ERROR_INIT;
         if (snapshot_open(dir, numbers[i], &named, &why) == SLUICE_OK) {
             status = mend_manifest(dir, named, before, p, err);
-            if (status == SLUICE_OK) {
+            if (status == SLUICE_OK && p->links) {
                 status = snapshot_folder_restore(dir, named, p->vouch, since, &p->mended,
                                                  &p->damage, err);
             }

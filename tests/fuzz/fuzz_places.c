@@ -121,17 +121,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (folder[0] == '\0') {
         bool memory = access("/dev/shm", W_OK) == 0;
-        snprintf(folder, sizeof folder, "%s/sluice-fuzz-places-XXXXXX", memory ? "/dev/shm" : "/tmp");
+        snprintf(folder, sizeof folder, "%s/sluice-fuzz-places-XXXXXX",
+                 memory ? "/dev/shm" : "/tmp");
         check(mkdtemp(folder) != NULL);
     }
     if (size == 0 || size > 4096) {
         return 0;
     }
     switch (data[0] % 4) {
-    case 0: version(text, size - 1); break;
-    case 1: owner(text, size - 1); break;
-    case 2: holder(text, size - 1); break;
-    default: files(text, size - 1); break;
+    case 0:
+        version(text, size - 1);
+        break;
+    case 1:
+        owner(text, size - 1);
+        break;
+    case 2:
+        holder(text, size - 1);
+        break;
+    default:
+        files(text, size - 1);
+        break;
     }
     return 0;
 }
