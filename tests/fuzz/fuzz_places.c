@@ -14,6 +14,7 @@
 #include "store/disk.h"
 #include "store/member.h"
 #include "store/store.h"
+#include "store/temp.h"
 
 #define ID "0123456789abcdef0123456789abcdef"
 
@@ -71,6 +72,12 @@ static void holder(const char *text, size_t n)
 
 static char folder[64];
 
+static void forget(void)
+{
+    sluice_status ignored = temp_remove(folder, NULL);
+    (void)ignored;
+}
+
 static void put(const char *name, const char *text, size_t n)
 {
     char path[256];
@@ -123,7 +130,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         bool memory = access("/dev/shm", W_OK) == 0;
         snprintf(folder, sizeof folder, "%s/sluice-fuzz-places-XXXXXX",
                  memory ? "/dev/shm" : "/tmp");
-        check(mkdtemp(folder) != NULL);
+        check(mkdtemp(folder) != NULL && atexit(forget) == 0);
     }
     if (size == 0 || size > 4096) {
         return 0;

@@ -10,6 +10,7 @@
 #include "store/temp.h"
 
 #define FOLDER "failures"
+#define DELAY_MAX 1e9 /* seconds that a file may say */
 #define FILE_MAX ((uint64_t)1 << 20)
 
 /* A task, and the last of its failures. */
@@ -194,6 +195,7 @@ static void trouble_parse(const struct buf *text, struct trouble *trouble)
 {
     json_t *json = json_loadb(text->data, text->size, 0, NULL);
     const char *word = json_string_value(json_object_get(json, "class"));
+    double delay = json_number_value(json_object_get(json, "delay"));
 
     for (int k = 0; word != NULL && k < TROUBLE_KINDS; k++) {
         if (strcmp(word, words[k]) == 0) {
@@ -202,7 +204,7 @@ static void trouble_parse(const struct buf *text, struct trouble *trouble)
     }
     trouble->code = (int32_t)json_integer_value(json_object_get(json, "code"));
     trouble->final = json_is_true(json_object_get(json, "final"));
-    trouble->delay_ns = (uint64_t)(1e9 * json_number_value(json_object_get(json, "delay")));
+    trouble->delay_ns = delay >= 0 && delay <= DELAY_MAX ? (uint64_t)(1e9 * delay) : 0;
     copy_text(json, "worker", trouble->worker, sizeof trouble->worker);
     copy_text(json, "host", trouble->host, sizeof trouble->host);
     copy_text(json, "message", trouble->message, sizeof trouble->message);
