@@ -3,8 +3,8 @@
 # Prints its port. Each POST is answered after LEAST to MOST milliseconds (0), which follow from SEED and the body, with
 # {"n":BYTES OF THE BODY,"sum":SUM OF ITS BYTES}. Of FAULTS per cent of the bodies the first request is answered with 503 or with
 # 429 and Retry-After, or the connection is cut. A body with `refuse` in it gets 404, one with `count` in it
-# another n each time. LOG gets a line a request: what was answered and the
-# body. Ends when its parent does.
+# another n each time. LOG gets a line a request when it has come: what will be
+# answered and the body; DELAYS in the environment names a file for its milliseconds. Ends when its parent does.
 use strict;
 use warnings;
 use IO::Select;
@@ -17,15 +17,22 @@ my $parent = getppid;
 my $server = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Listen => 512, ReuseAddr => 1) or die "no socket: $!";
 open my $out, '>>', $log or die "$log: $!";
 $out->autoflush(1);
+my $delays;
+if (defined $ENV{DELAYS}) { open $delays, '>>', $ENV{DELAYS} or die "$ENV{DELAYS}: $!\n"; $delays->autoflush(1) }
 $| = 1;
 print $server->sockport, "\n";
 open STDOUT, '>', '/dev/null';
 my $all = IO::Select->new($server);
 my $count = 0;
-my (%data, %seen, @due); # bytes of connections; bodies; [time, connection, answer, word, body]
+my (%data, %seen, @due); # bytes of connections; bodies; [time, connection, answer, cut]
 
-# Seconds, of a clock that goes in hundredths.
-sub now { open my $up, '<', '/proc/uptime' or return CORE::time; (split ' ', scalar <$up>)[0] }
+# Seconds; where perl-base is alone, of a clock that goes in hundredths.
+my $fine = eval { require Time::HiRes; 1 };
+sub now {
+    return Time::HiRes::clock_gettime(Time::HiRes::CLOCK_MONOTONIC()) if $fine;
+    open my $up, '<', '/proc/uptime' or return CORE::time;
+    return (split ' ', scalar <$up>)[0];
+}
 
 sub hash { my $h = 5381 + $seed; $h = ($h * 33 + $_) % 4294967291 for unpack 'C*', $_[0]; $h }
 
@@ -64,14 +71,16 @@ while (getppid == $parent) {
             my $body = substr $data{$c}, length $head, $n // 0;
             substr $data{$c}, 0, length($head) + ($n // 0), '';
             my ($word, $text) = answer($body);
-            push @due, [now() + ($least + hash("late $body") % ($most - $least + 1)) / 1000, $c, $text, $word, $body];
+            my $delay = $least + hash("late $body") % ($most - $least + 1);
+            push @due, [now() + $delay / 1000, $c, $text, $word eq 'cut'];
+            print $delays "$delay\n" if $delays;
+            $body =~ s/\n/ /g;
+            print $out "$word $body\n";
         }
     }
     while (@due && $due[0][0] <= now()) {
-        my (undef, $c, $text, $word, $body) = @{ shift @due };
-        $body =~ s/\n/ /g;
-        print $out "$word $body\n";
+        my (undef, $c, $text, $cut) = @{ shift @due };
         next if !defined $data{$c};
-        if ($word eq 'cut') { drop($c) } else { local $SIG{PIPE} = 'IGNORE'; syswrite $c, $text }
+        if ($cut) { drop($c) } else { local $SIG{PIPE} = 'IGNORE'; syswrite $c, $text }
     }
 }
