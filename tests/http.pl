@@ -2,9 +2,9 @@
 #
 # Prints its port. Each POST is answered after LEAST to MOST milliseconds (0), which follow from SEED and the body, with
 # {"n":BYTES OF THE BODY,"sum":SUM OF ITS BYTES}. Of FAULTS per cent of the bodies the first request is answered with 503 or with
-# 429 and Retry-After, or the connection is cut. A body with `refuse` in it gets 404, one with `count` in it
-# another n each time. LOG gets a line a request when it has come: what will be
-# answered and the body; DELAYS in the environment names a file for its milliseconds. Ends when its parent does.
+# 429 and Retry-After, or the connection is cut. A body with `refuse` in it gets 404, one with `moved` is sent to another server, one
+# with `count` gets another n each time. LOG gets a line a request when it has come: what will be answered and the body; DELAYS in the
+# environment names a file for its milliseconds. Ends when its parent does.
 use strict;
 use warnings;
 use IO::Select;
@@ -41,6 +41,7 @@ sub answer {
     my $h = hash($body);
     my $first = !$seen{$body}++;
     return ('404', "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nnone") if $body =~ /refuse/;
+    return ('307', "HTTP/1.1 307 Temporary Redirect\r\nLocation: http://elsewhere/x\r\nContent-Length: 0\r\n\r\n") if $body =~ /moved/;
     if ($first && $h % 100 < $faults) {
         return ('cut', '') if $h % 3 == 0;
         return ('429', "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nContent-Length: 0\r\n\r\n") if $h % 3 == 1;

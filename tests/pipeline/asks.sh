@@ -86,6 +86,15 @@ for part in kept dropped all; do
     lines o9/$part | cmp - even || fail "other rows in $part in another order of answers"
 done
 
+# What has no answer soon is asked a second time: the same rows.
+sed 's/in_flight = 32/in_flight = 32, hedge = "10ms"/' p.lua >hedged.lua
+server hedged 3 0 40 0
+expect 0 "$SLUICE" run hedged.lua --quiet --workers 2 "port=$port" --run-dir r12 out=o12
+lines o12 | cmp - want || fail 'other rows with hedges'
+expect 0 "$SLUICE" report r12
+says ' hedged; '
+[ "$(asked)" -gt "$first" ] || fail 'nothing was asked twice'
+
 # ---- killed ------------------------------------------------------------------------------------------
 
 # What was answered and is in the journal is not asked again: after any number of kills an ask was answered once, but for
@@ -131,6 +140,15 @@ says "expected a server's name"
 sed 's/in_flight = 32/in_fligth = 32/' p.lua >bad.lua
 expect 2 "$SLUICE" check bad.lua "port=$port"
 says 'in_flight'
+
+# Sent to another server: said, and nothing is kept, so that it is asked again.
+printf '{"id":"1","text":"moved"}\n' >moved.jsonl
+sed 's/docs.jsonl/moved.jsonl/' p.lua >moved.lua
+for _ in 1 2; do
+    expect 2 "$SLUICE" run moved.lua --quiet "port=$port" --run-dir r13 out=o13
+    says "http://127.0.0.1:$port/score sends us to http://elsewhere/x (status 307), whose server ask = { hosts = {...} } does not name"
+done
+is "$(grep -c '^307' "$log")" 2 'requests that were sent elsewhere'
 
 # ---- a server that is not there ----------------------------------------------------------------------
 

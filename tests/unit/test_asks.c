@@ -918,6 +918,9 @@ static void test_redirect_rules(void **state)
                      SLUICE_E_CONFIG);
     assert_int_equal(request_redirect(&from, 302, "https://a/ x", &policy, &to, &name, &error),
                      SLUICE_E_CONFIG);
+    /* Nothing of a target becomes a header. */
+    assert_int_equal(request_redirect(&from, 302, "https://a/\nA: 2", &policy, &to, &name, &error),
+                     SLUICE_E_CONFIG);
     request_deinit(&from);
 }
 

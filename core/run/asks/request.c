@@ -204,6 +204,9 @@ static sluice_status judge(const struct request *from, uint32_t status, const ch
                          "where there is one; ask for something else",
                          from->url, status);
     }
+    if (has_controls(target, strlen(target)) || strpbrk(target, " \t") != NULL) {
+        return lost(from, status, "...", "no URL that can be asked", err);
+    }
     if (!repeats && !reads && status != 303) {
         return lost(from, status, target, "only GET and HEAD follow it", err);
     }
@@ -239,9 +242,6 @@ sluice_status request_redirect(const struct request *from, uint32_t status, cons
     result = buf_status(&text, err);
     if (result == SLUICE_OK) {
         result = request_parse(text.data, text.size, out, err);
-        if (result == SLUICE_E_INTERNAL) {
-            result = lost(from, status, target, "no URL that can be asked", err);
-        }
     }
     buf_deinit(&text);
     return result;
