@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "run/asks/record.h"
+#include "run/asks/journal_record.h"
 #include "store/disk.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);

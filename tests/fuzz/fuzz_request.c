@@ -1,6 +1,6 @@
 /* Fuzzes what reads texts of HTTP: the first byte chooses requests of stages (what is behind a NUL
  * byte is where a server sends us), servers in URLs, or times. A request that is believed is what
- * was written; whatever a redirection leads to is a request again, and to a server that is named. */
+ * was written; whatever a redirection leads to is a request again, to a server that is named. */
 #include <stdlib.h>
 #include <string.h>
 

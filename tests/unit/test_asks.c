@@ -189,6 +189,42 @@ static void test_another_process(void **state)
     end_world(&world);
 }
 
+/* What stands in line while another process is answered is not asked. */
+static void held_if_named(struct server *server, const struct server_request *request,
+                          struct server_reply *reply)
+{
+    if (strcmp(request->path, "/held") == 0) {
+        server_hold(server);
+    }
+    reply->body = request->path;
+}
+
+static void test_in_line_meanwhile(void **state)
+{
+    struct world world;
+    struct asks *first;
+    struct asking *waiting, *same;
+
+    NEEDS_CLIENT();
+    begin_world(&world, held_if_named);
+    world.policy.in_flight = 1;
+    waiting = begin(&world, get(&world, "/held"));
+    same = begin(&world, get(&world, "/same"));
+    assert_true(server_await(world.server, 1));
+    first = world.asks;
+    open_asks(&world);
+    assert_string_equal(ask(&world, "/same"), "200 /same");
+    usleep(150000); /* the first one has looked since, or looks before it sends */
+    server_release(world.server, UINT32_MAX);
+    assert_string_equal(answer_to(&world, waiting), "200 /held");
+    assert_string_equal(answer_to(&world, same), "200 /same");
+    assert_int_equal(server_count(world.server), 2);
+    assert_int_equal(world.metrics.answered, 2);
+    assert_int_equal(world.metrics.known, 1);
+    asks_destroy(first);
+    end_world(&world);
+}
+
 /* ---- limits ---- */
 
 static void held(struct server *server, const struct server_request *request,
@@ -985,6 +1021,7 @@ int main(void)
         cmocka_unit_test(test_disk_fails), /* forks: before there are threads */
         cmocka_unit_test(test_answers),
         cmocka_unit_test(test_another_process),
+        cmocka_unit_test(test_in_line_meanwhile),
         cmocka_unit_test(test_in_flight),
         cmocka_unit_test(test_in_flight_until_durable),
         cmocka_unit_test(test_smaller_limit),

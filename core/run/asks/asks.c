@@ -6,8 +6,6 @@
 
 #include "run/asks/asksInt.h"
 
-#define LOOK_NS UINT64_C(1000000000) /* between two looks at what other processes were answered */
-
 struct asking {
     struct asks *asks;
     uint32_t n;
@@ -118,7 +116,7 @@ static sluice_status recall(struct asks *asks, struct entry *entry, struct sluic
     bool look;
 
     pthread_mutex_lock(&asks->mutex);
-    look = now - asks->looked_ns > LOOK_NS && !journal_knows(asks->journal, entry->key);
+    look = now - asks->looked_ns > ASKS_LOOK_NS && !journal_knows(asks->journal, entry->key);
     if (look) {
         asks->looked_ns = now;
     }

@@ -4,8 +4,9 @@
  * A call of a stage that asked is begun here and waited for by the chain (run/chain/waiting.c),
  * while other calls go on. An answer is looked up in the journal first; what is not there is
  * fetched by core/net, written to the journal, and given only when it is durable there. Two calls
- * that ask the same of the same stage ask once. Thread-safe; one struct asking belongs to one
- * thread at a time.
+ * that ask the same of the same stage ask once; two processes do unless both are on their way at
+ * once (what others were answered is seen within a tenth of a second, also by what stands in line).
+ * Thread-safe; one struct asking belongs to one thread at a time.
  *
  * An answer is what has a status 2xx, or 4xx for good (a refusal). What may pass (no connection,
  * 408, 425, 429, 5xx) is tried again from the begin; a 3xx is followed where the policy allows its

@@ -10,10 +10,12 @@
 #include "run/asks/journal.h"
 #include "run/asks/request.h"
 
+#define ASKS_LOOK_NS UINT64_C(100000000) /* between two looks at what others were answered */
+
 enum entry_state {
     ENTRY_QUEUED,  /* to be sent: in line at its server, or not before `due` */
     ENTRY_FLYING,  /* sent; perhaps to be sent a second time at `due`, or in line for that */
-    ENTRY_KEEPING, /* answered, and not durable yet: the client's thread has it */
+    ENTRY_KEEPING, /* answered, and not durable or read yet: the client's thread has it */
     ENTRY_DONE,
     ENTRY_FAILED
 };
@@ -80,9 +82,10 @@ struct asks {
     size_t later_n, later_capacity;
     size_t n; /* entries */
     struct host *hosts;
-    struct entry *left; /* nobody waits for them any more: to be given up */
-    struct entry *kept; /* in the journal, to be synced: the client's thread alone */
-    size_t n_failed;    /* so far */
+    struct entry *left;  /* nobody waits for them any more: to be given up */
+    struct entry *found; /* in the journal by now, by another: the client's thread alone */
+    struct entry *kept;  /* in the journal, to be synced: the client's thread alone */
+    size_t n_failed;     /* so far */
     uint64_t looked_ns;
     sluice_status broken; /* the journal can't be written */
     struct sluice_error why;

@@ -262,6 +262,62 @@ static void settle(struct asks *asks)
     pthread_mutex_unlock(&asks->mutex);
 }
 
+/* Now and then, what other processes were answered meanwhile. */
+static void look_around(struct asks *asks, uint64_t now)
+{
+    struct sluice_error err = ERROR_INIT;
+    sluice_status status;
+    bool look;
+
+    pthread_mutex_lock(&asks->mutex);
+    look = now - asks->looked_ns > ASKS_LOOK_NS;
+    asks->looked_ns = look ? now : asks->looked_ns;
+    pthread_mutex_unlock(&asks->mutex);
+    status = look ? journal_look(asks->journal, &err) : SLUICE_OK;
+    if (status != SLUICE_OK) {
+        pthread_mutex_lock(&asks->mutex);
+        break_down(asks, status, &err);
+        pthread_mutex_unlock(&asks->mutex);
+    }
+}
+
+/* Whether another process was answered before this one asked; then it is not asked. */
+static bool was_answered(struct asks *asks, struct entry *entry)
+{
+    if (entry->state != ENTRY_QUEUED || !journal_knows(asks->journal, entry->key)) {
+        return false;
+    }
+    entry_leave_line(entry);
+    entry->state = ENTRY_KEEPING;
+    entry->kept_next = asks->found;
+    asks->found = entry;
+    return true;
+}
+
+static void take_found(struct asks *asks)
+{
+    while (asks->found != NULL) {
+        struct entry *entry = asks->found;
+        struct sluice_error err = ERROR_INIT;
+        bool found;
+        sluice_status status =
+            journal_read(asks->journal, entry->key, &found, &entry->answer, &err);
+        pthread_mutex_lock(&asks->mutex);
+        asks->found = entry->kept_next;
+        entry->fetched = false;
+        if (status != SLUICE_OK) {
+            fail(asks, entry, &err);
+        } else {
+            entry->state = ENTRY_DONE;
+        }
+        if (entry->waiters == 0 && !entry->left) {
+            entry_remove(asks, entry);
+        }
+        pthread_cond_broadcast(&asks->changed);
+        pthread_mutex_unlock(&asks->mutex);
+    }
+}
+
 /* What nobody waits for any more is given up, but for what was answered. */
 static void give_up_left(struct asks *asks)
 {
@@ -284,6 +340,7 @@ static uint32_t go_round(void *ctx)
     struct entry *entry;
 
     settle(asks);
+    look_around(asks, now);
     pthread_mutex_lock(&asks->mutex);
     give_up_left(asks);
     while ((entry = entry_due(asks, now, &next)) != NULL) {
@@ -297,13 +354,16 @@ static uint32_t go_round(void *ctx)
     for (struct host *host = asks->hosts; host != NULL; host = host->next) {
         while (host->first != NULL && host->flying < host->most && host->free_ns <= now &&
                asks->broken == SLUICE_OK) {
-            send_now(asks, host->first, now);
+            if (!was_answered(asks, host->first)) {
+                send_now(asks, host->first, now);
+            }
         }
         if (host->first != NULL && host->flying < host->most && host->free_ns > now) {
             next = host->free_ns < next ? host->free_ns : next;
         }
     }
     pthread_mutex_unlock(&asks->mutex);
+    take_found(asks);
     return (uint32_t)((next - now + 999999) / 1000000);
 }
 

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "run/asks/record.h"
+#include "run/asks/journal_record.h"
 #include "store/disk.h"
 
 #define SUFFIX ".answers"

@@ -1,5 +1,5 @@
-/* A record of the journal: see record.h. */
-#include "run/asks/record.h"
+/* A record of the journal: see journal_record.h. */
+#include "run/asks/journal_record.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* A record of the journal (journal.h) as it stands in a file: a head, the content type, the body.
  * Depends on base. */
-#ifndef SLUICE_RUN_RECORD_H
-#define SLUICE_RUN_RECORD_H
+#ifndef SLUICE_RUN_JOURNAL_RECORD_H
+#define SLUICE_RUN_JOURNAL_RECORD_H
 
 #include "base/buf.h"
 #include "run/asks/journal.h"
