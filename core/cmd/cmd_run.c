@@ -36,6 +36,13 @@ static sluice_status on_retry(void *ctx, const char *facts, double *seconds,
     return policies_retry(&barrier->policies, facts, seconds, err);
 }
 
+static sluice_status on_speculate(void *ctx, const char *facts, bool *wanted,
+                                  struct sluice_error *err)
+{
+    struct barrier_ctx *barrier = ctx;
+    return policies_speculate(&barrier->policies, facts, wanted, err);
+}
+
 static void on_stop(void *ctx, bool now)
 {
     (void)ctx;
@@ -109,6 +116,7 @@ static void prepare_events(struct common *common, struct barrier_ctx *barrier,
         .warn = progress_warn,
         .barrier = on_barrier,
         .retry = on_retry,
+        .speculate = on_speculate,
         .stop = on_stop,
     };
     common->options.log = common_log;

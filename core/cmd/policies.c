@@ -7,7 +7,10 @@
 
 #include "run/facts/report.h"
 
-static const char retry_text[] = "local retry = require \"policies.retry\"\nretry {}\n";
+/* Policies in the order of their making. */
+enum { DEFAULT_RETRY, DEFAULT_SPECULATE };
+static const char defaults_text[] = "require \"policies.retry\" {}\n"
+                                    "require \"policies.speculate\" {}\n";
 
 sluice_status policies_judge(struct policies *policies, const struct run *run, uint32_t phase,
                              double seconds, struct sluice_error *err)
@@ -48,21 +51,23 @@ sluice_status policies_judge(struct policies *policies, const struct run *run, u
 }
 
 /* A script of its own: what a pipeline is made of stays what it was. */
-static sluice_status load_retry(struct policies *policies, struct sluice_error *err)
+static sluice_status load_defaults(struct policies *policies, struct sluice_error *err)
 {
     const struct session *session = policies->session;
-    char *path = disk_join(session->module_dir, "policies/retry.lua");
+    char *path = policies->script != NULL ? NULL : disk_join(session->module_dir, "policies");
     struct script_options options = { .path = path,
                                       .base_dir = session->module_dir,
                                       .cwd = session->cwd,
                                       .module_dir = session->module_dir,
                                       .registry = session->registry,
-                                      .text = retry_text,
+                                      .text = defaults_text,
                                       .testing = true };
-    sluice_status status = path == NULL
-                               ? error_nomem(err, "a policy")
-                               : script_load(&options, &policies->retry, &policies->graph, err);
+    sluice_status status = SLUICE_OK;
 
+    if (policies->script == NULL) {
+        status = path == NULL ? error_nomem(err, "a policy")
+                              : script_load(&options, &policies->script, &policies->graph, err);
+    }
     free(path);
     return status;
 }
@@ -79,10 +84,8 @@ sluice_status policies_retry(struct policies *policies, const char *facts, doubl
                          &said, seconds, err));
     }
     if (!said) {
-        if (policies->retry == NULL) {
-            TRY(load_retry(policies, err));
-        }
-        TRY(script_retry(policies->retry, 0, facts, &said, seconds, err));
+        TRY(load_defaults(policies, err));
+        TRY(script_retry(policies->script, DEFAULT_RETRY, facts, &said, seconds, err));
     }
     if (!said) {
         *seconds = SCRIPT_GIVE_UP;
@@ -90,10 +93,28 @@ sluice_status policies_retry(struct policies *policies, const char *facts, doubl
     return SLUICE_OK;
 }
 
+sluice_status policies_speculate(struct policies *policies, const char *facts, bool *wanted,
+                                 struct sluice_error *err)
+{
+    const struct graph *graph = policies->session->graph;
+    bool said = false;
+
+    *wanted = false;
+    for (uint32_t k = 0; k < graph->n_policies && !said; k++) {
+        TRY(script_speculate(policies->session->script, (uint32_t)graph->policies[k].reference,
+                             facts, &said, wanted, err));
+    }
+    if (!said) {
+        TRY(load_defaults(policies, err));
+        TRY(script_speculate(policies->script, DEFAULT_SPECULATE, facts, &said, wanted, err));
+    }
+    return SLUICE_OK;
+}
+
 void policies_close(struct policies *policies)
 {
     graph_destroy(policies->graph);
-    script_destroy(policies->retry);
+    script_destroy(policies->script);
     policies->graph = NULL;
-    policies->retry = NULL;
+    policies->script = NULL;
 }

@@ -81,8 +81,11 @@ static void begin_attempt(struct phase_job *job, struct hand *hand, uint32_t tas
     zero_total(&hand->total, n_ops);
     atomic_store(&hand->part.bad, 0);
     atomic_store(&hand->cancelled, run_cancelled(job->run));
+    atomic_store(&hand->rival, shift_is_twin(hold));
+    atomic_store(&hand->beaten, false);
     hand->task = task;
     hand->hold = hold;
+    hand->looked_ns = 0;
     hand->begun_ns = clock_ns();
     hand->active = true;
     pthread_mutex_unlock(&job->lock);
@@ -250,15 +253,10 @@ static void job_ended(struct phase_job *job, uint32_t task, bool other)
     METRIC_ADD(metrics->others, other);
 }
 
-struct doubt {
-    struct phase_job *job;
-    struct hold *hold;
-};
-
 static bool is_doubtful(void *ctx)
 {
-    const struct doubt *doubt = ctx;
-    return shift_doubtful(doubt->job->shift, doubt->hold);
+    const struct hand *hand = ctx;
+    return atomic_load(&hand->rival) || shift_doubtful(hand->job->shift, hand->hold);
 }
 
 /* It is done, by this process or by another one meanwhile. */
@@ -268,7 +266,13 @@ static void settle(struct phase_job *job, struct hand *hand, uint32_t task,
     char text[400];
     char buffer[SPLIT_NAME];
 
-    attempt->outcome = tried->existed ? ATTEMPT_LOST_RACE : ATTEMPT_COMMITTED;
+    attempt->outcome = !tried->existed             ? ATTEMPT_COMMITTED
+                       : shift_is_twin(hand->hold) ? ATTEMPT_SPECULATIVE
+                       : atomic_load(&hand->rival) ? ATTEMPT_LOST_TWIN
+                                                   : ATTEMPT_LOST_RACE;
+    if (!tried->existed) {
+        twin_won(job, hand, task);
+    }
     if (tried->existed && doubtful) {
         snprintf(text, sizeof text,
                  "%s, %.100s: this process stood still for so long that another one took the task; "
@@ -286,6 +290,7 @@ static sluice_status fail(struct phase_job *job, struct hand *hand, uint32_t tas
 {
     const struct holder *self = member_self(crew_member(job->run->crew));
     struct trouble trouble = { .task = task, .kind = trouble_kind(err), .code = err->code };
+    bool twin = shift_is_twin(hand->hold);
 
     METRIC_ADD(job->run->metrics.phases[job->phase].bad,
                -(uint_fast64_t)METRIC_GET(hand->part.bad));
@@ -293,9 +298,13 @@ static sluice_status fail(struct phase_job *job, struct hand *hand, uint32_t tas
     attempt->kind = err->code == SLUICE_E_CANCELLED ? NULL : trouble_word(trouble.kind);
     attempt->message = err->code == SLUICE_E_CANCELLED ? NULL : err->message;
     log_work(job, hand, task, attempt);
-    if (trouble.kind == TROUBLE_FATAL) {
+    if (twin && trouble.kind != TROUBLE_FATAL) {
+        warn(job->run, err->message);
+    }
+    if (twin || trouble.kind == TROUBLE_FATAL) {
         shift_give(job->shift, hand->hold, false);
-        return err->code;
+        /* What becomes of a task is up to whoever has it in hand. */
+        return trouble.kind == TROUBLE_FATAL ? err->code : SLUICE_OK;
     }
     snprintf(trouble.message, sizeof trouble.message, "%s", err->message);
     memcpy(trouble.worker, self->id, sizeof trouble.worker);
@@ -308,12 +317,10 @@ static sluice_status try_task(struct phase_job *job, struct hand *hand, uint32_t
 {
     struct run *run = job->run;
     struct phase_metrics *metrics = &run->metrics.phases[job->phase];
-    struct doubt doubt = { job, hold };
-    struct task_attempt tried = { .metrics = &hand->part,
-                                  .cancelled = &hand->cancelled,
-                                  .doubtful = is_doubtful,
-                                  .ctx = &doubt };
-    struct attempt attempt = { .outcome = "" };
+    struct task_attempt tried = {
+        .metrics = &hand->part, .cancelled = &hand->cancelled, .doubtful = is_doubtful, .ctx = hand
+    };
+    struct attempt attempt = { .outcome = "", .twin = shift_is_twin(hold) };
     bool doubtful;
     sluice_status status;
 
@@ -325,6 +332,18 @@ static sluice_status try_task(struct phase_job *job, struct hand *hand, uint32_t
     end_attempt(job, hand);
     METRIC_ADD(metrics->running, -1);
     METRIC_ADD(job->busy_ns, clock_ns() - hand->begun_ns);
+    if (status != SLUICE_OK && atomic_load(&hand->beaten)) {
+        METRIC_ADD(metrics->bad, -(uint_fast64_t)METRIC_GET(hand->part.bad));
+        TRY(twin_yield(job, hand, task, &tried.existed, err));
+        if (!tried.existed) {
+            attempt.outcome = ATTEMPT_DRAINED;
+            log_work(job, hand, task, &attempt);
+            shift_give(job->shift, hold, false);
+            *taken = false;
+            return SLUICE_OK;
+        }
+        status = SLUICE_OK;
+    }
     if (status == SLUICE_OK) {
         settle(job, hand, task, &tried, &attempt, doubtful);
         shift_give(job->shift, hold, true);
@@ -334,6 +353,15 @@ static sluice_status try_task(struct phase_job *job, struct hand *hand, uint32_t
     status = fail(job, hand, task, &attempt, err);
     *taken = status != SLUICE_OK; /* else it comes back, to be tried again or given up */
     return status;
+}
+
+/* One that came to nothing is still another one's. */
+static sluice_status try_twin(struct phase_job *job, struct hand *hand, uint32_t task,
+                              struct hold *hold, bool *taken, struct sluice_error *err)
+{
+    TRY(try_task(job, hand, task, hold, taken, err));
+    *taken = job->run->tasks[job->phase][task].done;
+    return SLUICE_OK;
 }
 
 /* One that was committed meanwhile is done. */
@@ -422,8 +450,10 @@ sluice_status hand_task(struct phase_job *job, struct hand *hand, uint32_t task,
     TRY(shift_take(job->shift, task, &hold, &lost, err));
     if (hold == NULL) {
         *taken = false;
-        return SLUICE_OK;
+        TRY(twin_refused(job, task, &lost.holder, &hold, err));
+        return hold == NULL ? SLUICE_OK : try_twin(job, hand, task, hold, taken, err);
     }
+    twin_taken(job, task);
     return take_task(job, hand, task, hold, &lost, taken, err);
 }
 
@@ -464,6 +494,7 @@ void hands_tick(struct phase_job *job)
         }
     }
     pthread_mutex_unlock(&job->lock);
+    twins_tick(job);
     shift_tick(job->shift);
 }
 

@@ -88,6 +88,13 @@ static void look_ahead(struct phase_job *job)
     free(dir);
 }
 
+static void idle(void *ctx)
+{
+    struct phase_job *job = ctx;
+
+    atomic_store(&job->idle_ns, member_clock());
+}
+
 static void tick(void *ctx)
 {
     struct phase_job *job = ctx;
@@ -184,6 +191,8 @@ static void job_deinit(struct phase_job *job, bool complete)
     shift_end(job->shift, complete);
     troubles_close(job->troubles);
     pthread_mutex_destroy(&job->lock);
+    free(job->watched);
+    free(job->sizes);
     free(job->hands);
     free(job->by_key);
     free(job->ended);
@@ -218,6 +227,7 @@ static sluice_status run_pool(struct phase_job *job, struct sluice_error *err)
                              .thread_open = hand_open,
                              .thread_close = hand_close,
                              .run = run_one,
+                             .idle = idle,
                              .tick = tick,
                              .drain = run->options.drain };
     uint64_t start = clock_ns();

@@ -1,4 +1,4 @@
-/* Private to phase.c and hand.c: a phase on the pool. */
+/* Private to phase.c, hand.c and late.c: a phase on the pool. */
 #ifndef SLUICE_RUN_PHASEINT_H
 #define SLUICE_RUN_PHASEINT_H
 
@@ -20,9 +20,19 @@ struct hand {
     bool active;
     uint32_t task;
     struct hold *hold;
-    uint64_t begun_ns;
+    uint64_t begun_ns, looked_ns;
     _Atomic int cancelled;
+    /* There is another copy of the task elsewhere; it was committed, under that key. */
+    atomic_bool rival, beaten;
+    struct hash128 key;
     struct phase_job *job;
+};
+
+/* A task that another process has in hand, as this one saw it. */
+struct watched {
+    uint32_t task;
+    uint64_t since_ns;
+    char holder[MEMBER_ID];
 };
 
 /* A task that failed, still in hand until it is decided what becomes of it: policies are asked on
@@ -52,7 +62,14 @@ struct phase_job {
     struct hand **hands;  /* room for all threads */
     uint32_t n_hands;
     struct failing *failing;
-    bool broken; /* the phase ends, with this */
+    struct watched *watched;
+    size_t n_watched, watched_room;
+    double *sizes;                /* of tasks, in bytes; < 0 = not reckoned yet; NULL = none is */
+    uint64_t judged_ns;           /* late tasks were looked for */
+    uint64_t judging_ns;          /* … which took so long */
+    atomic_uint_fast64_t idle_ns; /* a thread had nothing to do; 0: none has */
+    atomic_uint_fast32_t late;    /* task + 1: whoever has nothing to do begins a copy */
+    bool broken;                  /* the phase ends, with this */
     struct sluice_error error;
 };
 
@@ -64,6 +81,22 @@ void hand_close(void *job, void *hand);
 /* A few times a second on the run's thread: counts what the hands did, tells them to stop, decides
  * about failures. */
 void hands_tick(struct phase_job *);
+
+/* late.c: second copies of tasks that others are late with. */
+
+/* Another process has the task. *hold: NULL, or a copy of it is to be made here. */
+sluice_status twin_refused(struct phase_job *, uint32_t task, const struct holder *,
+                           struct hold **hold, struct sluice_error *) MUST_USE;
+/* This one has it. */
+void twin_taken(struct phase_job *, uint32_t task);
+/* The task of a hand that was beaten: *done by what the other one committed, if that is found. */
+sluice_status twin_yield(struct phase_job *, const struct hand *, uint32_t task, bool *done,
+                         struct sluice_error *) MUST_USE;
+/* It was committed here: the other copy, if there may be one, is told. */
+void twin_won(struct phase_job *, const struct hand *, uint32_t task);
+/* On the run's thread. */
+void twins_tick(struct phase_job *);
+
 /* When the pool has ended: nothing is in hand any more. */
 void hands_end(struct phase_job *);
 

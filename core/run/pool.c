@@ -54,6 +54,9 @@ static void put_back(struct pool *pool, uint32_t i)
     }
     pool->pause_ns = pool->pause_ns < PAUSE_MAX_NS / 2 ? 2 * pool->pause_ns : PAUSE_MAX_NS;
     pthread_mutex_unlock(&pool->lock);
+    if (pool->job->idle != NULL) {
+        pool->job->idle(pool->job->ctx);
+    }
     nanosleep(&pause, NULL);
     pthread_mutex_lock(&pool->lock);
     pool->refused = 0; /* all are tried again */

@@ -14,6 +14,8 @@ struct pool_job {
     void (*thread_close)(void *ctx, void *state);
     /* *taken = false: somebody else has it, come back later */
     sluice_status (*run)(void *ctx, void *state, uint32_t i, bool *taken, struct sluice_error *);
+    /* On a thread: somebody else has all that is left. May be NULL. */
+    void (*idle)(void *ctx);
     void (*tick)(void *ctx);
     const _Atomic int *drain; /* NULL = never; != 0: begin nothing new */
 };

@@ -51,6 +51,10 @@ struct run_events {
      * it is tried again; < 0: it is given up; RETRY_HALT: the phase ends with it. NULL: what
      * retry.c says. */
     sluice_status (*retry)(void *ctx, const char *facts, double *seconds, struct sluice_error *err);
+    /* A task that another process has in hand seems to be late, and this one has nothing else to
+     * do: whether it begins a copy (facts: see late.c). NULL: it never does. */
+    sluice_status (*speculate)(void *ctx, const char *facts, bool *wanted,
+                               struct sluice_error *err);
     /* The order to stop the run was seen: now, or when what is in hand is done. On any thread. */
     void (*stop)(void *ctx, bool now);
 };

@@ -369,24 +369,30 @@ function M.writer(definition)
   return lua_stage("writer", definition, check_definition(definition, "writer", "row", "function(doc, options)"))
 end
 
--- A policy judges the run's measures at every barrier, says what becomes of tasks that failed, or both:
---   s.policy { "cost", options = {...}, judge = function(o, run) ... end, retry = function(o, failure) ... end }
+-- A policy judges the run's measures at every barrier, says what becomes of tasks that failed or are late, or all of it:
+--   s.policy { "cost", options = {...}, judge = function(o, run) ... end, retry = function(o, failure) ... end,
+--              speculate = function(o, task) ... end }
 -- judge returns nil, or "warn"/"halt" and a message. retry returns after how many seconds the task is tried again, nil where another
--- policy shall say, false to give the task up, "halt" to end the run. Returns a function(options) for s.pipeline { policies = {...} }.
+-- policy shall say, false to give the task up, "halt" to end the run. speculate returns whether a second copy of a late task is begun, or
+-- nil. What failure and task are is in policies.retry and policies.speculate. Returns a function(options) for s.pipeline { policies = {...} }.
 function M.policy(definition)
   if type(definition[1]) ~= "string" then fail("s.policy: the first item must be its name") end
   local n = 0
-  for _, name in ipairs { "judge", "retry" } do
+  for _, name in ipairs { "judge", "retry", "speculate" } do
     if definition[name] ~= nil then
       if type(definition[name]) ~= "function" then fail("s.policy '%s': %s must be a function", definition[1], name) end
       n = n + 1
     end
   end
-  if n == 0 then fail("s.policy '%s': judge must be a function(options, run), or retry a function(options, failure)", definition[1]) end
+  if n == 0 then
+    fail("s.policy '%s': judge must be a function(options, run), or retry a function(options, failure), or speculate a function(options, task)",
+      definition[1])
+  end
   return function(given)
     local named, positional = split_options(definition[1], given)
     local options = core.options(definition[1], definition.options or {}, named, positional)
-    return core.policy(definition[1], { judge = definition.judge, retry = definition.retry }, options)
+    local functions = { judge = definition.judge, retry = definition.retry, speculate = definition.speculate }
+    return core.policy(definition[1], functions, options)
   end
 end
 

@@ -320,3 +320,23 @@ sluice_status script_retry(struct script *script, uint32_t policy, const char *f
     lua_settop(L, 0);
     return status;
 }
+
+sluice_status script_speculate(struct script *script, uint32_t policy, const char *facts_json,
+                               bool *said, bool *wanted, struct sluice_error *err)
+{
+    lua_State *L = script->L;
+    sluice_status status = ask_policy(L, policy, "speculate", facts_json, said, err);
+
+    *wanted = false;
+    if (status == SLUICE_OK && *said) {
+        *said = !lua_isnil(L, -2);
+        *wanted = lua_toboolean(L, -2);
+        if (*said && !lua_isboolean(L, -2)) {
+            status = error_set(err, SLUICE_E_CONFIG,
+                               "a policy's speculate returned a %s, expected true, false or nil",
+                               luaL_typename(L, -2));
+        }
+    }
+    lua_settop(L, 0);
+    return status;
+}

@@ -112,6 +112,10 @@ sluice_status script_judge(struct script *, uint32_t policy, const char *run_jso
 sluice_status script_retry(struct script *, uint32_t policy, const char *facts_json, bool *said,
                            double *seconds, struct sluice_error *) MUST_USE;
 
+/* Asks policy k whether a second copy of a task in hand is begun (facts: see run/late.c). */
+sluice_status script_speculate(struct script *, uint32_t policy, const char *facts_json, bool *said,
+                               bool *wanted, struct sluice_error *) MUST_USE;
+
 /* Examples of heuristics (kept and dropped) for `sluice test`: number of Lua stages and their
  * definitions. */
 uint32_t script_n_stages(const struct script *);

@@ -15,9 +15,9 @@
  * for work, and no waits. Tasks are "reused" when they were done before the process that made the
  * report came to their phase, and of "others" when another process did them meanwhile. Times and
  * bytes are those of all attempts of the execution by whatever process ("processes", "hosts"), as
- * their log has them; "attempts", "committed", "failed" and "lost" count these by phase, and
- * "committed_seconds" is the processor time of those that were committed. "failures": tasks that
- * were given up. */
+ * their log has them; "attempts", "committed", "failed" and "lost" count these by phase, "twins"
+ * those of them that were second copies (run/late.c), and "committed_seconds" is the processor time
+ * of those that were committed. "failures": tasks that were given up. */
 #ifndef SLUICE_RUN_REPORT_H
 #define SLUICE_RUN_REPORT_H
 

@@ -190,6 +190,9 @@ static void put_attempt(struct buf *line, const struct attempt *attempt)
         put_text(line, "key", key);
     }
     put_text(line, "outcome", attempt->outcome);
+    if (attempt->twin) {
+        buf_puts(line, ",\"twin\":true");
+    }
     if (attempt->kind != NULL) {
         put_text(line, "class", attempt->kind);
     }

@@ -21,6 +21,7 @@ struct attempts;
 #define ATTEMPT_COMMITTED "committed"
 #define ATTEMPT_FOUND "found"             /* another one's record was there before it began */
 #define ATTEMPT_LOST_RACE "lost_race"     /* … when it was done */
+#define ATTEMPT_LOST_TWIN "lost_to_twin"  /* … when a second copy of it had committed */
 #define ATTEMPT_SPECULATIVE "speculative" /* a second copy that was not needed */
 #define ATTEMPT_DRAINED "drained"         /* given back: the process was asked to go */
 #define ATTEMPT_LOST_WORKER \
@@ -36,6 +37,7 @@ struct attempt {
     struct timespec begin; /* of the wall clock */
     uint64_t wall_ns;
     const char *outcome;
+    bool twin;                           /* it was a second copy */
     const char *kind;                    /* of a failure; or NULL */
     const char *message;                 /* or NULL */
     const struct holder *other;          /* whose attempt it was, for ATTEMPT_LOST_WORKER */

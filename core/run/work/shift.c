@@ -11,6 +11,8 @@
 #include "store/temp.h"
 
 #define ALL "all"
+#define TWIN ".twin"
+#define WON ".won"
 #define LOOK_NS UINT64_C(500000000) /* between two looks for others, where looking costs little */
 #define LOOK_FAR_NS UINT64_C(5000000000)
 #define AGAIN_NS UINT64_C(20000000)  /* and for one that has the phase alone */
@@ -20,7 +22,7 @@
 
 struct hold {
     uint32_t task;
-    bool active;
+    bool active, twin;
     uint64_t since_ns;
     uint32_t lapses;
     struct lease *lease; /* NULL: by that on the phase */
@@ -35,7 +37,9 @@ struct shift {
     struct lease *all;
     bool waits; /* another one may have the phase alone */
     uint64_t looked_ns;
-    struct hold *holds; /* n_hands */
+    struct hold *holds;  /* n_hands */
+    struct lease **vain; /* of twins that came to nothing */
+    uint32_t n_vain;
 };
 
 /* ---- alone or not ---- */
@@ -68,23 +72,25 @@ static sluice_status try_alone(struct shift *shift, struct sluice_error *err)
     return SLUICE_OK;
 }
 
+/* The folder of a task's leases; free(). */
+static char *task_folder(const struct shift *shift, uint32_t task)
+{
+    return shift->options.n_tasks > FLAT_TASKS ? str_printf("%s/%02x", shift->folder, task & 0xffu)
+                                               : str_copy(shift->folder, strlen(shift->folder));
+}
+
 static sluice_status task_lease(struct shift *shift, struct hold *hold, struct lease_found *found,
                                 struct sluice_error *err)
 {
     char name[32];
-    char *folder = shift->folder;
+    char *folder = task_folder(shift, hold->task);
     sluice_status status;
 
-    snprintf(name, sizeof name, "%u", hold->task);
-    if (shift->options.n_tasks > FLAT_TASKS) {
-        folder = str_printf("%s/%02x", shift->folder, hold->task & 0xffu);
-    }
+    snprintf(name, sizeof name, hold->twin ? "%u" TWIN : "%u", hold->task);
     status = folder == NULL
                  ? error_nomem(err, "a lease")
                  : lease_take(shift->member, folder, name, "first", &hold->lease, found, err);
-    if (folder != shift->folder) {
-        free(folder);
-    }
+    free(folder);
     return status;
 }
 
@@ -225,16 +231,118 @@ sluice_status shift_take(struct shift *shift, uint32_t task, struct hold **out,
     }
     if (!alone) {
         status = task_lease(shift, hold, &found, err);
-        if (status != SLUICE_OK || hold->lease == NULL) {
-            hold->active = false;
-            return status;
-        }
     }
     if (lost != NULL) {
         *lost = found;
     }
+    if (!alone && (status != SLUICE_OK || hold->lease == NULL)) {
+        hold->active = false;
+        return status;
+    }
     *out = hold;
     return SLUICE_OK;
+}
+
+sluice_status shift_twin(struct shift *shift, uint32_t task, struct hold **out,
+                         struct sluice_error *err)
+{
+    struct hold *hold;
+    sluice_status status;
+
+    *out = NULL;
+    if (!member_fresh(shift->member)) {
+        return SLUICE_OK;
+    }
+    pthread_mutex_lock(&shift->lock);
+    hold = shift->all == NULL ? free_hand(shift, task) : NULL;
+    if (hold != NULL) {
+        *hold = (struct hold){ .task = task,
+                               .active = true,
+                               .twin = true,
+                               .since_ns = member_clock(),
+                               .lapses = member_lapses(shift->member) };
+    }
+    pthread_mutex_unlock(&shift->lock);
+    if (hold == NULL) {
+        return SLUICE_OK;
+    }
+    status = task_lease(shift, hold, NULL, err);
+    if (status != SLUICE_OK || hold->lease == NULL) {
+        hold->active = false;
+        return status;
+    }
+    *out = hold;
+    return SLUICE_OK;
+}
+
+bool shift_is_twin(const struct hold *hold)
+{
+    return hold->twin;
+}
+
+bool shift_has_twin(const struct shift *shift, uint32_t task)
+{
+    struct holder holder;
+    char name[32];
+    char *folder = task_folder(shift, task);
+    bool held = false;
+
+    snprintf(name, sizeof name, "%u" TWIN, task);
+    if (folder == NULL ||
+        lease_look(shift->member, folder, name, &held, &holder, NULL) != SLUICE_OK) {
+        held = false;
+    }
+    free(folder);
+    return held;
+}
+
+static char *won_path(const struct shift *shift, uint32_t task)
+{
+    char *folder = task_folder(shift, task);
+    char *path = folder == NULL ? NULL : str_printf("%s/%u" WON, folder, task);
+
+    free(folder);
+    return path;
+}
+
+void shift_win(const struct shift *shift, uint32_t task, struct hash128 key)
+{
+    char *path = won_path(shift, task);
+    enum store_put outcome;
+    char hex[33];
+
+    hash_hex(key, hex);
+    if (path != NULL && store_put_new(path, hex, 32, STORE_LOOSE, &outcome, NULL) != SLUICE_OK) {
+        /* The other one finds the record when it is done itself. */
+    }
+    free(path);
+}
+
+void shift_unwin(const struct shift *shift, uint32_t task)
+{
+    char *path = won_path(shift, task);
+
+    if (path != NULL && store_remove(path, NULL) != SLUICE_OK) {
+        /* Then it is read again. */
+    }
+    free(path);
+}
+
+bool shift_won(const struct shift *shift, uint32_t task, struct hash128 *key)
+{
+    char *path = won_path(shift, task);
+    struct buf text = BUF_INIT;
+    char hex[33] = "";
+    bool found = false;
+
+    if (path != NULL && store_read_all(path, 1u << 10, &text, &found, NULL) == SLUICE_OK && found &&
+        text.size == 32) {
+        memcpy(hex, text.data, 32);
+        hex[32] = '\0';
+    }
+    buf_deinit(&text);
+    free(path);
+    return hash_parse(hex, key);
 }
 
 void shift_give(struct shift *shift, struct hold *hold, bool done)
@@ -245,6 +353,15 @@ void shift_give(struct shift *shift, struct hold *hold, bool done)
     lease = hold->lease;
     hold->lease = NULL;
     hold->active = false;
+    if (hold->twin && !done) {
+        struct lease **vain = realloc(
+            shift->vain, (shift->n_vain + 1u) * sizeof *vain); /* NULL: there may be another */
+        shift->vain = vain == NULL ? shift->vain : vain;
+        if (vain != NULL) {
+            vain[shift->n_vain++] = lease;
+            lease = NULL;
+        }
+    }
     pthread_mutex_unlock(&shift->lock);
     lease_drop(lease, done);
 }
@@ -299,12 +416,16 @@ void shift_end(struct shift *shift, bool complete)
     for (uint32_t i = 0; shift->holds != NULL && i < shift->options.n_hands; i++) {
         lease_drop(shift->holds[i].lease, false);
     }
+    for (uint32_t i = 0; i < shift->n_vain; i++) {
+        lease_drop(shift->vain[i], false);
+    }
     lease_drop(shift->all, complete);
     if (complete && shift->folder != NULL && remove_leases(shift->folder, NULL) != SLUICE_OK) {
         /* What stays is swept by the next run. */
     }
     pthread_mutex_destroy(&shift->lock);
     free(shift->holds);
+    free(shift->vain);
     free(shift->folder);
     free(shift);
 }
@@ -322,7 +443,7 @@ static bool in_hand(struct shift *shift)
         struct holder holder;
         char *name = str_copy(list.entries[i].name, strlen(list.entries[i].name));
         char *dot = name == NULL ? NULL : strrchr(name, '.');
-        if (dot != NULL) {
+        if (dot != NULL && strcmp(dot, WON) != 0) {
             *dot = '\0';
             if (lease_look(shift->member, shift->folder, name, &held, &holder, NULL) != SLUICE_OK) {
                 held = false;

@@ -5,6 +5,8 @@
  *
  *   RUN/leases/HEX/all.1      HEX: of the plan and the phase
  *   RUN/leases/HEX/12.1       task 12 of the phase; HEX/0c/12.1 where there are many
+ *   RUN/leases/HEX/12.twin.1  a second copy of it, of which there is one at most
+ *   RUN/leases/HEX/12.won     one of the two has committed it: its key
  *
  * Nothing of it stays when the phase is complete. Depends on crew. */
 #ifndef SLUICE_RUN_SHIFT_H
@@ -34,10 +36,23 @@ bool shift_shared(struct shift *);
 /* A task in hand; it belongs to the shift. */
 struct hold;
 /* Takes a task; *out NULL: another one has it, or it can't be told now: come back later. lost (may
- * be NULL): whom it was taken from, who died with it; lost->lost 0 = nobody. Thread-safe. */
+ * be NULL): whom it was taken from, who died with it; lost->lost 0 = nobody; of one that was not
+ * taken, who has it, if that is known (its id is not ""). Thread-safe. */
 sluice_status shift_take(struct shift *, uint32_t task, struct hold **out, struct lease_found *lost,
                          struct sluice_error *) MUST_USE;
-/* Gives it back; done: it will not be taken again. */
+/* The same for a second copy of a task that another process has. */
+sluice_status shift_twin(struct shift *, uint32_t task, struct hold **out,
+                         struct sluice_error *) MUST_USE;
+bool shift_is_twin(const struct hold *);
+/* Whether somebody is at a second copy of a task. */
+bool shift_has_twin(const struct shift *, uint32_t task);
+/* Of a task of which there are two copies: one of them is committed, under this key. That it can't
+ * be said or seen costs the other one's work. */
+void shift_win(const struct shift *, uint32_t task, struct hash128 key);
+void shift_unwin(const struct shift *, uint32_t task); /* that was wrong */
+bool shift_won(const struct shift *, uint32_t task, struct hash128 *key);
+/* Gives it back; done: it will not be taken again. A twin in vain keeps its place: there is not
+ * another one while this process is at the phase. */
 void shift_give(struct shift *, struct hold *, bool done);
 /* Whether it may have been taken by another one meanwhile: this process stood still too long. */
 bool shift_doubtful(const struct shift *, const struct hold *);

@@ -1,0 +1,74 @@
+# late.sh - a worker that is late with its last task: another one that has nothing else to do does that task, too, and the run ends without
+# the first one. There is one second copy, the bytes are those of one process alone, and who comes last finds what was committed.
+. "$SRC/tests/lib.sh"
+
+cp "$BUILD/tests/pipeline/fragile.so" .
+perl -e 'printf qq({"id":"%d","text":"%s"}\n), $_, "word $_ " . "x" x 65500 for 1 .. 24' >in.jsonl
+cat >late.lua <<'L'
+local s = require "sluice"
+local speculate = require "policies.speculate"
+local a = s.args { input = { "path", "in.jsonl" }, out = { "path", "out" }, seconds = { "float", 3 }, split = { "string", "64KiB" } }
+return s.pipeline { "late", s.files { a.input, split = a.split } | s.read_jsonl { text = "text", id = "id" }
+    | s.fragile { nap = "150ms" } | s.write_jsonl { a.out }, policies = { speculate { seconds = a.seconds } } }
+L
+# attempts NAME PATTERN: lines of attempts that have it
+attempts() {
+    cat "$1".run/attempts/*.jsonl | grep -c "$2" || true
+}
+await() {
+    waited=0
+    while ! eval "$1"; do
+        waited=$((waited + 1))
+        [ "$waited" -lt 6000 ] || fail "$2"
+        sleep 0.01
+    done
+}
+go() {
+    name=$1
+    shift
+    exec "$SLUICE" run late.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$TMP/$name.run" "out=$TMP/$name" --workers 1 "$@"
+}
+help() {
+    exec "$SLUICE" work "$TMP/$1.run" --quiet --trust --workers 1
+}
+
+(go alone) || fail "the run alone"
+tasks=$(commits alone.run)
+[ "$tasks" -ge 24 ] || fail "only $tasks tasks"
+
+# stall NAME: two are at work, and the first one stands still with a task in hand; the other one ends the run.
+stall() {
+    (go "$1" >"$1.out" 2>&1) &
+    first=$!
+    await "[ -e $1.run/used.json ]" 'no plan is written'
+    (help "$1" >"$1.work.out" 2>&1) &
+    second=$!
+    await "grep -qs 'process $second on ' $1.run/leases/*/*.1" 'the helper takes nothing'
+    # It is stopped where it has a task that is not committed.
+    while :; do
+        await "grep -qs 'process $first on ' $1.run/leases/*/[0-9]*.1" 'the run takes nothing'
+        kill -STOP "$first"
+        if grep -qs "process $first on " "$1".run/leases/*/[0-9]*.1; then break; fi
+        kill -CONT "$first"
+    done
+    status=0
+    wait "$second" || status=$?
+}
+
+stall late
+[ "$status" = 0 ] || { cat late.work.out >&2; fail 'the helper'; }
+same alone late 'the dataset, while one stands still'
+is "$(attempts late '"twin":true')" 1 'second copies'
+is "$(attempts late '"outcome":"committed","twin":true')" 1 'second copies that were committed'
+is "$(attempts late '"outcome":"lost_worker"')" 0 'workers that were given up'
+kill -CONT "$first"
+status=0
+wait "$first" || status=$?
+[ "$status" = 0 ] || { cat late.out >&2; fail 'the one that stood still'; }
+same alone late 'the dataset'
+same alone.run/tasks late.run/tasks 'the records'
+is "$(attempts late '"outcome":"committed"')" "$tasks" 'attempts that committed'
+is "$(attempts late '"outcome":"lost_')" 1 'attempts that came too late'
+is "$(find late.run/leases late.run/workers -type f | wc -l)" 0 'leases that stay'
+is "$(find late.run late -name '.tmp-*' | wc -l)" 0 'files in the making that stay'
+is "$(json late.run/last.json 'phases.*.twins' | sum)" 1 'second copies in the report'
