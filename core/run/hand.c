@@ -385,6 +385,7 @@ static sluice_status take_task(struct phase_job *job, struct hand *hand, uint32_
                                struct sluice_error *err)
 {
     struct attempt found = { .outcome = ATTEMPT_FOUND };
+    bool alone = troubles_alone(job->troubles, task); /* known before: nothing is beside it */
     bool news = false;
     sluice_status status = find_task(job, task, err);
 
@@ -404,7 +405,8 @@ static sluice_status take_task(struct phase_job *job, struct hand *hand, uint32_
         *taken = false;
         return report_lost(job, task, hold, lost, err);
     }
-    if (status != SLUICE_OK || troubles_state(job->troubles, task) != TASK_READY) {
+    if (status != SLUICE_OK || troubles_state(job->troubles, task) != TASK_READY ||
+        (troubles_alone(job->troubles, task) && !alone)) {
         *taken = status != SLUICE_OK;
         shift_give(job->shift, hold, false);
         return status;
@@ -425,28 +427,12 @@ static bool is_broken(struct phase_job *job, struct sluice_error *err)
     return broken;
 }
 
-sluice_status hand_task(struct phase_job *job, struct hand *hand, uint32_t task, bool *taken,
-                        struct sluice_error *err)
+static sluice_status begin_task(struct phase_job *job, struct hand *hand, uint32_t task,
+                                bool *taken, struct sluice_error *err)
 {
     struct lease_found lost = { .lost = 0 };
     struct hold *hold = NULL;
 
-    if (hand == NULL) {
-        return error_nomem(err, "a worker");
-    }
-    if (is_broken(job, err)) {
-        return job->error.code;
-    }
-    switch (troubles_state(job->troubles, task)) {
-    case TASK_GIVEN_UP:
-        atomic_store(&job->ended[task], true);
-        return SLUICE_OK;
-    case TASK_WAITS:
-        *taken = false;
-        return SLUICE_OK;
-    case TASK_READY:
-        break;
-    }
     TRY(shift_take(job->shift, task, &hold, &lost, err));
     if (hold == NULL) {
         *taken = false;
@@ -455,6 +441,34 @@ sluice_status hand_task(struct phase_job *job, struct hand *hand, uint32_t task,
     }
     twin_taken(job, task);
     return take_task(job, hand, task, hold, &lost, taken, err);
+}
+
+sluice_status hand_task(struct phase_job *job, struct hand *hand, uint32_t task, bool *taken,
+                        struct sluice_error *err)
+{
+    enum trouble_state state;
+    sluice_status status;
+
+    if (hand == NULL) {
+        return error_nomem(err, "a worker");
+    }
+    if (is_broken(job, err)) {
+        return job->error.code;
+    }
+    state = troubles_state(job->troubles, task);
+    if (state != TASK_READY) {
+        *taken = state == TASK_GIVEN_UP;
+        atomic_store(&job->ended[task], *taken);
+        beside_forget(job, task);
+        return SLUICE_OK;
+    }
+    if (!beside_enter(job, task)) {
+        *taken = false;
+        return SLUICE_OK;
+    }
+    status = begin_task(job, hand, task, taken, err);
+    beside_leave(job, task);
+    return status;
 }
 
 /* ---- the run's thread ---- */

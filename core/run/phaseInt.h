@@ -62,6 +62,8 @@ struct phase_job {
     struct hand **hands;  /* room for all threads */
     uint32_t n_hands;
     struct failing *failing;
+    uint32_t n_busy; /* tasks that are tried */
+    uint32_t alone;  /* task + 1: nothing is begun before that is done */
     struct watched *watched;
     size_t n_watched, watched_room;
     double *sizes;                /* of tasks, in bytes; < 0 = not reckoned yet; NULL = none is */
@@ -81,6 +83,12 @@ void hand_close(void *job, void *hand);
 /* A few times a second on the run's thread: counts what the hands did, tells them to stop, decides
  * about failures. */
 void hands_tick(struct phase_job *);
+
+/* beside.c: whether the task may be tried beside those that are; if so it leaves when it was. */
+bool beside_enter(struct phase_job *, uint32_t task);
+void beside_leave(struct phase_job *, uint32_t task);
+/* It is not going to be tried: nothing waits for it. */
+void beside_forget(struct phase_job *, uint32_t task);
 
 /* late.c: second copies of tasks that others are late with. */
 

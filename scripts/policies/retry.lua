@@ -6,7 +6,7 @@
 --
 -- What may pass (files, devices, networks) is tried again after base * factor^(n-1) seconds, cap at most, give or take
 -- jitter of that (from the run's seed). What comes again (data, a defect of a stage) is not. A task that ran out of memory
--- is tried again without a wait. A task whose worker died is taken over at once, unless workers on several hosts died with it.
+-- is tried again without a wait, and with no other task beside it in its process. A task whose worker died is taken over at once, unless workers on several hosts died with it.
 local s = require "sluice"
 
 return s.policy { "retry",

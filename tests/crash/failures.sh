@@ -11,9 +11,9 @@ done
 cat >naps.lua <<'L'
 local s = require "sluice"
 local retry = require "policies.retry"
-local a = s.args { input = { "glob", "in/*" }, out = { "path", "out" }, nap = { "string", "1ms" }, attempts = { "int", 3 } }
+local a = s.args { input = { "glob", "in/*" }, out = { "path", "out" }, nap = { "string", "1ms" }, greedy = { "bool", false }, attempts = { "int", 3 } }
 return s.pipeline { "naps", s.files { a.input, split = "64KiB" } | s.read_jsonl { text = "text", id = "id" }
-    | s.fragile { nap = a.nap } | s.write_jsonl { a.out }, policies = { retry { attempts = a.attempts } } }
+    | s.fragile { nap = a.nap, greedy = a.greedy } | s.write_jsonl { a.out }, policies = { retry { attempts = a.attempts } } }
 L
 go() {
     "$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$(place run)" "out=$(place out)" --workers 2 "$@"
@@ -85,6 +85,13 @@ for part in 4 5 6 7; do
     fi
 done
 [ "$again" -ge 1 ] || fail 'no task failed for one operation'
+
+# What runs out of memory beside others is tried again alone: at its second attempt it succeeds, and one more is not allowed.
+rm -rf run out
+expect 0 go greedy=true nap=100ms --workers 4
+is "$(commits run)" 12 'records of tasks that need all memory'
+[ "$(outcomes failed)" -ge 1 ] || fail 'no task ran out of memory'
+is "$(cat run/attempts/*.jsonl | grep -c '"class":"memory"')" "$(outcomes failed)" 'failures for memory'
 
 # The order to stop.
 forget run out

@@ -4,10 +4,13 @@
  *                    process, HANG-ME never returns, DATA-ME is a data
  *                    error, BAD-ME can't be judged, DROP-ME is dropped. Rows with PAIR-A and PAIR-B
  *                    in one batch crash it together. `at` crashes it in a call of its life; `nap`
- *                    makes every batch take that long.
+ *                    makes every batch take that long; `greedy`: there is memory for one call at a
+ *                    time in a process.
  *   fragile_reader   a document a line, whose text is the line; CRASH-ME and HANG-ME as above.
  *   fragile_ordered  annotator with a running number from row to row; CRASH-ME and HANG-ME as
  *                    above. */
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +22,7 @@
 struct config {
     int32_t at;
     int64_t nap;
+    int32_t greedy;
 };
 
 struct shared {
@@ -44,6 +48,12 @@ static const struct sluice_option options[] = {
       .type = SLUICE_OPT_DURATION,
       .flags = SLUICE_OPTF_NO_OUTPUT,
       .offset = offsetof(struct config, nap) },
+    { .name = "greedy",
+      .doc = "Whether it needs all memory.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .flags = SLUICE_OPTF_NO_OUTPUT,
+      .offset = offsetof(struct config, greedy) },
 };
 
 /* A real fault: signals that a process sends itself may be refused to it. */
@@ -129,6 +139,24 @@ static void take_nap(const struct shared *shared)
     nanosleep(&(struct timespec){ nap / 1000000000, nap % 1000000000 }, NULL);
 }
 
+static atomic_int calls;
+
+/* Two calls at a time: the later one finds no memory. */
+static sluice_status use_memory(const struct shared *shared, struct sluice_error *err)
+{
+    bool beside = atomic_fetch_add(&calls, 1) > 0;
+
+    if (!beside || !shared->config.greedy) {
+        take_nap(shared);
+    }
+    atomic_fetch_sub(&calls, 1);
+    if (beside && shared->config.greedy) {
+        snprintf(err->message, sizeof err->message, "another call has the memory");
+        return err->code = SLUICE_E_NOMEM;
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status fragile_process(void *worker, const struct sluice_batch *batch,
                                      struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -136,12 +164,12 @@ static sluice_status fragile_process(void *worker, const struct sluice_batch *ba
     const struct ArrowArray *text = batch->array->children[own->shared->text];
     struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
     int pair = 0;
-    sluice_status status = SLUICE_OK;
+    sluice_status status = use_memory(own->shared, err);
 
-    if (verdicts == NULL) {
+    if (verdicts == NULL || status != SLUICE_OK) {
+        free(verdicts);
         return SLUICE_E_NOMEM;
     }
-    take_nap(own->shared);
     for (int64_t k = 0; k < batch->n && status == SLUICE_OK; k++) {
         size_t n;
         const char *at = sluice_text(text, batch->rows != NULL ? (int64_t)batch->rows[k] : k, &n);

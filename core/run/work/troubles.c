@@ -310,6 +310,19 @@ enum trouble_state troubles_state(struct troubles *troubles, uint32_t task)
     return state;
 }
 
+bool troubles_alone(struct troubles *troubles, uint32_t task)
+{
+    const struct record *record;
+    bool alone;
+
+    pthread_mutex_lock(&troubles->lock);
+    record = troubles->n == 0 ? NULL : find(troubles, task);
+    alone = record != NULL &&
+            (record->last.kind == TROUBLE_MEMORY || record->count.by_kind[TROUBLE_LOST] >= 2);
+    pthread_mutex_unlock(&troubles->lock);
+    return alone;
+}
+
 void troubles_count(struct troubles *troubles, struct trouble *trouble, struct trouble_count *count)
 {
     uint32_t hash = host_hash(trouble->host);

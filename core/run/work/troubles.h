@@ -45,6 +45,8 @@ void troubles_close(struct troubles *); /* NULL is fine */
 
 enum trouble_state { TASK_READY, TASK_WAITS, TASK_GIVEN_UP };
 enum trouble_state troubles_state(struct troubles *, uint32_t task);
+/* Whether nothing should be tried beside it: memory was lacking, or two workers died with it. */
+bool troubles_alone(struct troubles *, uint32_t task);
 /* Takes in what others put of the task since. */
 sluice_status troubles_read(struct troubles *, uint32_t task, struct sluice_error *) MUST_USE;
 /* Counts the task's failures so far and this one, which is not put yet; sets its number. */
