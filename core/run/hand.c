@@ -334,7 +334,7 @@ static sluice_status try_task(struct phase_job *job, struct hand *hand, uint32_t
     METRIC_ADD(job->busy_ns, clock_ns() - hand->begun_ns);
     if (status != SLUICE_OK && atomic_load(&hand->beaten)) {
         METRIC_ADD(metrics->bad, -(uint_fast64_t)METRIC_GET(hand->part.bad));
-        TRY(twin_yield(job, hand, task, &tried.existed, err));
+        TRY(twin_yield(job, task, &tried.existed, err));
         if (!tried.existed) {
             attempt.outcome = ATTEMPT_DRAINED;
             log_work(job, hand, task, &attempt);

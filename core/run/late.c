@@ -306,9 +306,8 @@ static void look_for_late(struct phase_job *job)
 static void look_beside(struct phase_job *job, struct hand *hand, uint32_t task, uint64_t begun_ns,
                         bool rival)
 {
-    struct hash128 key = { 0, 0 };
     bool there = rival || shift_has_twin(job->shift, task);
-    bool won = shift_won(job->shift, task, &key);
+    bool won = shift_won(job->shift, task);
 
     pthread_mutex_lock(&job->lock);
     for (uint32_t i = 0; i < job->n_hands; i++) {
@@ -319,7 +318,6 @@ static void look_beside(struct phase_job *job, struct hand *hand, uint32_t task,
             atomic_store(&hand->rival, true);
         }
         if (won) {
-            hand->key = key;
             atomic_store(&hand->beaten, true);
             atomic_store(&hand->cancelled, 1);
         }
@@ -361,20 +359,19 @@ void twins_tick(struct phase_job *job)
     look_for_late(job);
 }
 
-sluice_status twin_yield(struct phase_job *job, const struct hand *hand, uint32_t task, bool *done,
-                         struct sluice_error *err)
+sluice_status twin_yield(struct phase_job *job, uint32_t task, bool *done, struct sluice_error *err)
 {
     struct run *run = job->run;
-    struct task_state *state = &run->tasks[job->phase][task];
-    bool keyed = state->keyed;
+    const struct task_state *state = &run->tasks[job->phase][task];
 
-    /* Both read the same: what is listed was looked at by both. */
-    state->key = keyed ? state->key : hand->key;
-    state->keyed = true;
-    TRY(task_find(run, job->phase, task, false, err));
+    if (!state->keyed) {
+        TRY(task_try_key(run, job->phase, task, KEY_SHARE, err));
+    }
+    if (state->keyed) {
+        TRY(task_find(run, job->phase, task, false, err));
+    }
     *done = state->done;
     if (!state->done) {
-        state->keyed = keyed;
         shift_unwin(job->shift, task); /* it is done again, to its end */
     }
     return SLUICE_OK;
@@ -385,6 +382,8 @@ void twin_won(struct phase_job *job, const struct hand *hand, uint32_t task)
     if (atomic_load(&hand->rival) ||
         (shift_shared(job->shift) && clock_ns() - hand->begun_ns >= LONG_NS &&
          shift_has_twin(job->shift, task))) {
-        shift_win(job->shift, task, job->run->tasks[job->phase][task].key);
+        /* What the split holds, so that the other one can tell the record's name. */
+        statcache_exchange(job->run->options.inputs);
+        shift_win(job->shift, task);
     }
 }

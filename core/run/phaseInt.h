@@ -22,9 +22,8 @@ struct hand {
     struct hold *hold;
     uint64_t begun_ns, looked_ns;
     _Atomic int cancelled;
-    /* There is another copy of the task elsewhere; it was committed, under that key. */
+    /* There is another copy of the task elsewhere; it was committed. */
     atomic_bool rival, beaten;
-    struct hash128 key;
     struct phase_job *job;
 };
 
@@ -98,7 +97,7 @@ sluice_status twin_refused(struct phase_job *, uint32_t task, const struct holde
 /* This one has it. */
 void twin_taken(struct phase_job *, uint32_t task);
 /* The task of a hand that was beaten: *done by what the other one committed, if that is found. */
-sluice_status twin_yield(struct phase_job *, const struct hand *, uint32_t task, bool *done,
+sluice_status twin_yield(struct phase_job *, uint32_t task, bool *done,
                          struct sluice_error *) MUST_USE;
 /* It was committed here: the other copy, if there may be one, is told. */
 void twin_won(struct phase_job *, const struct hand *, uint32_t task);

@@ -72,3 +72,43 @@ is "$(attempts late '"outcome":"lost_')" 1 'attempts that came too late'
 is "$(find late.run/leases late.run/workers -type f | wc -l)" 0 'leases that stay'
 is "$(find late.run late -name '.tmp-*' | wc -l)" 0 'files in the making that stay'
 is "$(json late.run/last.json 'phases.*.twins' | sum)" 1 'second copies in the report'
+
+# Two stand still, with half of a task done, and wake when the first of the two tasks was done by the third; whoever is beaten to a task
+# leaves it where it is. A second copy may be beaten, too.
+perl -e 'printf qq({"id":"%d","text":"%s"}\n), $_, "word $_ " . "x" x 65500 for 1 .. 640' >in.jsonl
+expect 0 "$SLUICE" run late.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$TMP/parts.run" "out=$TMP/parts" --workers 1 split=2MiB
+tasks=$(commits parts.run)
+(go three split=2MiB >three.out 2>&1) &
+first=$!
+await '[ -e three.run/used.json ]' 'no plan is written'
+for number in 1 2; do
+    (exec "$SLUICE" work "$TMP/three.run" --quiet --trust --workers 1 >"three$number.out" 2>&1) &
+    eval "pid$number=$!"
+done
+for pid in "$first" "$pid1" "$pid2"; do
+    await "grep -qs 'process $pid on ' three.run/leases/*/[0-9]*.1" 'the process takes nothing'
+done
+for pid in "$first" "$pid1"; do
+    while :; do
+        await "grep -qs 'process $pid on ' three.run/leases/*/[0-9]*.1" 'the process takes nothing'
+        kill -STOP "$pid"
+        if grep -qs "process $pid on " three.run/leases/*/[0-9]*.1; then break; fi
+        kill -CONT "$pid"
+    done
+done
+await "find three.run/leases -name '*.won' | grep -q . || ! kill -0 $pid2 2>/dev/null" 'nobody does the tasks of those that stand still'
+kill -CONT "$first" "$pid1"
+for pid in "$first" "$pid1" "$pid2"; do
+    status=0
+    wait "$pid" || status=$?
+    [ "$status" = 0 ] || { cat three*.out >&2; fail "a process of three ended with $status"; }
+done
+same parts three 'the dataset of three'
+same parts.run/tasks three.run/tasks 'the records of three'
+twins=$(attempts three '"twin":true')
+echo "$twins second copies: $(attempts three '"outcome":"committed","twin":true') committed, $(attempts three '"outcome":"speculative"') in vain"
+{ [ "$twins" -ge 1 ] && [ "$twins" -le 2 ]; } || fail "$twins second copies"
+is "$(attempts three '"outcome":"committed"')" "$tasks" 'attempts of three that committed'
+is "$(attempts three '"outcome":"lost_\|"outcome":"speculative"')" "$twins" 'attempts of three that came too late'
+is "$(find three.run/leases three.run/workers -type f | wc -l)" 0 'leases of three that stay'
+is "$(find three.run three -name '.tmp-*' | wc -l)" 0 'files in the making of three that stay'

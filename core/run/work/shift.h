@@ -6,7 +6,7 @@
  *   RUN/leases/HEX/all.1      HEX: of the plan and the phase
  *   RUN/leases/HEX/12.1       task 12 of the phase; HEX/0c/12.1 where there are many
  *   RUN/leases/HEX/12.twin.1  a second copy of it, of which there is one at most
- *   RUN/leases/HEX/12.won     one of the two has committed it: its key
+ *   RUN/leases/HEX/12.won     one of the two has committed it
  *
  * Nothing of it stays when the phase is complete. Depends on crew. */
 #ifndef SLUICE_RUN_SHIFT_H
@@ -46,11 +46,11 @@ sluice_status shift_twin(struct shift *, uint32_t task, struct hold **out,
 bool shift_is_twin(const struct hold *);
 /* Whether somebody is at a second copy of a task. */
 bool shift_has_twin(const struct shift *, uint32_t task);
-/* Of a task of which there are two copies: one of them is committed, under this key. That it can't
- * be said or seen costs the other one's work. */
-void shift_win(const struct shift *, uint32_t task, struct hash128 key);
+/* Of a task of which there are two copies: one of them is committed. That it can't be said or
+ * seen costs the other one's work. */
+void shift_win(const struct shift *, uint32_t task);
 void shift_unwin(const struct shift *, uint32_t task); /* that was wrong */
-bool shift_won(const struct shift *, uint32_t task, struct hash128 *key);
+bool shift_won(const struct shift *, uint32_t task);
 /* Gives it back; done: it will not be taken again. A twin in vain keeps its place: there is not
  * another one while this process is at the phase. */
 void shift_give(struct shift *, struct hold *, bool done);
