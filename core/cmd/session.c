@@ -272,6 +272,7 @@ static sluice_status open_run(struct session *session, struct sluice_error *err)
                                .kind = session->options.kind,
                                .inputs = session->cache,
                                .drain = &session_drain,
+                               .deadline = &session_deadline,
                                .cancelled = &session_cancelled,
                                .events = session->options.events };
 

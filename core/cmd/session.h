@@ -107,6 +107,8 @@ char *session_lock_path(const char *script);
  * SIGUSR1 it is SLUICE_DRAIN seconds (90 if that is not set), and with SIGTERM too where it is
  * set. The process ends with 130 unless it had published before. */
 extern _Atomic int session_drain, session_cancelled;
+/* Of clock_ns(): until when what is in hand may be finished; 0 = that is short. */
+extern _Atomic uint64_t session_deadline;
 void session_signals(void);
 /* The same by an order (`sluice stop`); now: with the short grace. On any thread. */
 void session_stop(bool now);

@@ -7,6 +7,7 @@
 #include "cmd/session.h"
 
 _Atomic int session_drain, session_cancelled;
+_Atomic uint64_t session_deadline;
 
 /* What is nearly done may be done; no row may keep a process that is asked to go for longer. */
 static const struct itimerspec short_grace = { .it_value = { .tv_nsec = 500000000L } };
@@ -23,8 +24,12 @@ static void on_grace(int number)
     atomic_store(&session_cancelled, 1);
 }
 
+/* Async-signal-safe. */
 static void begin_grace(const struct itimerspec *span)
 {
+    if (span == &long_grace) {
+        atomic_store(&session_deadline, clock_ns() + (uint64_t)span->it_value.tv_sec * 1000000000u);
+    }
     if (!graced || timer_settime(grace, 0, span, NULL) != 0) {
         atomic_store(&session_cancelled, 1);
     }

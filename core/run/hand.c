@@ -88,6 +88,7 @@ static void begin_attempt(struct phase_job *job, struct hand *hand, uint32_t tas
     hand->looked_ns = 0;
     hand->begun_ns = clock_ns();
     hand->active = true;
+    hand->weighed = false;
     pthread_mutex_unlock(&job->lock);
 }
 
@@ -509,6 +510,7 @@ void hands_tick(struct phase_job *job)
     }
     pthread_mutex_unlock(&job->lock);
     twins_tick(job);
+    drain_tick(job);
     shift_tick(job->shift);
 }
 

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "run/phaseInt.h"
-#include "run/work/pace.h"
 #include "store/store.h"
 
 #define LONG_NS UINT64_C(1000000000) /* of a task that took less there is no copy */
@@ -98,13 +97,19 @@ sluice_status twin_refused(struct phase_job *job, uint32_t task, const struct ho
 
 /* ---- who is late ---- */
 
+double late_split(const struct run *run, uint32_t p, uint32_t task)
+{
+    uint32_t index = 0;
+    const struct lane *reads = task_reads(run->plan->phases[p], task, &index);
+
+    return reads == NULL ? 0 : (double)reads->splits.items[index].weight;
+}
+
 /* What a task reads and loads, as far as it is known before. */
 static double size_of(const struct run *run, uint32_t p, uint32_t task)
 {
     const struct phase *phase = run->plan->phases[p];
-    uint32_t index = 0;
-    const struct lane *reads = task_reads(phase, task, &index);
-    uint64_t bytes = reads == NULL ? 0 : reads->splits.items[index].weight;
+    uint64_t bytes = 0;
 
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         struct slice_range range;
@@ -121,10 +126,10 @@ static double size_of(const struct run *run, uint32_t p, uint32_t task)
             }
         }
     }
-    return (double)bytes;
+    return late_split(run, p, task) + (double)bytes;
 }
 
-static double known_size(struct phase_job *job, uint32_t task)
+double late_size(struct phase_job *job, uint32_t task)
 {
     if (job->sizes[task] < 0) {
         job->sizes[task] = size_of(job->run, job->phase, task);
@@ -154,12 +159,11 @@ static void read_line(void *ctx, const json_t *line)
         reading->n < phase->n_tasks) {
         reading->list[reading->n++] =
             (struct pace_task){ json_number_value(json_object_get(line, "wall")),
-                                known_size(job, (uint32_t)task) };
+                                late_size(job, (uint32_t)task) };
     }
 }
 
-static sluice_status read_paces(struct phase_job *job, struct paces *paces,
-                                struct sluice_error *err)
+sluice_status late_paces(struct phase_job *job, struct paces *paces, struct sluice_error *err)
 {
     const struct run *run = job->run;
     const uint32_t n = run->plan->phases[job->phase]->n_tasks;
@@ -210,7 +214,7 @@ static char *facts_text(struct phase_job *job, const struct paces *paces, uint32
                      phase->name, "task", json_stringn_nocheck(name, strlen(name)), "tasks",
                      (int)phase->n_tasks, "done", (json_int_t)(done > seen ? done : seen), "known",
                      (json_int_t)paces->n, "seconds", seconds, "pace",
-                     paces_of(paces, seconds, known_size(job, task)), "mean", paces->mean,
+                     paces_of(paces, seconds, late_size(job, task)), "mean", paces->mean,
                      "deviation", paces->deviation, "median", paces->median, "asks", asks);
     text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT | JSON_SORT_KEYS);
     json_decref(json);
@@ -238,7 +242,7 @@ static bool find_slowest(struct phase_job *job, const struct paces *paces, uint3
         struct trouble probe = { .task = list[i].task, .kind = TROUBLE_TRANSIENT };
         struct trouble_count count;
         double elapsed = (double)(now - list[i].since_ns) / 1e9;
-        double pace = paces_of(paces, elapsed, known_size(job, list[i].task));
+        double pace = paces_of(paces, elapsed, late_size(job, list[i].task));
         if (pace <= worst || now - list[i].since_ns < LONG_NS ||
             atomic_load(&job->ended[list[i].task]) || shift_has_twin(job->shift, list[i].task) ||
             troubles_read(job->troubles, list[i].task, NULL) != SLUICE_OK) {
@@ -266,7 +270,7 @@ static sluice_status judge(struct phase_job *job, struct sluice_error *err)
     sluice_status status;
 
     atomic_store(&job->late, 0);
-    TRY(read_paces(job, &paces, err));
+    TRY(late_paces(job, &paces, err));
     if (paces.n == 0 || !find_slowest(job, &paces, &task, &seconds)) {
         return SLUICE_OK;
     }

@@ -4,6 +4,7 @@
 
 #include "run/chain/chain.h"
 #include "run/runInt.h"
+#include "run/work/pace.h"
 #include "run/work/shift.h"
 
 /* Tasks in order of their keys. */
@@ -18,6 +19,7 @@ struct hand {
     struct phase_metrics part; /* of its attempt, not yet counted elsewhere */
     struct phase_metrics total;
     bool active;
+    bool weighed; /* whether there is the time to finish it */
     uint32_t task;
     struct hold *hold;
     uint64_t begun_ns, looked_ns;
@@ -101,8 +103,17 @@ sluice_status twin_yield(struct phase_job *, uint32_t task, bool *done,
                          struct sluice_error *) MUST_USE;
 /* It was committed here: the other copy, if there may be one, is told. */
 void twin_won(struct phase_job *, const struct hand *, uint32_t task);
-/* On the run's thread. */
+/* On the run's thread, as the next ones. */
 void twins_tick(struct phase_job *);
+/* How fast the phase's tasks were that are done. */
+sluice_status late_paces(struct phase_job *, struct paces *, struct sluice_error *) MUST_USE;
+/* Bytes of a task, after late_paces; of its split alone, in decoded bytes. */
+double late_size(struct phase_job *, uint32_t task);
+double late_split(const struct run *, uint32_t phase, uint32_t task);
+
+/* drain.c: when the process was asked to go, what can't be done in time is given back at once. On
+ * the run's thread. */
+void drain_tick(struct phase_job *);
 
 /* When the pool has ended: nothing is in hand any more. */
 void hands_end(struct phase_job *);

@@ -73,6 +73,9 @@ struct run_options {
     struct statcache *inputs;     /* what is known of input files; NULL = nothing; borrowed */
     const _Atomic int *drain;     /* != 0: take no more tasks, publish nothing */
     const _Atomic int *cancelled; /* != 0: stop at once */
+    /* Of clock_ns(): when it will be cancelled, once drain is set; 0 = that is not known. May be
+     * NULL. */
+    const _Atomic uint64_t *deadline;
     struct run_events events;
 };
 

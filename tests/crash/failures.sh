@@ -11,8 +11,8 @@ done
 cat >naps.lua <<'L'
 local s = require "sluice"
 local retry = require "policies.retry"
-local a = s.args { input = { "glob", "in/*" }, out = { "path", "out" }, nap = { "string", "1ms" }, greedy = { "bool", false }, attempts = { "int", 3 } }
-return s.pipeline { "naps", s.files { a.input, split = "64KiB" } | s.read_jsonl { text = "text", id = "id" }
+local a = s.args { input = { "glob", "in/*" }, out = { "path", "out" }, nap = { "string", "1ms" }, greedy = { "bool", false }, split = { "string", "64KiB" }, attempts = { "int", 3 } }
+return s.pipeline { "naps", s.files { a.input, split = a.split } | s.read_jsonl { text = "text", id = "id" }
     | s.fragile { nap = a.nap, greedy = a.greedy } | s.write_jsonl { a.out }, policies = { retry { attempts = a.attempts } } }
 L
 go() {
@@ -92,6 +92,30 @@ expect 0 go greedy=true nap=100ms --workers 4
 is "$(commits run)" 12 'records of tasks that need all memory'
 [ "$(outcomes failed)" -ge 1 ] || fail 'no task ran out of memory'
 is "$(cat run/attempts/*.jsonl | grep -c '"class":"memory"')" "$(outcomes failed)" 'failures for memory'
+
+# A process that is asked to go gives back at once what it can't finish by then: a task of more than a minute, with half a minute left. The
+# heart beats fast here, to tell how far it has come.
+rm -rf run out
+mkdir long
+perl -e 'printf qq({"id":"%d","text":"%s"}\n), $_, "word $_ " . "x" x 65500 for 1 .. 64' >long/1.jsonl
+SLUICE_DRAIN=30
+SLUICE_TEST_LEASE=100:15000:10000
+export SLUICE_DRAIN SLUICE_TEST_LEASE
+("$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$TMP/run" "out=$TMP/out" --workers 1 --batch 64KiB \
+    input='long/*' split=64MiB nap=1s >out1 2>&1; echo $? >status1) &
+waited=0
+until perl -e 'local $/; $_ = <>; exit !(/"text_bytes":(\d+)/ && $1 > 400000)' run/workers/* 2>/dev/null; do
+    waited=$((waited + 1))
+    [ "$waited" -lt 6000 ] || fail 'the task comes to nothing'
+    sleep 0.05
+done
+kill -USR1 "$(sed 's/.*"words":"process \([0-9]*\) .*/\1/' run/workers/*)"
+wait
+is "$(cat status1)" 130 'the status of a process that was asked to go'
+grep -q 'given back, as it would take about' out1 || fail "$(cat out1)"
+is "$(outcomes drained)" 1 'tasks that were given back'
+is "$(outcomes committed)" 0 'tasks that were finished all the same'
+unset SLUICE_DRAIN SLUICE_TEST_LEASE
 
 # The order to stop.
 forget run out

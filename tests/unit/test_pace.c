@@ -172,11 +172,37 @@ static void test_asks(void **state)
     scene_close(&scene);
 }
 
+/* What a task still takes: by its own speed, else by that of others, else nobody knows. */
+static void test_rest(void **state)
+{
+    struct pace_task list[100];
+    struct sluice_error err = ERROR_INIT;
+    struct paces paces;
+
+    (void)state;
+    assert_int_equal(paces_sum(list, tasks(list, 0, 20, 64 * MIB, 20), &paces, &err), SLUICE_OK);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 100, 25, 100 }), 15, 1e-9);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 100, 100, 100 }), 0, 1e-9);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 100, 200, 100 }), 0, 1e-9);
+    /* It has read next to nothing, or reads nothing. */
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 64 * MIB, MIB, 64 * MIB }), 15,
+                       0.1);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 64 * MIB, 0, 0 }), 15, 0.1);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 128 * MIB, 0, 0 }), 35, 0.1);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 0, 0, 0 }), 15, 0.1);
+    assert_true(paces_rest(&paces, &(struct pace_work){ 25, 64 * MIB, 0, 0 }) < 0);
+    assert_int_equal(paces_sum(list, 2, &paces, &err), SLUICE_OK);
+    assert_true(paces_rest(&paces, &(struct pace_work){ 5, 64 * MIB, 0, 0 }) < 0);
+    assert_int_equal(paces_sum(list, 0, &paces, &err), SLUICE_OK);
+    assert_true(paces_rest(&paces, &(struct pace_work){ 5, 0, 0, 0 }) < 0);
+    assert_float_equal(paces_rest(&paces, &(struct pace_work){ 5, 100, 25, 100 }), 15, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sum),     cmocka_unit_test(test_late), cmocka_unit_test(test_spread),
-        cmocka_unit_test(test_uniform), cmocka_unit_test(test_asks),
+        cmocka_unit_test(test_uniform), cmocka_unit_test(test_asks), cmocka_unit_test(test_rest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

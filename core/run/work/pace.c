@@ -4,6 +4,9 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define TELLING 0.05 /* of what is to be read: then it tells how fast that goes */
+#define LEAST 3u     /* tasks that were done: then they tell how long another one takes */
+
 static int compare(const void *a, const void *b)
 {
     const double *x = a;
@@ -48,4 +51,21 @@ double paces_of(const struct paces *paces, double seconds, double bytes)
 {
     double most = bytes > paces->bytes ? bytes : paces->bytes;
     return seconds / (most > 1 ? most : 1);
+}
+
+double paces_rest(const struct paces *paces, const struct pace_work *work)
+{
+    double whole;
+
+    if (work->to_read > 0 && work->read >= TELLING * work->to_read) {
+        return work->read >= work->to_read
+                   ? 0
+                   : work->seconds * (work->to_read - work->read) / work->read;
+    }
+    if (paces->n < LEAST) {
+        return -1;
+    }
+    whole = paces->median / paces_of(paces, 1, work->bytes);
+    /* One that took longer than that already is like none of them. */
+    return whole > work->seconds ? whole - work->seconds : -1;
 }
