@@ -13,6 +13,13 @@ sluice_status run_stopped(struct sluice_error *err)
                      "stopped; run the same command again to go on where it stopped");
 }
 
+void run_warn(const struct run *run, const char *message)
+{
+    if (run->options.events.warn != NULL) {
+        run->options.events.warn(run->options.events.ctx, message);
+    }
+}
+
 sluice_status run_heed(const struct run *run, struct sluice_error *err)
 {
     return run->options.drain != NULL && atomic_load(run->options.drain) != 0 ? run_stopped(err)

@@ -1,4 +1,4 @@
-/* A process that was asked to go, with a while to finish what it has in hand (run_options.deadline):
+/* A process that was asked to go, with a while to finish what it has in hand (options.deadline):
  * what can't be done by then is given back at once, so that another one begins it sooner and this
  * one is gone. How long a task takes is told by what it read so far, or by what others of its phase
  * took; of one of which nothing is known the rest is tried until the time is over. */
@@ -64,9 +64,7 @@ static void weigh(struct phase_job *job, const struct paces *paces, const struct
         snprintf(text, sizeof text,
                  "%s, %.200s: given back, as it would take about %.0f s more, and there are %.0f",
                  phase->name, phase_task_name(phase, seen->task, buffer), rest, left);
-        if (run->options.events.warn != NULL) {
-            run->options.events.warn(run->options.events.ctx, text);
-        }
+        run_warn(run, text);
         give_up(job, seen);
     }
 }

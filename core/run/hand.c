@@ -1,5 +1,5 @@
 /* One task in the hands of one thread: taken by a lease, tried, logged, given back. What becomes of
- * a failure is decided on the run's thread. */
+ * a failure is decided on the run's thread (failing.c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,13 +55,6 @@ void hand_close(void *ctx, void *state)
 }
 
 /* ---- the log ---- */
-
-static void warn(const struct run *run, const char *message)
-{
-    if (run->options.events.warn != NULL) {
-        run->options.events.warn(run->options.events.ctx, message);
-    }
-}
 
 static void zero_total(struct phase_metrics *total, uint32_t n_ops)
 {
@@ -142,7 +135,7 @@ static void log_attempt(struct phase_job *job, uint32_t task, struct attempt *at
     attempt->keyed = state->keyed;
     attempt->key = state->key;
     if (attempts_add(run->attempts, attempt, &err) != SLUICE_OK) {
-        warn(run, err.message);
+        run_warn(run, err.message);
     }
 }
 
@@ -162,25 +155,6 @@ static void log_work(struct phase_job *job, const struct hand *hand, uint32_t ta
 
 /* ---- failures ---- */
 
-/* Keeps the task in hand until the run's thread has decided. */
-static sluice_status put_failing(struct phase_job *job, const struct trouble *trouble,
-                                 struct hold *hold, struct sluice_error *err)
-{
-    struct failing *failing = calloc(1, sizeof *failing);
-
-    if (failing == NULL) {
-        shift_give(job->shift, hold, false);
-        return error_nomem(err, "a failure");
-    }
-    failing->trouble = *trouble;
-    failing->hold = hold;
-    pthread_mutex_lock(&job->lock);
-    failing->next = job->failing;
-    job->failing = failing;
-    pthread_mutex_unlock(&job->lock);
-    return SLUICE_OK;
-}
-
 /* The one that had the task died with it, or stood still too long. */
 static sluice_status report_lost(struct phase_job *job, uint32_t task, struct hold *hold,
                                  const struct lease_found *lost, struct sluice_error *err)
@@ -194,7 +168,7 @@ static sluice_status report_lost(struct phase_job *job, uint32_t task, struct ho
     memcpy(trouble.worker, lost->holder.id, sizeof trouble.worker);
     memcpy(trouble.host, lost->holder.host, sizeof trouble.host);
     log_attempt(job, task, &attempt);
-    return put_failing(job, &trouble, hold, err);
+    return failing_put(job, &trouble, hold, err);
 }
 
 /* Whether one who died with the task is known already: its file tells of each once. */
@@ -208,39 +182,6 @@ static sluice_status is_news(struct phase_job *job, uint32_t task, const struct 
     troubles_count(job->troubles, &probe, &count);
     *news = lost->lost > count.by_kind[TROUBLE_LOST] - 1;
     return SLUICE_OK;
-}
-
-static void decide(struct phase_job *job, struct failing *failing)
-{
-    struct trouble *trouble = &failing->trouble;
-    struct trouble_count count;
-    struct sluice_error err = ERROR_INIT;
-    size_t given_up = troubles_n_given_up(job->troubles);
-    sluice_status status;
-
-    troubles_count(job->troubles, trouble, &count);
-    status = job->single && trouble->kind != TROUBLE_LOST
-                 ? error_set(&err, error_known(trouble->code), "%s", trouble->message)
-                 : retry_decide(job->run, job->phase, &count, given_up, trouble, &err);
-    if (status == SLUICE_OK) {
-        status = troubles_add(job->troubles, trouble, &err);
-    }
-    if (status == SLUICE_OK && !trouble->final && trouble->kind != TROUBLE_LOST) {
-        char text[1200];
-        snprintf(text, sizeof text, "%.900s; tried again in %.1f s", trouble->message,
-                 (double)trouble->delay_ns / 1e9);
-        warn(job->run, text);
-    }
-    shift_give(job->shift, failing->hold, false);
-    if (status != SLUICE_OK) {
-        pthread_mutex_lock(&job->lock);
-        if (!job->broken) {
-            job->broken = true;
-            job->error = err;
-            job->error.code = status;
-        }
-        pthread_mutex_unlock(&job->lock);
-    }
 }
 
 /* ---- the task ---- */
@@ -280,7 +221,7 @@ static void settle(struct phase_job *job, struct hand *hand, uint32_t task,
                  "what that one committed stands",
                  job->run->plan->phases[job->phase]->name,
                  phase_task_name(job->run->plan->phases[job->phase], task, buffer));
-        warn(job->run, text);
+        run_warn(job->run, text);
     }
     job_ended(job, task, tried->existed);
     log_work(job, hand, task, attempt);
@@ -300,7 +241,7 @@ static sluice_status fail(struct phase_job *job, struct hand *hand, uint32_t tas
     attempt->message = err->code == SLUICE_E_CANCELLED ? NULL : err->message;
     log_work(job, hand, task, attempt);
     if (twin && trouble.kind != TROUBLE_FATAL) {
-        warn(job->run, err->message);
+        run_warn(job->run, err->message);
     }
     if (twin || trouble.kind == TROUBLE_FATAL) {
         shift_give(job->shift, hand->hold, false);
@@ -310,7 +251,7 @@ static sluice_status fail(struct phase_job *job, struct hand *hand, uint32_t tas
     snprintf(trouble.message, sizeof trouble.message, "%s", err->message);
     memcpy(trouble.worker, self->id, sizeof trouble.worker);
     memcpy(trouble.host, self->host, sizeof trouble.host);
-    return put_failing(job, &trouble, hand->hold, err);
+    return failing_put(job, &trouble, hand->hold, err);
 }
 
 static sluice_status try_task(struct phase_job *job, struct hand *hand, uint32_t task,
@@ -474,30 +415,13 @@ sluice_status hand_task(struct phase_job *job, struct hand *hand, uint32_t task,
 
 /* ---- the run's thread ---- */
 
-static struct failing *take_failing(struct phase_job *job)
-{
-    struct failing *first;
-
-    pthread_mutex_lock(&job->lock);
-    first = job->failing;
-    job->failing = NULL;
-    pthread_mutex_unlock(&job->lock);
-    return first;
-}
-
 void hands_tick(struct phase_job *job)
 {
     struct phase_metrics *metrics = &job->run->metrics.phases[job->phase];
     uint32_t n_ops = job->run->plan->phases[job->phase]->n_ops;
     bool cancelled = run_cancelled(job->run);
-    struct failing *failing = take_failing(job);
 
-    while (failing != NULL) {
-        struct failing *next = failing->next;
-        decide(job, failing);
-        free(failing);
-        failing = next;
-    }
+    failing_decide(job);
     pthread_mutex_lock(&job->lock);
     for (uint32_t i = 0; i < job->n_hands; i++) {
         struct hand *hand = job->hands[i];
@@ -512,16 +436,4 @@ void hands_tick(struct phase_job *job)
     twins_tick(job);
     drain_tick(job);
     shift_tick(job->shift);
-}
-
-void hands_end(struct phase_job *job)
-{
-    struct failing *failing = take_failing(job);
-
-    while (failing != NULL) {
-        struct failing *next = failing->next;
-        shift_give(job->shift, failing->hold, false);
-        free(failing);
-        failing = next;
-    }
 }

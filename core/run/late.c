@@ -297,8 +297,8 @@ static void look_for_late(struct phase_job *job)
         now - job->judged_ns < pause || run_heed(job->run, NULL) != SLUICE_OK) {
         return;
     }
-    if (judge(job, &err) != SLUICE_OK && events->warn != NULL) {
-        events->warn(events->ctx, err.message); /* nothing is late then */
+    if (judge(job, &err) != SLUICE_OK) {
+        run_warn(job->run, err.message); /* nothing is late then */
     }
     job->judged_ns = member_clock();
     job->judging_ns = job->judged_ns - now;

@@ -187,7 +187,7 @@ static sluice_status job_begin(struct phase_job *job, struct sluice_error *err)
 
 static void job_deinit(struct phase_job *job, bool complete)
 {
-    hands_end(job);
+    failing_end(job);
     shift_end(job->shift, complete);
     troubles_close(job->troubles);
     pthread_mutex_destroy(&job->lock);

@@ -115,7 +115,11 @@ double late_split(const struct run *, uint32_t phase, uint32_t task);
  * the run's thread. */
 void drain_tick(struct phase_job *);
 
-/* When the pool has ended: nothing is in hand any more. */
-void hands_end(struct phase_job *);
+/* failing.c: keeps a failed task in hand until the run's thread has decided. */
+sluice_status failing_put(struct phase_job *, const struct trouble *, struct hold *,
+                          struct sluice_error *) MUST_USE;
+/* On the run's thread; and when the pool has ended: nothing is in hand any more. */
+void failing_decide(struct phase_job *);
+void failing_end(struct phase_job *);
 
 #endif

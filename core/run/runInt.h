@@ -61,6 +61,8 @@ bool run_cancelled(const struct run *);
 sluice_status run_decoding(void *ctx, uint64_t window, struct sluice_error *) MUST_USE;
 /* What each sorter of a task that begins now may use. */
 uint64_t run_sorter_memory(struct run *, uint32_t phase);
+/* For people; on the run's thread or one of its workers. */
+void run_warn(const struct run *, const char *message);
 /* The words for a run that was asked to stop. */
 sluice_status run_stopped(struct sluice_error *) MUST_USE;
 

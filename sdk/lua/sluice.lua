@@ -247,7 +247,9 @@ function Pieces:dup_ngram_chars(n) end
 ---@class sluice.PolicyDefinition
 ---@field [1] string
 ---@field options? sluice.Options
----@field judge fun(o: table, run: table): ("halt"|"warn")?, string?
+---@field judge? fun(o: table, run: table): ("halt"|"warn")?, string? At every barrier.
+---@field retry? fun(o: table, failure: table): (number|false|"halt")? Of a task that failed (policies.retry says what it is told).
+---@field speculate? fun(o: table, task: table): boolean? Of a task that another process is late with (policies.speculate).
 
 ---@class sluice.CompositeDefinition
 ---@field [1] string
@@ -570,7 +572,7 @@ function s.gate(definition) end
 ---@return sluice.LuaStage
 function s.writer(definition) end
 
----A policy judges the run's measures at every barrier.
+---A policy judges the run's measures at every barrier, or says what becomes of tasks that failed or are late.
 ---@param definition sluice.PolicyDefinition
 ---@return fun(options?: table): sluice.Policy
 function s.policy(definition) end

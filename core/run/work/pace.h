@@ -23,7 +23,7 @@ sluice_status paces_sum(const struct pace_task *list, size_t n, struct paces *,
                         struct sluice_error *) MUST_USE;
 /* Of one more task, or of one that is not done yet: then it is at least that. */
 double paces_of(const struct paces *, double seconds, double bytes);
-/* How many seconds a task still takes that is at work for so many, from what it read so far (read of
+/* How many seconds a task still takes that is at work for so many, from what it read so far (of
  * to_read bytes) or, before that tells much, from what others took. < 0: it can't be told. */
 struct pace_work {
     double seconds, bytes, read, to_read;
