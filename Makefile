@@ -250,6 +250,12 @@ tokenizer: $(TOKENIZER_SO)
 
 plugins: $(PLUGINS_BUILT:%=$(BUILD)/plugins/%.so) $(BUILD)/plugins/skipped.txt
 
+# Libraries of plugins that no package has (pkg/setup) lie beside the folder of the plugins.
+$(BUILD)/plugins/columnar.so: | $(BUILD)/arrow
+$(BUILD)/arrow:
+	@mkdir -p $(@D)
+	@ln -sfn "$$(realpath --relative-to=$(@D) build/assets/arrow/lib)" $@
+
 $(BUILD)/plugins/index.txt: $(BUILD)/sluice $(CORE_SO) $(PLUGINS_BUILT:%=$(BUILD)/plugins/%.so)
 	@rm -f $@
 	$(call show,INDEX) $(BUILD)/sluice plugins --index >$@.new && mv $@.new $@ || rm -f $@.new

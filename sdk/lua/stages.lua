@@ -626,6 +626,23 @@ function s.read_json(options) end
 ---@return sluice.Stage
 function s.read_jsonl(options) end
 
+---@class sluice.options.read_parquet
+---@field text? string Column that holds the text; it becomes the column `text`. Default: text.
+---@field id? string Column that names the document (text or whole numbers); absent ids are made of file, row group and row. Default: id.
+---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
+---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Parquet files, by row groups.
+---
+---Columns: `text`, `id`, and the declared ones, or all that the first file has. Only the bytes of columns that somebody uses are read; a row group is the least that one worker reads. Columns get the type of Parquet's that Sluice has: numbers, bool, utf8, binary, fixed, list, struct; maps become lists of key and value, float16 becomes float32, and dates, times, timestamps and decimals text (2024-02-29T23:59:59.5Z), or int64 where it is declared: the number in the file. Columns whose names begin with _ are left out. A row with text that is not UTF-8 is quarantined (invalid_utf8), as is a number above int64 where that is declared (out_of_range); a damaged file ends the run, with file, row group and column.
+---```lua
+---s.files "fineweb/*.parquet" | s.read_parquet { columns = { language_score = "float64" } }
+---```
+---@param options? sluice.options.read_parquet
+---@return sluice.Stage
+function s.read_parquet(options) end
+
 ---@class sluice.options.read_text
 ---@field [1] string? The same as separator.
 ---@field separator? string Text between two documents of a file, such as "\n\n\n"; empty: a file is one document. May be given without its name. Default: "".

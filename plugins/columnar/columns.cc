@@ -1,0 +1,230 @@
+/* See columns.h. */
+#include "columns.h"
+
+#include <algorithm>
+
+namespace sluice_columnar
+{
+
+namespace
+{
+
+/* How much of one name has to change to make it the other. */
+std::size_t distance(const std::string &a, const std::string &b)
+{
+    std::vector<std::size_t> row(b.size() + 1);
+
+    for (std::size_t k = 0; k <= b.size(); k++) {
+        row[k] = k;
+    }
+    for (std::size_t i = 1; i <= a.size(); i++) {
+        std::size_t before = row[0]++;
+        for (std::size_t k = 1; k <= b.size(); k++) {
+            const std::size_t here = before + (a[i - 1] == b[k - 1] ? 0 : 1);
+            before = row[k];
+            row[k] = std::min({ row[k] + 1, row[k - 1] + 1, here });
+        }
+    }
+    return row[b.size()];
+}
+
+/* "found the columns id, txt, no 'text'; did you mean 'txt'?" */
+std::string missing(const std::string &name, const Footer &file)
+{
+    constexpr std::size_t told = 40;
+    const auto &fields = file.schema().fields();
+    std::string out = "found the columns ";
+    const std::string *near = nullptr;
+    std::size_t nearest = 1 + name.size() / 3;
+
+    for (std::size_t k = 0; k < fields.size(); k++) {
+        const std::string &other = fields[k]->name();
+        if (k < told) {
+            out += (k > 0 ? ", " : "") + other;
+        }
+        if (other.size() < 200 && name.size() < 200 && distance(name, other) <= nearest) {
+            nearest = distance(name, other);
+            near = &other;
+        }
+    }
+    out += fields.size() > told ? " and more" : "";
+    out += ", no '" + name + "'";
+    return near != nullptr ? out + "; did you mean '" + *near + "'?" : out;
+}
+
+[[noreturn]] void wrong_type(sluice_status status, const std::string &name,
+                             const arrow::DataType &found, const std::string &wanted)
+{
+    const std::string own = own_type(found);
+
+    throw sluice::error(status,
+                        "column '" + name + "' is " + found.ToString() + ", expected " + wanted +
+                            (own.empty() || own == wanted ? "" : "; it can be had as " + own),
+                        "columns");
+}
+
+const arrow::DataType &type_at(const Footer &file, int field)
+{
+    return *file.schema().field(field)->type();
+}
+
+/* Adds a column under the name it has, or another one. */
+void add(std::vector<Output> &outputs, const std::string &name, const std::string &source,
+         const std::string &type, bool id, const Footer *first)
+{
+    const int field = first == nullptr || source.empty() ? -1 : first->find(source);
+
+    if (field >= 0 && convert_to(type_at(*first, field), type) == Convert::impossible) {
+        wrong_type(SLUICE_E_SCHEMA, source, type_at(*first, field), type);
+    }
+    outputs.push_back({ name, source, type, id,
+                        field >= 0 && own_convert(type_at(*first, field)) == Convert::none
+                            ? first->schema().field(field)->type()
+                            : plain_arrow(type) });
+}
+
+void choose_all(std::vector<Output> &outputs, const Request &request, const Footer &first,
+                std::vector<std::string> &left_out)
+{
+    for (const auto &field : first.schema().fields()) {
+        const std::string &name = field->name();
+        if (name == request.text || name == request.id) {
+            continue;
+        }
+        if (!name.empty() && name[0] == '_') {
+            left_out.push_back(name);
+            continue;
+        }
+        if (name == "text" || name == "id") {
+            throw sluice::error(SLUICE_E_SCHEMA,
+                                "the column '" + (name == "text" ? request.text : request.id) +
+                                    "' is to become '" + name +
+                                    "', but there is a column of that name: say with `columns` "
+                                    "which others are wanted",
+                                name);
+        }
+        const std::string type = own_type(*field->type());
+        if (type.empty()) {
+            throw sluice::error(SLUICE_E_SCHEMA,
+                                "column '" + name + "' is " + field->type()->ToString() +
+                                    ", which no column of ours holds: say with `columns` which "
+                                    "others are wanted",
+                                name);
+        }
+        add(outputs, name, name, type, false, &first);
+    }
+}
+
+} /* namespace */
+
+std::vector<Output> choose(const Request &request, const Footer *first,
+                           std::vector<std::string> &left_out)
+{
+    const bool has_text = first == nullptr || first->find(request.text) >= 0;
+    const bool has_id = first == nullptr || first->find(request.id) >= 0;
+    std::vector<Output> out;
+
+    /* Where there is no text, who needs it is told so by the host; but for a name that was
+     * given. */
+    if (!has_text && !request.fill && request.text != "text") {
+        throw sluice::error(SLUICE_E_SCHEMA, missing(request.text, *first), "text");
+    }
+    if (!has_id && !request.fill && request.id != "id") {
+        throw sluice::error(SLUICE_E_SCHEMA, missing(request.id, *first), "id");
+    }
+    if (has_text || request.fill) {
+        add(out, "text", request.text, "utf8", false, first);
+    }
+    add(out, "id", has_id || request.fill ? request.id : "", "utf8", true, first);
+    for (const auto &[name, type] : request.columns) {
+        if (first != nullptr && !request.fill && first->find(name) < 0) {
+            throw sluice::error(SLUICE_E_SCHEMA, missing(name, *first), "columns");
+        }
+        add(out, name, name, type, false, first);
+    }
+    if (request.columns.empty() && first != nullptr) {
+        choose_all(out, request, *first, left_out);
+    }
+    return out;
+}
+
+namespace
+{
+
+/* A file that lacks a column. */
+void absent(const Request &request, const Output &output, const Footer &file, Mapping &out)
+{
+    if (output.id || output.source.empty()) {
+        return;
+    }
+    if (!request.fill) {
+        throw sluice::error(SLUICE_E_DATA,
+                            missing(output.source, file) +
+                                "; the first file has it: `missing = \"null\"` makes nulls of it",
+                            output.source);
+    }
+    if (output.nulls == nullptr) {
+        throw sluice::error(SLUICE_E_DATA,
+                            missing(output.source, file) + ", and nulls of the type " +
+                                output.type + " are not made",
+                            output.source);
+    }
+    out.absent.push_back(output.source);
+}
+
+void refuse_more(const Request &request, const std::vector<Output> &outputs, const Footer &file)
+{
+    for (const auto &field : file.schema().fields()) {
+        const std::string &name = field->name();
+        const bool known = std::any_of(outputs.begin(), outputs.end(),
+                                       [&](const Output &output) { return output.source == name; });
+        if (!known && name != request.text && name != request.id && name.substr(0, 1) != "_") {
+            throw sluice::error(SLUICE_E_DATA,
+                                "it has a column '" + name +
+                                    "', which the first file lacks: say with `columns` which are "
+                                    "wanted",
+                                name);
+        }
+    }
+}
+
+} /* namespace */
+
+Mapping map_columns(const Request &request, const std::vector<Output> &outputs, const Footer &file,
+                    bool all)
+{
+    Mapping out;
+    std::vector<int> fields;
+
+    for (const Output &output : outputs) {
+        Source source;
+        source.field = output.source.empty() ? -1 : file.find(output.source);
+        if (source.field < 0) {
+            absent(request, output, file, out);
+        } else {
+            source.how = convert_to(type_at(file, source.field), output.type);
+            if (source.how == Convert::impossible) {
+                wrong_type(SLUICE_E_DATA, output.source, type_at(file, source.field), output.type);
+            }
+            fields.push_back(source.field);
+        }
+        out.sources.push_back(source);
+    }
+    if (all) {
+        refuse_more(request, outputs, file);
+    }
+    /* The library gives columns in the order of the file, each once. */
+    std::sort(fields.begin(), fields.end());
+    fields.erase(std::unique(fields.begin(), fields.end()), fields.end());
+    for (Source &source : out.sources) {
+        const auto found = std::lower_bound(fields.begin(), fields.end(), source.field);
+        source.at = source.field < 0 ? -1 : static_cast<int>(found - fields.begin());
+    }
+    for (const int field : fields) {
+        const std::vector<int> below = file.leaves(field);
+        out.leaves.insert(out.leaves.end(), below.begin(), below.end());
+    }
+    return out;
+}
+
+} /* namespace sluice_columnar */

@@ -1,0 +1,344 @@
+/* read_parquet - Parquet files into documents. The host reads: a survey asks for the footer, a scan
+ * for the chunks of the wanted columns of one row group. Needs Arrow C++. */
+#include <atomic>
+#include <cstring>
+#include <mutex>
+
+#include <arrow/array/util.h>
+
+#include "columns.h"
+#include "convert.h"
+#include "rowgroup.h"
+
+using namespace sluice_columnar;
+
+namespace
+{
+
+enum class Missing : std::int32_t { refuse, null, allow };
+
+/* What a worker keeps from call to call. */
+struct State {
+    explicit State(const sluice::host_services &given) : host(given)
+    {
+    }
+    const sluice::host_services &host;
+    /* of a survey */
+    std::uint64_t file_bytes = 0;
+    bool has_tail = false;
+    /* of scans: what the last description said */
+    std::string described;
+    std::unique_ptr<Footer> footer;
+    Mapping mapping;
+    /* of the row group at hand */
+    std::unique_ptr<Bytes> bytes;
+    std::unique_ptr<RowGroupReader> reader;
+    std::vector<Extent> asked;
+    std::int64_t rows = 0, row = 0;
+
+    void forget_group()
+    {
+        reader.reset();
+        bytes.reset();
+        asked.clear();
+    }
+};
+
+struct read_parquet : sluice::random_reader<read_parquet> {
+    static constexpr const char *name = "read_parquet";
+    static constexpr const char *version = "1.0";
+    static constexpr const char *summary = "Parquet files, by row groups";
+    static constexpr const char *doc =
+        "Columns: `text`, `id`, and the declared ones, or all that the first file has. Only the "
+        "bytes of columns that somebody uses are read; a row group is the least that one worker "
+        "reads. Columns get the type of Parquet's that Sluice has: numbers, bool, utf8, binary, "
+        "fixed, list, struct; maps become lists of key and value, float16 becomes float32, and "
+        "dates, times, timestamps and decimals text (2024-02-29T23:59:59.5Z), or int64 where it "
+        "is declared: the number in the file. Columns whose names begin with _ are left out. A "
+        "row with text that is not UTF-8 is quarantined (invalid_utf8), as is a number above "
+        "int64 where that is declared (out_of_range); a damaged file ends the run, with file, row "
+        "group and column.";
+    static constexpr const char *example =
+        "s.files \"fineweb/*.parquet\" | s.read_parquet { columns = { language_score = "
+        "\"float64\" } }";
+    static constexpr std::uint64_t bytes_worker = std::uint64_t{ 24 } << 20;
+    /* the chunks once more, pages and texts of them */
+    static constexpr double bytes_per_batch = 3;
+
+    struct options {
+        const char *text, *id;
+        sluice_map columns;
+        Missing missing;
+    };
+    static void declare(sluice::option_table<options> &t)
+    {
+        t.add(&options::text, "text", "text",
+              "Column that holds the text; it becomes the column `text`.");
+        t.add(&options::id, "id", "id",
+              "Column that names the document (text or whole numbers); absent ids are made of "
+              "file, row group and row.");
+        t.add(&options::columns, "columns",
+              "Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the "
+              "type that it has; all where none is named.");
+        t.add(&options::missing, "missing", "refuse",
+              "What becomes of a file without a column that is wanted: it is refused, or nulls "
+              "are made; an input in which no file has the column is refused, but for `allow`.")
+            .choices("refuse|null|allow");
+    }
+    struct worker : State {
+        explicit worker(const read_parquet &stage) : State(stage.host())
+        {
+        }
+    };
+
+    void open()
+    {
+        request.text = opts().text;
+        request.id = opts().id;
+        request.fill = opts().missing != Missing::refuse;
+        for (std::uint64_t k = 0; k < opts().columns.n; k++) {
+            request.columns.emplace_back(opts().columns.keys[k],
+                                         canonical_type(opts().columns.values[k]));
+        }
+    }
+
+    void prepare(sluice::plan &p)
+    {
+        const auto said = p.described();
+        std::unique_ptr<Footer> first;
+        std::vector<std::string> left_out;
+
+        if (said.has_value()) {
+            first = std::make_unique<Footer>(*said);
+        }
+        const std::vector<Output> all = choose(request, first.get(), left_out);
+        outputs.clear();
+        for (const Output &output : all) {
+            if (p.wanted(output.name.c_str())) {
+                p.add(output.name, (output.type + (output.id ? "" : "?")).c_str());
+                outputs.push_back(output);
+            }
+        }
+        takes_all = request.columns.empty() && outputs.size() == all.size() && first != nullptr;
+        if (!left_out.empty() && !told.exchange(true)) {
+            host().log(SLUICE_LOG_INFO, "the column '" + left_out[0] +
+                                            (left_out.size() > 1 ? "' and others are" : "' is") +
+                                            " left out: names that begin with _ are Sluice's");
+        }
+    }
+
+    /* ---- the footer ---- */
+
+    void survey(const sluice_file &file, sluice::emitter &out, worker &w) const
+    {
+        const Extent tail = tail_of(file.bytes);
+
+        w.file_bytes = file.bytes;
+        w.has_tail = false;
+        out.ask(tail.offset, tail.n);
+    }
+
+    void survey_answer(std::string_view data, sluice::emitter &out, worker &w) const
+    {
+        if (!w.has_tail) {
+            const Extent footer = footer_of(data, w.file_bytes);
+            const std::uint64_t tail_at = w.file_bytes - data.size();
+            if (footer.offset < tail_at) {
+                w.has_tail = true;
+                out.ask(footer.offset, footer.n);
+                return;
+            }
+            data = data.substr(footer.offset - tail_at, footer.n);
+        }
+        const Footer footer(data);
+        for (const RowGroup &group : footer.row_groups(w.file_bytes)) {
+            sluice_unit unit{};
+            unit.begin = group.begin;
+            unit.end = group.end;
+            unit.rows = group.rows;
+            out.unit(unit);
+        }
+        out.describe(data);
+    }
+
+    /* ---- row groups ---- */
+
+    void scan(sluice_scan &scan, sluice::emitter &out, worker &w) const
+    {
+        if (scan.call == 0) {
+            begin(scan, out, w);
+            if (!w.asked.empty()) {
+                return;
+            }
+        }
+        give(scan, out, w);
+    }
+
+    void resume(const sluice_answers &answers, sluice::emitter &out, worker &w) const
+    {
+        if (answers.scan == nullptr) {
+            survey_answer({ answers.items->data, answers.items->n }, out, w);
+            return;
+        }
+        w.bytes = std::make_unique<Bytes>(w.host);
+        for (std::uint64_t k = 0; k < answers.n; k++) {
+            const auto &answer = *reinterpret_cast<const sluice_answer *>(
+                reinterpret_cast<const char *>(answers.items) + k * answers.stride);
+            w.bytes->add(w.asked[k], answer.data);
+        }
+        const auto group = w.footer->number_of(answers.scan->unit);
+        w.reader = std::make_unique<RowGroupReader>(*w.footer, group, w.mapping.leaves,
+                                                    answers.scan->file->bytes, *w.bytes, *pool());
+        give(*answers.scan, out, w);
+    }
+
+  private:
+    static arrow::MemoryPool *pool()
+    {
+        return arrow::default_memory_pool();
+    }
+
+    void begin(const sluice_scan &scan, sluice::emitter &out, worker &w) const
+    {
+        const std::string_view said(static_cast<const char *>(scan.description),
+                                    scan.description_size);
+        w.forget_group();
+        if (w.footer == nullptr || w.described != said) {
+            w.footer.reset();
+            w.described = said;
+            w.footer = std::make_unique<Footer>(w.described);
+            w.mapping = map_columns(request, outputs, *w.footer, takes_all);
+        }
+        const int group = w.footer->number_of(scan.unit);
+        w.rows = w.footer->meta()->RowGroup(group)->num_rows();
+        w.row = 0;
+        w.asked = extents_of(*w.footer, group, w.mapping.leaves, scan.file->bytes);
+        for (const Extent &extent : w.asked) {
+            out.ask(extent.offset, extent.n);
+        }
+        if (opts().missing == Missing::null) {
+            std::vector<const char *> there;
+            for (const auto &field : w.footer->schema().fields()) {
+                there.push_back(field->name().c_str());
+            }
+            for (const std::string &column : w.mapping.absent) {
+                out.absent(column.c_str(), static_cast<std::uint64_t>(w.rows), there);
+            }
+        }
+    }
+
+    /* About batch_bytes of rows. */
+    void give(sluice_scan &scan, sluice::emitter &out, worker &w) const
+    {
+        std::int64_t given = 0;
+
+        while (w.row < w.rows && given < batch_bytes) {
+            host().stop_if_cancelled();
+            if (w.reader == nullptr) {
+                const std::int64_t n = std::min<std::int64_t>(w.rows - w.row, batch_bytes / 64);
+                give_rows(scan, nullptr, n, out, w);
+                given += n * 64;
+                continue;
+            }
+            const auto batch = w.reader->next();
+            if (batch == nullptr || batch->num_rows() > w.rows - w.row) {
+                throw sluice::error(SLUICE_E_DATA,
+                                    "the row group is damaged: it has " +
+                                        std::string(batch == nullptr ? "fewer" : "more") +
+                                        " rows than the " + std::to_string(w.rows) +
+                                        " of the footer");
+            }
+            given += bytes_of(*batch);
+            give_rows(scan, batch, batch->num_rows(), out, w);
+        }
+        scan.more = w.row < w.rows ? 1 : 0;
+        if (scan.more == 0) {
+            w.forget_group();
+        }
+    }
+
+    static std::int64_t bytes_of(const arrow::RecordBatch &batch)
+    {
+        std::int64_t out = batch.num_rows();
+
+        for (const auto &column : batch.column_data()) {
+            for (const auto &buffer : column->buffers) {
+                out += buffer == nullptr ? 0 : buffer->size();
+            }
+        }
+        return out;
+    }
+
+    /* Rows of the row group from w.row on: bad ones apart, the runs between them as batches. */
+    void give_rows(const sluice_scan &scan, const std::shared_ptr<arrow::RecordBatch> &batch,
+                   std::int64_t n, sluice::emitter &out, worker &w) const
+    {
+        std::vector<BadRow> bad;
+        std::int64_t from = 0;
+
+        for (std::size_t k = 0; k < outputs.size() && batch != nullptr; k++) {
+            const Source &source = w.mapping.sources[k];
+            const std::size_t before = bad.size();
+            if (source.at >= 0) {
+                find_bad(*batch->column(source.at), source.how, bad);
+            }
+            for (std::size_t i = before; i < bad.size(); i++) {
+                bad[i].output = k;
+            }
+        }
+        std::stable_sort(bad.begin(), bad.end(),
+                         [](const BadRow &a, const BadRow &b) { return a.row < b.row; });
+        for (const BadRow &one : bad) {
+            if (one.row < from) {
+                continue; /* has been told of by another column */
+            }
+            give_run(scan, batch, from, one.row - from, out, w);
+            const std::string where =
+                "row group " + std::to_string(w.footer->number_of(scan.unit)) + ", row " +
+                std::to_string(w.row + one.row) + ", column '" + outputs[one.output].source + "'";
+            out.bad(scan.begin, scan.end, one.reason, where.c_str());
+            from = one.row + 1;
+        }
+        give_run(scan, batch, from, n - from, out, w);
+        w.row += n;
+    }
+
+    void give_run(const sluice_scan &scan, const std::shared_ptr<arrow::RecordBatch> &batch,
+                  std::int64_t from, std::int64_t n, sluice::emitter &out, const worker &w) const
+    {
+        std::vector<sluice::array> columns;
+
+        if (n == 0) {
+            return;
+        }
+        for (std::size_t k = 0; k < outputs.size(); k++) {
+            const Source &source = w.mapping.sources[k];
+            std::shared_ptr<arrow::Array> column;
+            if (source.at >= 0) {
+                column = batch->column(source.at);
+                column = from == 0 && n == column->length() ? column : column->Slice(from, n);
+            }
+            if (outputs[k].id) {
+                const std::string prefix = std::string(scan.file->uri) + ":" +
+                                           std::to_string(w.footer->number_of(scan.unit)) + ":";
+                columns.push_back(convert_id(column.get(), source.how, prefix, w.row + from, n));
+            } else if (column == nullptr) {
+                auto made = arrow::MakeArrayOfNull(outputs[k].nulls, n, pool());
+                check_arrow(made.status(), "a column of nulls");
+                columns.push_back(convert(made.ValueUnsafe(), Convert::none));
+            } else {
+                columns.push_back(convert(column, source.how));
+            }
+        }
+        out.give(sluice::struct_of(n, std::move(columns)));
+    }
+
+    Request request;
+    std::vector<Output> outputs;
+    bool takes_all = false;
+    std::atomic<bool> told{ false };
+};
+
+} /* namespace */
+
+SLUICE_PLUGIN("columnar", "1.0", "MIT", read_parquet);

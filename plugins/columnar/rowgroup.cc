@@ -1,0 +1,216 @@
+/* See rowgroup.h. */
+#include "rowgroup.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <arrow/buffer.h>
+#include <arrow/io/interfaces.h>
+#include <parquet/properties.h>
+
+namespace sluice_columnar
+{
+
+namespace
+{
+
+constexpr std::uint64_t close_bytes = std::uint64_t{ 64 } << 10; /* a gap that is read along */
+constexpr std::int64_t rows_least = 64;
+constexpr std::int64_t rows_most = 65536;
+constexpr std::int64_t texts_most = 1024; /* rows where there are texts: more run slower */
+
+/* A file of which some bytes are at hand, for the library. */
+class PartFile : public arrow::io::RandomAccessFile
+{
+  public:
+    PartFile(const Bytes &bytes, std::uint64_t file_bytes)
+        : bytes_(bytes), size_(static_cast<std::int64_t>(file_bytes))
+    {
+    }
+    ~PartFile() override = default;
+    arrow::Status Close() override
+    {
+        closed_ = true;
+        return arrow::Status::OK();
+    }
+    bool closed() const override
+    {
+        return closed_;
+    }
+    arrow::Result<std::int64_t> Tell() const override
+    {
+        return at_;
+    }
+    arrow::Status Seek(std::int64_t position) override
+    {
+        at_ = position;
+        return arrow::Status::OK();
+    }
+    arrow::Result<std::int64_t> GetSize() override
+    {
+        return size_;
+    }
+    arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t n, void *out) override
+    {
+        std::uint64_t found = 0;
+        ARROW_ASSIGN_OR_RAISE(const char *data, look(position, n, found));
+        std::memcpy(out, data, found);
+        return static_cast<std::int64_t>(found);
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(std::int64_t position,
+                                                         std::int64_t n) override
+    {
+        std::uint64_t found = 0;
+        ARROW_ASSIGN_OR_RAISE(const char *data, look(position, n, found));
+        return std::make_shared<arrow::Buffer>(reinterpret_cast<const std::uint8_t *>(data),
+                                               static_cast<std::int64_t>(found));
+    }
+    arrow::Result<std::int64_t> Read(std::int64_t n, void *out) override
+    {
+        ARROW_ASSIGN_OR_RAISE(const std::int64_t found, ReadAt(at_, n, out));
+        at_ += found;
+        return found;
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(std::int64_t n) override
+    {
+        ARROW_ASSIGN_OR_RAISE(auto found, ReadAt(at_, n));
+        at_ += found->size();
+        return found;
+    }
+
+  private:
+    arrow::Result<const char *> look(std::int64_t position, std::int64_t n,
+                                     std::uint64_t &found) const
+    {
+        found = static_cast<std::uint64_t>(n);
+        const char *data = position < 0 || n < 0
+                               ? nullptr
+                               : bytes_.find(static_cast<std::uint64_t>(position), found);
+        if (data == nullptr) {
+            return arrow::Status::IOError("byte ", position,
+                                          " belongs to none of the columns that are read");
+        }
+        return data;
+    }
+    const Bytes &bytes_;
+    std::int64_t size_, at_ = 0;
+    bool closed_ = false;
+};
+
+/* Rows whose columns come to about batch_bytes, by what the footer says of their sizes. */
+std::int64_t rows_a_batch(const parquet::FileMetaData &meta, int row_group,
+                          const std::vector<int> &leaves)
+{
+    /* Of values that repeat little is stored: at most so much may come of one batch. */
+    constexpr std::int64_t repeated_bytes = std::int64_t{ 1 } << 30;
+    const auto group = meta.RowGroup(row_group);
+    const std::int64_t rows = group->num_rows();
+    std::int64_t bytes = 0;
+    std::int64_t most = rows_most;
+
+    for (const int leaf : leaves) {
+        const auto column = group->ColumnChunk(leaf);
+        const std::int64_t size = std::max<std::int64_t>(column->total_uncompressed_size(), 0);
+        bytes += std::min(size, INT64_MAX - bytes);
+        if (column->type() == parquet::Type::BYTE_ARRAY) {
+            most = std::min(most, texts_most);
+            most = std::min(most, std::max(repeated_bytes / (size + 1), rows_least));
+        }
+    }
+    const std::int64_t each = bytes / rows + 1;
+    return std::max<std::int64_t>(std::min(most, batch_bytes / each), 1);
+}
+
+} /* namespace */
+
+Bytes::~Bytes()
+{
+    for (const Part &part : parts_) {
+        host_.free(part.data);
+    }
+}
+
+void Bytes::add(const Extent &extent, const char *data)
+{
+    parts_.push_back({ extent, nullptr });
+    parts_.back().data = static_cast<char *>(host_.alloc(extent.n));
+    std::memcpy(parts_.back().data, data, extent.n);
+}
+
+const char *Bytes::find(std::uint64_t offset, std::uint64_t &n) const
+{
+    auto at = std::upper_bound(
+        parts_.begin(), parts_.end(), offset,
+        [](std::uint64_t value, const Part &part) { return value < part.extent.offset; });
+
+    if (at == parts_.begin()) {
+        return nullptr;
+    }
+    --at;
+    if (offset - at->extent.offset > at->extent.n) {
+        return nullptr;
+    }
+    n = std::min(n, at->extent.n - (offset - at->extent.offset));
+    return at->data + (offset - at->extent.offset);
+}
+
+std::vector<Extent> extents_of(const Footer &file, int row_group, const std::vector<int> &leaves,
+                               std::uint64_t file_bytes)
+{
+    std::vector<Extent> out;
+    std::vector<Extent> chunks;
+
+    for (const int leaf : leaves) {
+        chunks.push_back(file.chunk(row_group, leaf, file_bytes));
+    }
+    std::sort(chunks.begin(), chunks.end(),
+              [](const Extent &a, const Extent &b) { return a.offset < b.offset; });
+    for (const Extent &chunk : chunks) {
+        if (!out.empty() && chunk.offset <= out.back().offset + out.back().n + close_bytes) {
+            const std::uint64_t end = chunk.offset + chunk.n - out.back().offset;
+            out.back().n = std::max(out.back().n, end);
+        } else {
+            out.push_back(chunk);
+        }
+    }
+    return out;
+}
+
+RowGroupReader::RowGroupReader(const Footer &file, int row_group, const std::vector<int> &leaves,
+                               std::uint64_t file_bytes, const Bytes &bytes,
+                               arrow::MemoryPool &pool)
+{
+    guarded_data("the row group", [&] {
+        parquet::ReaderProperties properties(&pool);
+        parquet::ArrowReaderProperties arrow_properties(false);
+
+        properties.set_page_checksum_verification(true);
+        arrow_properties.set_pre_buffer(false);
+        arrow_properties.set_batch_size(rows_a_batch(*file.meta(), row_group, leaves));
+        auto reader = parquet::ParquetFileReader::Open(
+            std::make_shared<PartFile>(bytes, file_bytes), properties, file.meta());
+        auto made = parquet::arrow::FileReader::Make(&pool, std::move(reader), arrow_properties);
+        check_arrow(made.status(), "the row group");
+        file_ = std::move(made).ValueUnsafe();
+        auto rows = file_->GetRecordBatchReader({ row_group }, leaves);
+        check_arrow(rows.status(), "the row group");
+        rows_ = std::move(rows).ValueUnsafe();
+    });
+}
+
+RowGroupReader::~RowGroupReader() = default;
+
+std::shared_ptr<arrow::RecordBatch> RowGroupReader::next()
+{
+    return guarded_data("the row group", [&] {
+        std::shared_ptr<arrow::RecordBatch> out;
+        check_arrow(rows_->ReadNext(&out), "the row group");
+        if (out != nullptr) {
+            /* What comes of damaged pages is looked at before anybody else does. */
+            check_arrow(out->Validate(), "the row group");
+        }
+        return out;
+    });
+}
+
+} /* namespace sluice_columnar */
