@@ -169,7 +169,7 @@ std::vector<RowGroup> Footer::row_groups(std::uint64_t file_bytes) const
             behind = unit.end;
             out.push_back(unit);
         }
-        if (rows != meta_->num_rows()) {
+        if (rows != meta_->num_rows() && meta_->num_rows() != 0) { /* some writers leave it at 0 */
             damaged("its row groups have " + std::to_string(rows) + " rows, the file " +
                     std::to_string(meta_->num_rows()));
         }
