@@ -63,3 +63,22 @@ echo "status $?"
 echo "status $?"
 "$SLUICE" test nowhere.lua 2>&1
 echo "status $?"
+echo '-- stages that ask servers, which the examples stand for'
+cat >asks.lua <<'END'
+local s = require "sluice"
+return s.ask { "judge", adds = { score = "float64" },
+  row = function(doc, o, ask)
+    local first = ask { url = "http://localhost:8000/score", json = { text = doc.text } }
+    if first.refused then return nil, "refused" end
+    return { score = first.json and first.json.score or #ask { url = "http://localhost:8000/more", body = first.body }.body }
+  end,
+  examples = {
+    { "json", answers = { { score = 0.5 } }, gives = { score = 0.5 } },
+    { "two texts", answers = { "go on", "abc" }, gives = { score = 3 } },
+    { "refused", answers = { 404 }, keep = false, reason = "refused" },
+    { "one too few", answers = { "go on" }, gives = { score = 3 } },
+    { "none", gives = { score = 3 } },
+  } }
+END
+"$SLUICE" test asks.lua
+echo "status $?"

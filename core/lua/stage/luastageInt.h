@@ -419,5 +419,7 @@ void luaexample_run(struct luaworker *, uint32_t number, struct buf *message);
 /* Pushes the row that the example at index stands for: its first item is the text, other members
  * are fields. */
 void luaexample_push_row(struct luaworker *, int index);
+/* ask{...} of a stage that asks: answered by the example. False, and nothing: it asks nobody. */
+bool luaexample_push_ask(struct luaworker *, int index);
 
 #endif

@@ -22,7 +22,9 @@ static int missing_field(lua_State *L)
 
 static bool is_verdict(const char *key)
 {
-    static const char *const words[] = { "keep", "reason", "gives", "measures", "writes" };
+    static const char *const words[] = {
+        "keep", "reason", "gives", "measures", "writes", "answers"
+    };
 
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (strcmp(words[i], key) == 0) {
@@ -173,6 +175,58 @@ static void compare_rows(struct luaworker *worker, int index, struct buf *messag
     lua_pop(L, 1);
 }
 
+/* ---- answers ---- */
+
+/* ask{...} in an example: the next of its `answers`. A table is the JSON of an answer, a text its
+ * body, a number the status of a refusal. Upvalues: the answers, how many were given. */
+static int next_answer(lua_State *L)
+{
+    lua_Integer at = lua_tointeger(L, lua_upvalueindex(2)) + 1;
+    int type = LUA_TNIL;
+
+    luaL_checktype(L, 1, LUA_TTABLE);
+    if (lua_istable(L, lua_upvalueindex(1))) {
+        type = lua_rawgeti(L, lua_upvalueindex(1), at);
+    }
+    if (type == LUA_TNIL) {
+        return luaL_error(L,
+                          "the example has no answer number %d; add it: answers = { { score = "
+                          "0.5 } }, where a table is JSON, a text a body, a number a refusal",
+                          (int)at);
+    }
+    lua_pushinteger(L, at);
+    lua_replace(L, lua_upvalueindex(2));
+    lua_createtable(L, 0, 5);
+    lua_insert(L, -2);
+    lua_pushinteger(L, type == LUA_TNUMBER ? lua_tointeger(L, -1) : 200);
+    lua_setfield(L, -3, "status");
+    lua_pushboolean(L, type == LUA_TNUMBER);
+    lua_setfield(L, -3, "refused");
+    lua_pushstring(L, type == LUA_TTABLE ? "application/json" : "text/plain");
+    lua_setfield(L, -3, "type");
+    lua_pushstring(L, "");
+    lua_setfield(L, -3, "body");
+    if (type == LUA_TNUMBER) {
+        lua_pop(L, 1);
+    } else {
+        lua_setfield(L, -2, type == LUA_TTABLE ? "json" : "body");
+    }
+    return 1;
+}
+
+bool luaexample_push_ask(struct luaworker *worker, int index)
+{
+    lua_State *L = worker->L;
+
+    if (!worker->instance->stage->asks) {
+        return false;
+    }
+    lua_getfield(L, index, "answers");
+    lua_pushinteger(L, 0);
+    lua_pushcclosure(L, next_answer, 2);
+    return true;
+}
+
 /* ---- calls ---- */
 
 /* Calls the function on the row of the example; false: it failed. Results lie at the top: four. */
@@ -180,7 +234,7 @@ static bool call_row(struct luaworker *worker, int index, struct buf *message)
 {
     struct sluice_error err = ERROR_INIT;
     lua_State *L = worker->L;
-    int n = worker->instance->stage->role == LUAROLE_TRANSFORM ? 3 : 2;
+    int n = 2;
 
     sandbox_seed(L, 0);
     sandbox_limit(L, ASIDE_BUDGET);
@@ -188,8 +242,11 @@ static bool call_row(struct luaworker *worker, int index, struct buf *message)
     lua_pushvalue(L, AT_FUNCTION);
     luaexample_push_row(worker, index);
     lua_pushvalue(L, AT_OPTIONS);
-    if (n == 3) {
+    if (worker->instance->stage->role == LUAROLE_TRANSFORM) {
         lua_pushvalue(L, AT_GIVE);
+        n = 3;
+    } else if (luaexample_push_ask(worker, index)) {
+        n = 3;
     }
     if (sandbox_call(L, n, 4, &err) != SLUICE_OK) {
         buf_puts(message, err.message);

@@ -34,7 +34,7 @@ static void run_verdict(struct luaworker *worker, int index, struct luastage_exa
     lua_pushvalue(L, AT_FUNCTION);
     luaexample_push_row(worker, index);
     lua_pushvalue(L, AT_OPTIONS);
-    if (sandbox_call(L, 2, 4, &err) != SLUICE_OK ||
+    if (sandbox_call(L, luaexample_push_ask(worker, index) ? 3 : 2, 4, &err) != SLUICE_OK ||
         luaverdict_result(worker, lua_gettop(L) - 3, &verdict, &err) != SLUICE_OK) {
         buf_puts(message, err.message);
     } else if (keep && verdict.reason != 0) {

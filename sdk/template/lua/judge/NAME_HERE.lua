@@ -15,4 +15,9 @@ return s.ask { "NAME_HERE",
     if answer.refused or type(answer.json) ~= "table" or type(answer.json.score) ~= "number" then return nil, "no_score" end
     return { score = answer.json.score }
   end,
+  -- What a server would answer: a table is JSON, a text is a body, a number refuses.
+  examples = {
+    { "a text", answers = { { score = 0.5 } }, gives = { score = 0.5 } },
+    { "a text", answers = { 404 }, keep = false, reason = "no_score" },
+  },
 }
