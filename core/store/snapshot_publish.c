@@ -191,8 +191,8 @@ static sluice_status mend_manifest(const char *dir, struct snapshot *s,
 
 /* What was damaged since in the snapshots that are there, the shards of this one among them: a file
  * of data/ that was made again is linked in none of them. The newest one is mended last, so that a
- * crash in between is no end of it. Without links there is no other copy to look for, and files that
- * older snapshots alone name are left to `verify --all`: here they would be read each time. */
+ * crash in between is no end of it. Without links there is no other copy to look for, and files
+ * that older snapshots alone name are left to `verify --all`: here they would be read each time. */
 static sluice_status mend_snapshots(const char *dir, struct publication *p,
                                     struct sluice_error *err)
 {

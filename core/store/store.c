@@ -1,5 +1,6 @@
-/* Places: see store.h. Which backend answers, how often it is asked, and what its answers mean. What
- * is made of such requests is in store_whole.c, texts of versions and lists are in store_list.c. */
+/* Places: see store.h. Which backend answers, how often it is asked, and what its answers mean.
+ * What is made of such requests is in store_whole.c; texts of versions and lists are in
+ * store_list.c. */
 #include "store/store.h"
 
 #include <stdlib.h>

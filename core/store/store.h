@@ -203,8 +203,8 @@ sluice_status store_upload(const char *name, int fd, uint64_t n, struct sluice_e
 /* "folder/name"; NULL = out of memory, or one of them is NULL. Gives. */
 char *store_join(const char *folder, const char *name);
 
-/* The folder that a name is in, "." of a bare one; *last: the rest of the name, borrowed. NULL = out
- * of memory. Gives. */
+/* The folder that a name is in, "." of a bare one; *last: the rest of the name, borrowed. NULL =
+ * out of memory. Gives. */
 char *store_parent(const char *name, const char **last);
 
 /* The name itself if it says all of where it is, else below base. NULL = out of memory. Gives. */

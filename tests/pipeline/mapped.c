@@ -1,5 +1,5 @@
-/* mapped - a filter for places_map.sh: keeps rows whose ids stand in a file, each on a line of its own, that
- * the host maps. */
+/* mapped - a filter for places_map.sh: keeps rows whose ids stand in a file, each on a line of its
+ * own, that the host maps. */
 #include <string.h>
 
 #include "sluice_arrays.h"

@@ -353,12 +353,12 @@ static sluice_status check_run(const char *text, const char *run_dir, struct slu
         path == NULL ? error_nomem(err, "a path") : store_stat(path, &version, &there, err);
 
     free(path);
-    return status != SLUICE_OK ? status
-           : there             ? SLUICE_OK
-                               : error_set(err, SLUICE_E_CONFIG,
-                                           "no run in %s: plan.json is not there; give a run directory or the "
-                                                       "name of a pipeline that ran here instead of '%s'",
-                                           run_dir, text);
+    TRY(status);
+    return there ? SLUICE_OK
+                 : error_set(err, SLUICE_E_CONFIG,
+                             "no run in %s: plan.json is not there; give a run directory or the "
+                             "name of a pipeline that ran here instead of '%s'",
+                             run_dir, text);
 }
 
 static const struct arg_spec bundle_specs[] = {
