@@ -126,7 +126,7 @@ static void follow(struct asks *asks, struct entry *entry, const struct http_rep
 {
     const struct request *from = entry->hop.text != NULL ? &entry->hop : &entry->asked;
     struct sluice_error err = ERROR_INIT;
-    struct request to = { NULL };
+    struct request to = { .text = NULL };
     struct host *host = NULL;
     const char *name;
     sluice_status status = SLUICE_OK;
