@@ -120,17 +120,15 @@ static inline struct stage_emitter *emitter_of(struct sluice_emit *emit)
     return emit->ctx;
 }
 
-/* Room for one more item of size bytes; false = out of memory. */
+/* stage_result.c: room for one more item of size bytes; false = out of memory. */
 bool emit_room(void **items, uint32_t n, uint32_t *capacity, size_t size);
 /* Copies n bytes and a NUL into the result's text; the place plus one, 0 = out of memory. */
 uintptr_t emit_keep_text(struct stage_result *, const char *text, size_t n);
 /* [a-z0-9_]+, under 64 bytes */
 bool emit_word_valid(const char *word);
 
-/* stage_asks.c: for stage_emitter_init, and the result's part of it. */
+/* stage_asks.c: for stage_emitter_init. */
 void emit_asks_init(struct sluice_emit *);
-void emit_asks_clear(struct stage_result *);
-void emit_asks_deinit(struct stage_result *);
 
 /* The first refusal decides the call's fate, whatever the plugin makes of the status. */
 #define REFUSE(emitter, status, ...) \

@@ -10,31 +10,6 @@
 #define ASK_EACH UINT64_C(64)
 #define DESCRIPTION_MAX (UINT64_C(256) << 20) /* of a file */
 
-void emit_asks_clear(struct stage_result *result)
-{
-    for (uint32_t k = 0; k < result->n_skips; k++) {
-        result->skips[k].rows = 0;
-        result->skips[k].bytes = 0;
-    }
-    result->n_asks = 0;
-    result->n_units = 0;
-    result->described = false;
-    buf_clear(&result->asked);
-    buf_clear(&result->description);
-}
-
-void emit_asks_deinit(struct stage_result *result)
-{
-    for (uint32_t k = 0; k < result->n_skips; k++) {
-        free(result->skips[k].how);
-    }
-    free(result->skips);
-    free(result->asks);
-    free(result->units);
-    buf_deinit(&result->asked);
-    buf_deinit(&result->description);
-}
-
 const char *stage_unit_skip(const struct stage_result *result, uint32_t unit)
 {
     uint64_t skip = result->units[unit].skip;

@@ -7,81 +7,6 @@
 #include "plugin/stageInt.h"
 
 #define DETAIL_MAX 1000u
-#define BYTES_KEPT ((size_t)16 << 20) /* more written bytes are given back */
-#define ITEMS_MAX (UINT32_C(1) << 28)
-
-void stage_result_init(struct stage_result *result)
-{
-    memset(result, 0, sizeof *result);
-}
-
-void stage_result_clear(struct stage_result *result)
-{
-    for (uint32_t k = 0; k < result->n_batches; k++) {
-        if (result->batches[k].release != NULL) {
-            result->batches[k].release(&result->batches[k]);
-        }
-    }
-    for (uint32_t k = 0; k < result->n_measures; k++) {
-        result->measures[k].delta = 0;
-    }
-    result->n_batches = 0;
-    result->n_verdicts = 0;
-    result->has_verdicts = false;
-    result->n_bad = 0;
-    result->n_marks = 0;
-    if (result->bytes.capacity > BYTES_KEPT) {
-        buf_deinit(&result->bytes);
-    }
-    buf_clear(&result->bytes);
-    buf_clear(&result->text);
-    buf_clear(&result->absences);
-    emit_asks_clear(result);
-}
-
-void stage_result_deinit(struct stage_result *result)
-{
-    stage_result_clear(result);
-    for (uint32_t k = 0; k < result->n_measures; k++) {
-        free(result->measures[k].name);
-    }
-    free(result->verdicts);
-    free(result->batches);
-    free(result->bad);
-    free(result->marks);
-    free(result->measures);
-    buf_deinit(&result->bytes);
-    buf_deinit(&result->text);
-    buf_deinit(&result->absences);
-    emit_asks_deinit(result);
-    memset(result, 0, sizeof *result);
-}
-
-bool emit_room(void **items, uint32_t n, uint32_t *capacity, size_t size)
-{
-    uint32_t more = *capacity < 8 ? 8 : *capacity * 2;
-    void *moved;
-
-    if (n < *capacity) {
-        return true;
-    }
-    moved = n < ITEMS_MAX ? realloc(*items, more * size) : NULL;
-    if (moved == NULL) {
-        return false;
-    }
-    *items = moved;
-    *capacity = more;
-    return true;
-}
-
-uintptr_t emit_keep_text(struct stage_result *out, const char *text, size_t n)
-{
-    size_t place = out->text.size;
-
-    buf_append(&out->text, text, n);
-    buf_putc(&out->text, '\0');
-    return out->text.failed ? 0 : (uintptr_t)place + 1;
-}
 
 static sluice_status check_verdict(struct stage_emitter *emitter,
                                    const struct sluice_verdict *verdict, int64_t row)
@@ -289,19 +214,6 @@ static sluice_status emit_batch(struct sluice_emit *emit, struct ArrowArray *arr
         taken.release(&taken);
     }
     return status;
-}
-
-bool emit_word_valid(const char *word)
-{
-    size_t n = 0;
-
-    for (; word != NULL && word[n] != '\0'; n++) {
-        if (!((word[n] >= 'a' && word[n] <= 'z') || (word[n] >= '0' && word[n] <= '9') ||
-              word[n] == '_')) {
-            return false;
-        }
-    }
-    return n > 0 && n < 64;
 }
 
 static sluice_status emit_bad(struct sluice_emit *emit, uint64_t begin, uint64_t end,

@@ -23,6 +23,7 @@
 #define LONG_NS UINT64_C(1000000000) /* of a task that took less there is no copy */
 #define LOOK_NS UINT64_C(500000000)  /* between two looks at files of one that takes longer */
 #define LOOK_FAR_NS UINT64_C(5000000000)
+#define LOG_MAX ((uint64_t)64 << 20) /* of the logs; of a longer one nothing is known */
 #define JUDGE_SHARE 20u /* of the time at least passes between two looks at all that was done */
 
 static uint64_t look_ns(const struct phase_job *job)
@@ -183,7 +184,7 @@ sluice_status late_paces(struct phase_job *job, struct paces *paces, struct slui
         status = error_nomem(err, "the times of tasks");
     } else {
         status =
-            attempts_read(run->options.run_dir, run->execution, NULL, read_line, &reading, err);
+            attempts_read(run->options.run_dir, run->execution, LOG_MAX, read_line, &reading, err);
     }
     if (status == SLUICE_OK) {
         status = paces_sum(reading.list, reading.n, paces, err);
@@ -333,7 +334,8 @@ void twins_tick(struct phase_job *job)
 {
     uint64_t now = clock_ns();
 
-    if (!shift_shared(job->shift)) {
+    /* Where what is there is ignored, nothing tells a copy's record from an old one. */
+    if (!shift_shared(job->shift) || job->run->options.fresh) {
         return;
     }
     for (uint32_t i = 0;; i++) {

@@ -137,8 +137,8 @@ sluice_status tally_open(struct run *run, struct tally *tally, struct sluice_err
         status = attempts_flush(run->attempts, err);
     }
     if (status == SLUICE_OK && run->execution != 0) {
-        status =
-            attempts_read(run->options.run_dir, run->execution, NULL, each_line, &reading, err);
+        status = attempts_read(run->options.run_dir, run->execution, UINT64_MAX, each_line,
+                               &reading, err);
         tally->hosts = (uint32_t)json_object_size(reading.hosts);
     }
     json_decref(reading.hosts);

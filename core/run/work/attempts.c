@@ -339,7 +339,7 @@ static bool is_segment(const char *name)
     return strchr(name, '.') != strrchr(name, '.');
 }
 
-static sluice_status read_lines(const char *folder, const char *name, bool *found,
+static sluice_status read_lines(const char *folder, const char *name, uint64_t *most, bool *found,
                                 void (*each)(void *ctx, const json_t *line), void *ctx,
                                 struct sluice_error *err)
 {
@@ -349,6 +349,7 @@ static sluice_status read_lines(const char *folder, const char *name, bool *foun
                                         : store_read_all(path, FILE_MAX, &text, found, err);
 
     if (status == SLUICE_OK && *found) {
+        *most -= text.size < *most ? text.size : *most;
         each_line(&text, each, ctx);
     }
     buf_deinit(&text);
@@ -356,34 +357,36 @@ static sluice_status read_lines(const char *folder, const char *name, bool *foun
     return status;
 }
 
-sluice_status attempts_read(const char *run_dir, uint32_t execution, const char *skip,
+sluice_status attempts_read(const char *run_dir, uint32_t execution, uint64_t most,
                             void (*each)(void *ctx, const json_t *line), void *ctx,
                             struct sluice_error *err)
 {
     char *folder = store_join(run_dir, FOLDER);
     struct store_list list = { 0 };
     char before[MEMBER_ID] = ""; /* whose segments are read; they are beside each other */
-    sluice_status status =
-        folder == NULL ? error_nomem(err, "a path") : store_list(folder, 0, &list, err);
+    sluice_status status = folder == NULL ? error_nomem(err, "a path")
+                                          : store_list(folder, STORE_VERSIONS, &list, err);
 
-    for (size_t i = 0; status == SLUICE_OK && i < list.n; i++) {
+    for (size_t i = 0; status == SLUICE_OK && i < list.n && most > 0; i++) {
         char id[MEMBER_ID];
         uint32_t number;
         bool found = true;
         if (!name_parse(list.entries[i].name, &number, id) || number != execution ||
-            (skip != NULL && strcmp(skip, id) == 0) || strcmp(before, id) == 0) {
+            strcmp(before, id) == 0) {
             continue;
         }
         if (is_segment(list.entries[i].name)) {
             /* A list may lack some of them: the names tell what to ask for. */
             memcpy(before, id, sizeof before);
-            for (uint32_t k = 0; status == SLUICE_OK && found; k++) {
+            for (uint32_t k = 0; status == SLUICE_OK && found && most > 0; k++) {
                 char *name = str_printf(SEGMENT, number, id, k);
-                status = read_lines(folder, name, &found, each, ctx, err);
+                status = name == NULL
+                             ? error_nomem(err, "a path")
+                             : read_lines(folder, name, &most, &found, each, ctx, err);
                 free(name);
             }
-        } else {
-            status = read_lines(folder, list.entries[i].name, &found, each, ctx, err);
+        } else if (list.entries[i].version.size <= most) {
+            status = read_lines(folder, list.entries[i].name, &most, &found, each, ctx, err);
         }
     }
     store_list_deinit(&list);

@@ -57,9 +57,9 @@ sluice_status attempts_add(struct attempts *, const struct attempt *,
 sluice_status attempts_flush(struct attempts *, struct sluice_error *) MUST_USE;
 void attempts_close(struct attempts *);
 
-/* Calls each for all lines of an execution that are whole, those of process skip excepted (NULL =
- * none); file by file. */
-sluice_status attempts_read(const char *run_dir, uint32_t execution, const char *skip,
+/* Calls each for all lines of an execution that are whole, file by file; not for those of files
+ * that would be more than most bytes together. */
+sluice_status attempts_read(const char *run_dir, uint32_t execution, uint64_t most,
                             void (*each)(void *ctx, const json_t *line), void *ctx,
                             struct sluice_error *) MUST_USE;
 /* Removes the files of all executions but the newest keep. */
