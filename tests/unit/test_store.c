@@ -295,6 +295,16 @@ static void test_version_text(void **state)
     }
 }
 
+static void parent_is(const char *name, const char *folder, const char *rest)
+{
+    const char *last;
+    char *parent = store_parent(name, &last);
+
+    assert_string_equal(parent, folder);
+    assert_string_equal(last, rest);
+    free(parent);
+}
+
 static void test_names(void **state)
 {
     struct sluice_error e = ERROR_INIT;
@@ -306,6 +316,12 @@ static void test_names(void **state)
     assert_true(store_is_local("a:b//c"));
     assert_true(store_is_local("x/y://z"));
     assert_false(store_is_local("s3://b/k"));
+    parent_is("a", ".", "a");
+    parent_is("/a", "/", "a");
+    parent_is("/a/b", "/a", "b");
+    parent_is("a/b/", "a/b", "");
+    parent_is("hostile://a", "hostile://", "a");
+    parent_is("hostile://a/b/c", "hostile://a/b", "c");
     assert_int_equal(store_root("/a"), 0);
     assert_int_equal(store_root("s3://bucket/k"), 11);
     assert_int_equal(store_caps("nosuch://a"), 0);
