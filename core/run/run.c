@@ -132,6 +132,13 @@ static sluice_status open_asks(struct run *run, struct sluice_error *err)
     if (!asks) {
         return SLUICE_OK;
     }
+    if (!store_is_local(run->options.run_dir)) { /* files there can't be appended to */
+        return error_set(err, SLUICE_E_CONFIG,
+                         "a stage of this pipeline asks servers, and answers are kept beside the "
+                         "run, which is in %.300s; give it a --run-dir on a disk that all who work "
+                         "on it see",
+                         run->options.run_dir);
+    }
     snprintf(folder, sizeof folder, "%s/answers", run->options.run_dir);
     options.folder = folder;
     return asks_create(&options, &run->asks, err);

@@ -38,6 +38,11 @@ lines calm.out >want
 is "$(wc -l <want | tr -d ' ')" 1500 rows
 is "$(sort -u "$log" | wc -l | tr -d ' ')" "$(wc -l <"$log" | tr -d ' ')" 'requests of a run that nobody disturbed'
 operations=$(operations oplog)
+# A store without folders has nothing that can be appended to: said before anything is asked.
+before=$(wc -l <"$log")
+expect 2 env "SLUICE_TEST_HOSTILE_ROOT=$TMP/objects" "$SLUICE" run p.lua --quiet "port=$port" --run-dir hostile://far out=far.out
+says 'answers are kept beside the run, which is in hostile://far; give it a --run-dir on a disk'
+is "$(wc -l <"$log")" "$before" 'requests of a run in a store'
 [ "$operations" -gt 100 ] || fail "only $operations operations"
 
 # What was in flight at a kill is asked again by whichever run comes to it.
