@@ -5,6 +5,7 @@
 
 #include <arrow/c/bridge.h>
 #include <arrow/util/float16.h>
+#include <arrow/util/utf8.h>
 
 #include "format.h"
 #include "nested.h"
@@ -31,7 +32,7 @@ bool valid_together(const arrow::BinaryArray &texts)
     if (begin == end) {
         return true;
     }
-    if (!text_utf8_valid(bytes + begin, static_cast<std::size_t>(end - begin), nullptr)) {
+    if (!arrow::util::ValidateUTF8(texts.raw_data() + begin, end - begin)) {
         return false;
     }
     for (std::int64_t row = 1; row < n; row++) {

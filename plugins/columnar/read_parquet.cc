@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include <arrow/array/util.h>
+#include <arrow/util/utf8.h>
 
 #include "columns.h"
 #include "convert.h"
@@ -19,10 +20,9 @@ enum class Missing : std::int32_t { refuse, null, allow };
 
 /* What a worker keeps from call to call. */
 struct State {
-    explicit State(const sluice::host_services &given) : host(given)
+    explicit State(const sluice::host_services &host) : bytes(host)
     {
     }
-    const sluice::host_services &host;
     /* of a survey */
     std::uint64_t file_bytes = 0;
     bool has_tail = false;
@@ -31,15 +31,14 @@ struct State {
     std::unique_ptr<Footer> footer;
     Mapping mapping;
     /* of the row group at hand */
-    std::unique_ptr<Bytes> bytes;
-    std::unique_ptr<RowGroupReader> reader;
+    Bytes bytes;
+    std::unique_ptr<RowGroupReader> reader; /* of these bytes */
     std::vector<Extent> asked;
     std::int64_t rows = 0, row = 0;
 
     void forget_group()
     {
         reader.reset();
-        bytes.reset();
         asked.clear();
     }
 };
@@ -93,6 +92,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
 
     void open()
     {
+        arrow::util::InitializeUTF8();
         request.text = opts().text;
         request.id = opts().id;
         request.fill = opts().missing != Missing::refuse;
@@ -180,15 +180,19 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             survey_answer({ answers.items->data, answers.items->n }, out, w);
             return;
         }
-        w.bytes = std::make_unique<Bytes>(w.host);
+        std::uint64_t all = 0;
+        for (const Extent &extent : w.asked) {
+            all += extent.n;
+        }
+        w.bytes.begin(all);
         for (std::uint64_t k = 0; k < answers.n; k++) {
             const auto &answer = *reinterpret_cast<const sluice_answer *>(
                 reinterpret_cast<const char *>(answers.items) + k * answers.stride);
-            w.bytes->add(w.asked[k], answer.data);
+            w.bytes.add(w.asked[k], answer.data);
         }
         const auto group = w.footer->number_of(answers.scan->unit);
         w.reader = std::make_unique<RowGroupReader>(*w.footer, group, w.mapping.leaves,
-                                                    answers.scan->file->bytes, *w.bytes, *pool());
+                                                    answers.scan->file->bytes, w.bytes, *pool());
         give(*answers.scan, out, w);
     }
 

@@ -125,16 +125,31 @@ std::int64_t rows_a_batch(const parquet::FileMetaData &meta, int row_group,
 
 Bytes::~Bytes()
 {
-    for (const Part &part : parts_) {
-        host_.free(part.data);
+    host_.free(data_);
+}
+
+void Bytes::begin(std::uint64_t n)
+{
+    parts_.clear();
+    size_ = 0;
+    /* What was needed once is not kept for what needs much less. */
+    if (n > capacity_ || capacity_ / 4 > n) {
+        host_.free(data_);
+        data_ = nullptr;
+        capacity_ = 0;
+        data_ = static_cast<char *>(host_.alloc(n));
+        capacity_ = n;
     }
 }
 
 void Bytes::add(const Extent &extent, const char *data)
 {
-    parts_.push_back({ extent, nullptr });
-    parts_.back().data = static_cast<char *>(host_.alloc(extent.n));
-    std::memcpy(parts_.back().data, data, extent.n);
+    if (extent.n > capacity_ - size_) {
+        throw sluice::error(SLUICE_E_INTERNAL, "more bytes than were asked for");
+    }
+    std::memcpy(data_ + size_, data, extent.n);
+    parts_.push_back({ extent, size_ });
+    size_ += extent.n;
 }
 
 const char *Bytes::find(std::uint64_t offset, std::uint64_t &n) const
@@ -151,7 +166,7 @@ const char *Bytes::find(std::uint64_t offset, std::uint64_t &n) const
         return nullptr;
     }
     n = std::min(n, at->extent.n - (offset - at->extent.offset));
-    return at->data + (offset - at->extent.offset);
+    return data_ + at->at + (offset - at->extent.offset);
 }
 
 std::vector<Extent> extents_of(const Footer &file, int row_group, const std::vector<int> &leaves,

@@ -17,7 +17,7 @@ namespace sluice_columnar
 
 inline constexpr std::int64_t batch_bytes = std::int64_t{ 1 } << 20;
 
-/* Bytes of a file that are at hand, in memory of the host. */
+/* Bytes of a file that are at hand, in memory of the host, which is kept for the next ones. */
 class Bytes
 {
   public:
@@ -27,6 +27,7 @@ class Bytes
     Bytes(const Bytes &) = delete;
     Bytes &operator=(const Bytes &) = delete;
     ~Bytes();
+    void begin(std::uint64_t n);                      /* forgets; room for so many */
     void add(const Extent &extent, const char *data); /* copies; in ascending order */
     /* The bytes [offset, offset + n), or those there are of them; NULL = they are not at hand. */
     const char *find(std::uint64_t offset, std::uint64_t &n) const;
@@ -34,10 +35,12 @@ class Bytes
   private:
     struct Part {
         Extent extent;
-        char *data;
+        std::uint64_t at;
     };
     const sluice::host_services &host_;
     std::vector<Part> parts_;
+    char *data_ = nullptr;
+    std::uint64_t size_ = 0, capacity_ = 0;
 };
 
 /* What to ask for: chunks that lie close together are one. */
