@@ -121,7 +121,7 @@ def run(sluice, folder, path, columns):
     with open(os.path.join(folder, "p.lua"), "w", encoding="utf-8") as out:
         wanted = ", ".join('["%s"] = "%s"' % (n, t) for n, t in columns.items())
         out.write(SCRIPT % (json.dumps(path), wanted))
-    done = subprocess.run([sluice, "run", "p.lua", "--quiet"], cwd=folder, capture_output=True)
+    done = subprocess.run([sluice, "run", "p.lua", "--quiet", "--run-dir", "run"], cwd=folder, capture_output=True)
     if done.returncode != 0:
         return done.returncode, done.stderr.decode("utf-8", "replace")
     rows = []
@@ -236,6 +236,24 @@ def make(rng, path):
                    write_page_index=rng.random() < 0.5)
 
 
+def projection(sluice, work):
+    """One column of 50: what is read is its chunks and the end of the file. None: it is."""
+    rng = random.Random(1)
+    path = os.path.join(work, "wide.parquet")
+    columns = {"c%d" % k: [rng.randbytes(50).hex() for _ in range(4000)] for k in range(50)}
+    pq.write_table(pa.table(columns), path, compression="none", use_dictionary=False, row_group_size=500)
+    meta = pq.read_metadata(path)
+    ideal = meta.serialized_size + sum(
+        meta.row_group(g).column(7).total_compressed_size for g in range(meta.num_row_groups))
+    status, rows = run(sluice, os.path.join(work, "wide"), path, {"c7": "utf8"})
+    if status != 0 or [r["c7"] for r in rows] != columns["c7"]:
+        return "the column's values are other ones"
+    with open(os.path.join(work, "wide", "run", "last.json"), encoding="utf-8") as report:
+        read = json.load(report)["input"]["read_bytes"]
+    print("1 of 50 columns: %d bytes read, %d are needed, the file has %d" % (read, ideal, os.path.getsize(path)))
+    return None if read <= 1.2 * ideal else "too many bytes are read"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("sluice")
@@ -267,7 +285,10 @@ def main():
         print("apart: %s: %s" % (name, why))
     print("%d files equal, %d differ, %d apart" % (equal, faults, len(apart)))
     made = [n for n in apart if n.startswith("made")]
-    return 1 if faults or len(made) > args.files // 5 else 0
+    wrong = projection(args.sluice, args.work)
+    if wrong:
+        print("FAIL: " + wrong)
+    return 1 if wrong or faults or len(made) > args.files // 5 else 0
 
 
 if __name__ == "__main__":

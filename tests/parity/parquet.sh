@@ -1,0 +1,21 @@
+# read_parquet against pyarrow: files of 200 random schemas (numbers, texts, dates, times, decimals, lists, structs, maps; nulls, codecs, pages,
+# dictionaries), and others' collection of Parquet files, value by value; the bytes that are read for one column of 50.
+# time limit: 1800
+set -eu
+[ -f "$BUILD/plugins/columnar.so" ] || { echo 'the plugin columnar is not built'; exit 77; }
+# Beside the other peers, which are not to see it.
+list=$SRC/tests/parity/requirements-parquet.txt
+folder=${SLUICE_ASSETS:-$BUILD/assets}/parity-parquet
+if ! cmp -s "$list" "$folder/installed.txt"; then
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder" --requirement "$list"
+    cp "$list" "$folder/installed.txt"
+fi
+set -- "$SLUICE" "$TMP" --files "${PARITY_FILES:-200}"
+if [ -f "${SLUICE_TEST_DATA:-}/parquet.tar.zst" ]; then
+    mkdir "$TMP/others"
+    tar --zstd -xf "$SLUICE_TEST_DATA/parquet.tar.zst" -C "$TMP/others"
+    set -- "$@" --data "$TMP/others/parquet/parquet-testing/data"
+fi
+PYTHONPATH=$folder exec "$PYTHON" "$SRC/tests/parity/parity_parquet.py" "$@"
