@@ -108,7 +108,7 @@ static void files(const char *text, size_t n)
     put("stop", text, n);
     check(stop_read(folder, &order, &err) != SLUICE_OK || order.given);
     put("attempts/000001-" ID ".0000.jsonl", text, n);
-    check(attempts_read(folder, 1, NULL, on_line, &lines, &err) == SLUICE_OK && lines <= n);
+    check(attempts_read(folder, 1, UINT64_MAX, on_line, &lines, &err) == SLUICE_OK && lines <= n);
     put("workers/" ID, text, n);
     snprintf(workers, sizeof workers, "%s/workers", folder);
     check(member_files(workers, &members, &lines, &err) == SLUICE_OK && lines <= 1);

@@ -1,5 +1,5 @@
-/* mapped - a filter for places_map.sh: keeps rows whose ids stand in a file, each on a line of its
- * own, that the host maps. */
+/* mapped - a filter for tests of mapped files: keeps rows whose ids stand in a file that the host
+ * maps, each on a line of its own. */
 #include <string.h>
 
 #include "sluice_arrays.h"

@@ -85,18 +85,6 @@ static void digest_range(struct source *source)
     source->digested = 0;
 }
 
-/* A line that is not shown. Of its head as much as there is however it was read. */
-void source_digest_overlong(struct source *source, uint64_t begin, uint64_t end)
-{
-    uint64_t most = source->options.max_record;
-
-    if (source->hasher != NULL) {
-        hasher_add_u64(source->hasher, begin);
-        hasher_add_u64(source->hasher, end);
-        hasher_add(source->hasher, source->head, most < SOURCE_HEAD ? (size_t)most : SOURCE_HEAD);
-    }
-}
-
 struct hash128 source_digest(const struct source *source)
 {
     return hasher_digest(source->hasher);

@@ -65,12 +65,10 @@ sluice_status source_reserve(struct source *, size_t n, struct sluice_error *) M
 /* Makes the window n bytes or more, if the file has as many. */
 sluice_status source_need(struct source *, size_t n, struct sluice_error *) MUST_USE;
 void source_advance_window(struct source *, size_t n);
+
 /* ---- source_lines.c: the next chunk of whole lines ---- */
 
 sluice_status source_lines_next(struct source *, size_t *n, uint32_t *flags,
                                 struct sluice_error *) MUST_USE;
-/* ---- source.c ---- */
-
-void source_digest_overlong(struct source *, uint64_t begin, uint64_t end);
 
 #endif

@@ -54,6 +54,18 @@ static sluice_status lines_start(struct source *source, bool *none, struct sluic
     }
 }
 
+/* A line that is not shown. Of its head as much as there is however it was read. */
+static void digest_overlong(struct source *source, uint64_t begin, uint64_t end)
+{
+    uint64_t most = source->options.max_record;
+
+    if (source->hasher != NULL) {
+        hasher_add_u64(source->hasher, begin);
+        hasher_add_u64(source->hasher, end);
+        hasher_add(source->hasher, source->head, most < SOURCE_HEAD ? (size_t)most : SOURCE_HEAD);
+    }
+}
+
 /* The line at the begin of the window, known to be longer than max_record: reports it and goes
  * behind it. */
 static sluice_status lines_overlong(struct source *source, struct sluice_error *err)
@@ -84,7 +96,7 @@ static sluice_status lines_overlong(struct source *source, struct sluice_error *
         }
         TRY(source_need(source, source->window, err));
     }
-    source_digest_overlong(source, begin, end);
+    digest_overlong(source, begin, end);
     if (source->options.too_long == NULL) {
         return SLUICE_OK;
     }
