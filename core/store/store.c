@@ -324,6 +324,9 @@ sluice_status store_list(const char *folder, unsigned flags, struct store_list *
             answer = tries.ops->list(folder, flags, &page, err);
         } while (again(&tries, answer));
         status = conclude(&tries, answer, "listed", folder, err);
+        if (status == SLUICE_OK && page.next.failed) {
+            status = error_nomem(err, "a list of files");
+        }
         free(after);
         after = NULL;
         if (status != SLUICE_OK || page.next.size == 0) {

@@ -91,6 +91,9 @@ static sluice_status read_names(const struct buf *prefix, const char *after, str
     sluice_status status = SLUICE_OK;
 
     *out = (struct disk_names){ NULL, 0 };
+    if (dir == NULL && errno != ENOENT) {
+        return error_errno(err, errno, "can't list folder %s", hostile_root());
+    }
     while (status == SLUICE_OK && dir != NULL && (entry = readdir(dir)) != NULL) {
         if (strncmp(entry->d_name, prefix->data, prefix->size) != 0 ||
             strcmp(entry->d_name, after) <= 0) {
@@ -173,7 +176,10 @@ enum store_answer hostile_list(const char *folder, unsigned flags, struct store_
     }
     buf_putc(&prefix, 'o');
     hostile_encode(buf_str(&plain), &prefix);
-    if (read_names(&prefix, page->after, &names, err) != SLUICE_OK) {
+    if (plain.failed || prefix.failed) {
+        names = (struct disk_names){ NULL, 0 };
+        answer = hostile_failed(err, ENOMEM, folder);
+    } else if (read_names(&prefix, page->after, &names, err) != SLUICE_OK) {
         answer = ANSWER_FAILED;
     }
     for (size_t i = 0; i < names.n && answer == ANSWER_DONE; i++) {
@@ -184,7 +190,8 @@ enum store_answer hostile_list(const char *folder, unsigned flags, struct store_
         buf_clear(&name);
         if (!is_stale(names.names[i]) && decode(names.names[i] + 1, &name)) {
             n_page++;
-            answer = add(buf_str(&name), plain.size, flags, page, err);
+            answer = name.failed ? hostile_failed(err, ENOMEM, folder)
+                                 : add(buf_str(&name), plain.size, flags, page, err);
         }
     }
     disk_names_deinit(&names);
