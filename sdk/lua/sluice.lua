@@ -207,7 +207,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@field [2] (fun(doc: sluice.Doc, o: table, ask: fun(request: sluice.Request): sluice.Response): table?, string?, number?, number?)?
 ---@field row? fun(doc: sluice.Doc, o: table, ask: fun(request: sluice.Request): sluice.Response): table?, string?, number?, number? The added columns; or nil and a reason, which drops the row.
 ---@field adds table<string, sluice.Type>
----@field ask sluice.AskPolicy
+---@field ask sluice.AskPolicy Whom, and how hard: hosts = { "host:port" } that may be asked; in_flight (64), per_second, tries (8), timeout ("10m"), patience ("5m": the longest pause between tries), hedge ("2s": after so long the same is asked a second time; else never).
 ---@field reasons? string[]
 ---@field with? table Options.
 
