@@ -140,7 +140,7 @@ def compare(sluice, folder, path):
         table = None
         why = error
     names = [] if table is None else [f.name for f in table.schema]
-    columns = {f.name: declared(f.type) for f in (table.schema if table else [])
+    columns = {f.name: declared(f.type) for f in ([] if table is None else table.schema)
                if not f.name.startswith("_") and f.name not in ("id", "text") and names.count(f.name) == 1
                and '"' not in f.name and "\\" not in f.name and "\n" not in f.name and f.name}
     columns = {n: t for n, t in columns.items() if t}
