@@ -61,8 +61,8 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         "s.files \"fineweb/*.parquet\" | s.read_parquet { columns = { language_score = "
         "\"float64\" } }";
     static constexpr std::uint64_t bytes_worker = std::uint64_t{ 24 } << 20;
-    /* the chunks once more, pages and texts of them */
-    static constexpr double bytes_per_batch = 3;
+    /* The chunks once more; pages and texts of them are a worker's own. */
+    static constexpr double bytes_per_batch = 1.2;
 
     struct options {
         const char *text, *id;
