@@ -350,6 +350,34 @@ sluice_status store_list(const char *folder, unsigned flags, struct store_list *
 
 /* ---- writing ---- */
 
+/* Whether these bytes are what is there. */
+static sluice_status compare(const char *name, const void *data, size_t n, bool *found, bool *equal,
+                             struct sluice_error *err)
+{
+    struct store_file *file;
+    struct buf theirs = BUF_INIT;
+    struct store_extent extent = { 0, n, NULL, 0 };
+    sluice_status status = SLUICE_OK;
+
+    *equal = false;
+    TRY(store_open(name, &file, found, err));
+    if (file == NULL) {
+        return SLUICE_OK;
+    }
+    if (file->version.size == n) {
+        status = buf_reserve(&theirs, n) ? SLUICE_OK : error_nomem(err, name);
+        extent.data = theirs.data;
+        if (status == SLUICE_OK && n > 0) {
+            status = store_read(file, &extent, 1, err);
+        }
+        *equal =
+            status == SLUICE_OK && extent.got == n && (n == 0 || memcmp(theirs.data, data, n) == 0);
+    }
+    store_close(file);
+    buf_deinit(&theirs);
+    return status;
+}
+
 sluice_status store_put_new(const char *name, const void *data, size_t n, unsigned flags,
                             enum store_put *outcome, struct sluice_error *err)
 {
@@ -372,7 +400,7 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
         if (answer == ANSWER_AGAIN) {
             continue;
         }
-        TRY(store_compare(name, data, n, &found, &equal, err));
+        TRY(compare(name, data, n, &found, &equal, err));
         if (found) {
             *outcome = equal ? STORE_EQUAL : STORE_OTHER;
             return SLUICE_OK;
@@ -412,7 +440,7 @@ sluice_status store_replace_if(const char *name, const struct store_version *exp
         }
         if (answer == ANSWER_DIFFERS || answer == ANSWER_ABSENT || answer == ANSWER_UNKNOWN) {
             /* An earlier request of this call may be what made it differ. */
-            TRY(store_compare(name, data, n, &found, done, err));
+            TRY(compare(name, data, n, &found, done, err));
             if (*done || answer != ANSWER_UNKNOWN) {
                 return SLUICE_OK;
             }

@@ -72,10 +72,6 @@ bool store_list_add(struct store_list *, const char *name, size_t n, const struc
 /* Sorts the entries by name and drops what is there twice. */
 void store_list_sort(struct store_list *);
 
-/* Whether these bytes stand under the name (store_whole.c). */
-sluice_status store_compare(const char *name, const void *data, size_t n, bool *found, bool *equal,
-                            struct sluice_error *err) MUST_USE;
-
 /* The answer for a failed call of the operating system that asked nobody else. */
 static inline enum store_answer store_failed(sluice_status status)
 {

@@ -148,23 +148,3 @@ sluice_status store_names(const char *folder, struct disk_names *out, struct slu
     store_list_deinit(&list);
     return status;
 }
-
-sluice_status store_compare(const char *name, const void *data, size_t n, bool *found, bool *equal,
-                            struct sluice_error *err)
-{
-    struct store_file *file;
-    struct buf theirs = BUF_INIT;
-    sluice_status status;
-
-    *equal = false;
-    TRY(store_open(name, &file, found, err));
-    if (file == NULL) {
-        return SLUICE_OK;
-    }
-    status = file->version.size == n ? read_whole(file, n, &theirs, err) : SLUICE_OK;
-    *equal = status == SLUICE_OK && theirs.size == n && file->version.size == n &&
-             (n == 0 || memcmp(theirs.data, data, n) == 0);
-    store_close(file);
-    buf_deinit(&theirs);
-    return status;
-}

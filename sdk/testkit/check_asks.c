@@ -5,14 +5,15 @@
 
 #include "testkit/kitInt.h"
 
-bool kit_asks(const struct kit *kit)
+/* May it ask servers? */
+static bool asks(const struct kit *kit)
 {
     return kit->kind->resume != NULL && kit->kind->role != SLUICE_ROLE_READER;
 }
 
 bool kit_compares(struct kit *kit)
 {
-    return (kit->kind->flags & SLUICE_STAGE_RECORDED) == 0 || kit_asks(kit) ||
+    return (kit->kind->flags & SLUICE_STAGE_RECORDED) == 0 || asks(kit) ||
            kit_skip(kit, "its results are recorded: it need not give the same twice");
 }
 
@@ -170,7 +171,7 @@ void check_asks(struct kit *kit)
     uint64_t *ids = kit_ids(2 * n);
     bool ok = ids != NULL && kit_not_for_readers(kit);
 
-    if (ok && !kit_asks(kit)) {
+    if (ok && !asks(kit)) {
         ok = kit_skip(kit, "it has no function resume: it asks nobody");
     } else if (ok && kit->kind->mode != SLUICE_MODE_STATELESS) {
         ok = kit_skip(kit, "only calls of stateless stages wait side by side");

@@ -298,8 +298,6 @@ struct kit_reading {
  * what it asked. */
 sluice_status kit_answer(struct kit_bench *, struct stage_worker *, struct stage_result *,
                          const struct kit_answering *, struct sluice_error *err);
-/* May it ask servers? */
-bool kit_asks(const struct kit *);
 /* Results that are recorded and follow from other things than rows and answers: the check has
  * nothing to compare, and is skipped. */
 bool kit_compares(struct kit *);

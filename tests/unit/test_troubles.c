@@ -1,5 +1,5 @@
-/* run/work/troubles: what is known of tasks that failed, by whichever process, and which of them are
- * tried alone. */
+/* run/work/troubles: what is known of tasks that failed, by whichever process, and which are tried
+ * alone. */
 #include "store_kit.h"
 
 #include "run/work/troubles.h"

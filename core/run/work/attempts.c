@@ -380,9 +380,8 @@ sluice_status attempts_read(const char *run_dir, uint32_t execution, uint64_t mo
             memcpy(before, id, sizeof before);
             for (uint32_t k = 0; status == SLUICE_OK && found && most > 0; k++) {
                 char *name = str_printf(SEGMENT, number, id, k);
-                status = name == NULL
-                             ? error_nomem(err, "a path")
-                             : read_lines(folder, name, &most, &found, each, ctx, err);
+                status = name == NULL ? error_nomem(err, "a path")
+                                      : read_lines(folder, name, &most, &found, each, ctx, err);
                 free(name);
             }
         } else if (list.entries[i].version.size <= most) {
