@@ -8,7 +8,6 @@
 #include <arrow/util/float16.h>
 
 #include "format.h"
-#include "types.h"
 
 namespace sluice_columnar
 {
@@ -84,30 +83,6 @@ bool put_struct(const arrow::StructArray &all, std::int64_t row, std::string &ou
 }
 
 } /* namespace */
-
-bool json_able(const arrow::DataType &type)
-{
-    switch (type.id()) {
-    case arrow::Type::NA:
-    case arrow::Type::BOOL:
-    case arrow::Type::HALF_FLOAT:
-    case arrow::Type::FLOAT:
-    case arrow::Type::DOUBLE:
-    case arrow::Type::STRING:
-        return true;
-    case arrow::Type::LIST:
-    case arrow::Type::MAP:
-    case arrow::Type::STRUCT:
-        for (const auto &field : type.fields()) {
-            if (!json_able(*field->type())) {
-                return false;
-            }
-        }
-        return true;
-    default:
-        return arrow::is_integer(type.id()) || own_convert(type) == Convert::formatted;
-    }
-}
 
 bool json_value(const arrow::Array &column, std::int64_t row, std::string &out)
 {

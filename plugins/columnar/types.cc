@@ -3,8 +3,6 @@
 
 #include <arrow/type_traits.h>
 
-#include "nested.h"
-
 namespace sluice_columnar
 {
 
@@ -134,6 +132,30 @@ Convert own_convert(const arrow::DataType &type)
         return Convert::formatted;
     default:
         return formats(type) ? Convert::formatted : Convert::none;
+    }
+}
+
+bool json_able(const arrow::DataType &type)
+{
+    switch (type.id()) {
+    case arrow::Type::NA:
+    case arrow::Type::BOOL:
+    case arrow::Type::HALF_FLOAT:
+    case arrow::Type::FLOAT:
+    case arrow::Type::DOUBLE:
+    case arrow::Type::STRING:
+        return true;
+    case arrow::Type::LIST:
+    case arrow::Type::MAP:
+    case arrow::Type::STRUCT:
+        for (const auto &field : type.fields()) {
+            if (!json_able(*field->type())) {
+                return false;
+            }
+        }
+        return true;
+    default:
+        return arrow::is_integer(type.id()) || own_convert(type) == Convert::formatted;
     }
 }
 

@@ -27,6 +27,10 @@ enum class Convert {
 std::string own_type(const arrow::DataType &type);
 /* The conversion to own_type. */
 Convert own_convert(const arrow::DataType &type);
+/* Can values of the type be written as JSON? Of bool, numbers, text, what is formatted as text, and
+ * lists, structs and maps of these; maps are lists of {"key", "value"}. */
+bool json_able(const arrow::DataType &type);
+
 /* The conversion to a type that was asked for. */
 Convert convert_to(const arrow::DataType &type, const std::string &wanted);
 /* The name that a script may use for a type, as the host knows it ("string" is utf8). */
