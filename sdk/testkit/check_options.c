@@ -322,6 +322,7 @@ void check_prepare(struct kit *kit)
     if (kit_bench_need(kit, &options, &bench)) {
         inputs.schemas[0] = &bench.schemas[0];
         inputs.schemas[1] = &bench.schemas[1];
+        kit_bench_describe(&bench, &inputs);
         kit_what(kit, "the same schemas once more");
         kit_enter(kit, "prepare");
         if (stage_prepare(bench.stage, &inputs, &again, &err) != SLUICE_OK) {

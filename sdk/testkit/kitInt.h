@@ -124,6 +124,9 @@ bool kit_bench_open(struct kit *, const struct kit_bench_options *, struct kit_b
 uint64_t kit_bench_close(struct kit_bench *);
 /* The same, and a failure or a skip is the check's. */
 bool kit_bench_need(struct kit *, const struct kit_bench_options *, struct kit_bench *);
+/* What a reader with survey is told of the user's file when it is prepared, found once; a survey
+ * that fails is heard of when the file is read. */
+void kit_bench_describe(struct kit_bench *, struct stage_inputs *);
 /* The option that must be given by the user (a file, say), or NULL. */
 const char *kit_option_wanted(const struct kit *, const struct sluice_stage *);
 

@@ -433,8 +433,7 @@ static bool add_further(struct kit_bench *bench)
 
 /* ---- preparing ---- */
 
-/* Of the user's file, once; a survey that fails is heard of when the file is read. */
-static void describe(struct kit_bench *bench, struct stage_inputs *inputs)
+void kit_bench_describe(struct kit_bench *bench, struct stage_inputs *inputs)
 {
     struct kit_reading reading = { .chunk = 0 };
     struct buf file = BUF_INIT;
@@ -466,7 +465,7 @@ static sluice_status prepare_once(struct kit_bench *bench, bool discover)
         inputs.schemas[1] = &bench->schemas[1];
     }
     inputs.absent = discover ? absent : NULL;
-    describe(bench, &inputs);
+    kit_bench_describe(bench, &inputs);
     if (bench->has_prepared) {
         stage_prepared_deinit(&bench->prepared);
     }

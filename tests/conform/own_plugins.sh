@@ -30,6 +30,7 @@ run() {
         */tokenize.so) kit "$file" --option "tokenizer=$data/tiny_gpt2.json" ;;
         */fasttext.so) kit "$file" --option "model=$TMP/model.bin" --option tagger=ft_lang_id_en_paragraph_with_doc_score_v2 ;;
         */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
+        */columnar.so) kit "$file" --data "$SRC/tests/data/parquet/docs.parquet" ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
         */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2,tokenizer_repetitions_v2r2 \

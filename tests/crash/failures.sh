@@ -87,7 +87,7 @@ done
 [ "$again" -ge 1 ] || fail 'no task failed for one operation'
 
 # What runs out of memory beside others is tried again alone: at its second attempt it succeeds, and one more is not allowed.
-rm -rf run out
+forget run out
 expect 0 go greedy=true nap=100ms --workers 4
 is "$(commits run)" 12 'records of tasks that need all memory'
 [ "$(outcomes failed)" -ge 1 ] || fail 'no task ran out of memory'
@@ -95,19 +95,20 @@ is "$(cat run/attempts/*.jsonl | grep -c '"class":"memory"')" "$(outcomes failed
 
 # A process that is asked to go gives back at once what it can't finish by then: a task of more than a minute, with half a minute left. The
 # heart beats fast here, to tell how far it has come.
-rm -rf run out
+forget run out
 mkdir long
 perl -e 'printf qq({"id":"%d","text":"%s"}\n), $_, "word $_ " . "x" x 65500 for 1 .. 64' >long/1.jsonl
 SLUICE_DRAIN=30
 SLUICE_TEST_LEASE=100:15000:10000
 export SLUICE_DRAIN SLUICE_TEST_LEASE
-("$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$TMP/run" "out=$TMP/out" --workers 1 --batch 64KiB \
+("$SLUICE" run naps.lua --quiet --trust --plugin "$TMP/fragile.so" --run-dir "$(place run)" "out=$(place out)" --workers 1 --batch 64KiB \
     input='long/*' split=64MiB nap=1s >out1 2>&1; echo $? >status1) &
 waited=0
 until perl -e 'local $/; $_ = <>; exit !(/"text_bytes":(\d+)/ && $1 > 400000)' run/workers/* 2>/dev/null; do
     waited=$((waited + 1))
     [ "$waited" -lt 6000 ] || fail 'the task comes to nothing'
     sleep 0.05
+    land run/workers
 done
 kill -USR1 "$(sed 's/.*"words":"process \([0-9]*\) .*/\1/' run/workers/*)"
 wait
