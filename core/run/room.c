@@ -167,7 +167,9 @@ static unsigned long long mib(uint64_t bytes)
 static uint64_t enough(const struct room *room, uint64_t need)
 {
     const struct rooms *rooms = room->rooms;
-    double lacking = (double)(room->held + need) - (double)(rooms->share + rooms->reserve);
+    /* The next record may come when a little more is held. */
+    double lacking = (double)(room->held + need) + (double)room->record / 8 -
+                     (double)(rooms->share + rooms->reserve);
     uint64_t now = rooms->memory + (uint64_t)(lacking * rooms->per_byte) + MIB;
     /* A quarter more is held behind: columns that come to it. */
     double behind = (double)room->held + (double)room->record * (rooms->dearest_call + 0.25);

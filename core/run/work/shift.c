@@ -11,7 +11,7 @@
 #define ALL "all"
 #define TWIN ".twin"
 #define WON ".won"
-#define LOOK_NS UINT64_C(500000000) /* between two looks for others, where looking costs little */
+#define LOOK_NS UINT64_C(100000000) /* between two looks for others, where looking costs little */
 #define LOOK_FAR_NS UINT64_C(5000000000)
 #define AGAIN_NS UINT64_C(20000000)  /* and for one that has the phase alone */
 #define LONG_NS UINT64_C(1000000000) /* a task that takes longer is worth a file */
