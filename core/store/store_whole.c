@@ -48,6 +48,16 @@ sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bo
     }
     status = read_whole(file, max, out, err);
     store_close(file);
+    if (status == SLUICE_E_DATA) { /* removed meanwhile, as leases are: it is not there */
+        struct sluice_error other = ERROR_INIT;
+        struct store_version version;
+        bool there = true;
+        if (store_stat(name, &version, &there, &other) == SLUICE_OK && !there) {
+            buf_clear(out);
+            *found = false;
+            return SLUICE_OK;
+        }
+    }
     return status;
 }
 
