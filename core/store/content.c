@@ -16,7 +16,6 @@
 
 /* From here on a link saves more than a copy's independence is worth. */
 #define LINK_BYTES (UINT64_C(16) << 20)
-#define BLOCK ((size_t)256 << 10)
 
 char *content_path(const char *run_dir, const char *sha256, const char *name)
 {
@@ -117,22 +116,9 @@ static sluice_status link_file(const char *path, const char *folder, const char 
     return status; /* whatever else went wrong, a copy may do */
 }
 
-static sluice_status copy_bytes(struct store_file *from, struct pending *pending,
-                                struct sluice_error *err)
+static sluice_status copy_piece(void *pending, const void *data, size_t n, struct sluice_error *err)
 {
-    char *block = malloc(BLOCK);
-    sluice_status status = block == NULL ? error_nomem(err, "a copy") : SLUICE_OK;
-    struct store_extent extent = { 0, BLOCK, block, BLOCK };
-
-    while (status == SLUICE_OK && extent.got == BLOCK) {
-        status = store_read(from, &extent, 1, err);
-        if (status == SLUICE_OK) {
-            status = pending_write(pending, block, extent.got, err);
-        }
-        extent.offset += extent.got;
-    }
-    free(block);
-    return status;
+    return pending_write(pending, data, n, err);
 }
 
 static sluice_status copy_file(const char *path, const char *folder, const char *name,
@@ -147,7 +133,7 @@ static sluice_status copy_file(const char *path, const char *folder, const char 
     TRY(store_open(path, &from, NULL, err));
     status = pending_open(folder, &pending, err);
     if (status == SLUICE_OK) {
-        status = copy_bytes(from, pending, err);
+        status = store_pieces(from, copy_piece, pending, err);
     }
     store_close(from);
     if (status == SLUICE_OK) {

@@ -15,8 +15,6 @@
 #include "store/store.h"
 #include "store/temp.h"
 
-#define PIECE ((size_t)1 << 20)
-
 struct mapped {
     struct mapped *next;
     dev_t dev;
@@ -53,28 +51,30 @@ void filemaps_destroy(struct filemaps *maps)
 
 /* ---- copies ---- */
 
+struct copying {
+    int fd;
+    const char *path;
+    uint64_t bytes;
+};
+
+static sluice_status copy_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    struct copying *copying = ctx;
+
+    copying->bytes += n;
+    return disk_write_all(copying->fd, copying->path, data, n, err);
+}
+
 static sluice_status copy_bytes(struct store_file *from, int fd, const char *path,
                                 struct sluice_error *err)
 {
-    char *piece = malloc(PIECE);
-    uint64_t at = 0;
-    sluice_status status = piece == NULL ? error_nomem(err, "a copy of a file") : SLUICE_OK;
+    struct copying copying = { .fd = fd, .path = path };
 
-    store_sequential(from);
-    while (status == SLUICE_OK && at < store_version(from)->size) {
-        struct store_extent extent = { at, PIECE, piece, 0 };
-        status = store_read(from, &extent, 1, err);
-        if (status == SLUICE_OK && extent.got == 0) {
-            status = error_set(err, SLUICE_E_DATA, "%s was cut while it was read; run again",
-                               store_name(from));
-        }
-        if (status == SLUICE_OK) {
-            status = disk_write_all(fd, path, piece, extent.got, err);
-        }
-        at += extent.got;
-    }
-    free(piece);
-    return status;
+    TRY(store_pieces(from, copy_piece, &copying, err));
+    return copying.bytes >= store_version(from)->size
+               ? SLUICE_OK
+               : error_set(err, SLUICE_E_DATA, "%s was cut while it was read; run again",
+                           store_name(from));
 }
 
 /* Makes the copy under its name, whole: its size is believed later. */

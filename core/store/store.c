@@ -258,6 +258,7 @@ sluice_status store_read(struct store_file *file, struct store_extent *extents, 
         answer = file->ops->read(file, extents, n, err);
     } while (again(&tries, answer));
     if (answer == ANSWER_ABSENT) {
+        file->gone = true;
         return error_set(err, SLUICE_E_DATA, "%s was removed while it was read; run again",
                          file->name);
     }

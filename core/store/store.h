@@ -110,8 +110,13 @@ sluice_status store_look(struct store_file *, struct store_version *,
 /* It will be read from its begin to its end: a hint. */
 void store_sequential(struct store_file *);
 
+/* Gives a file from its begin to its end to take, piece by piece; what take fails with ends it. */
+typedef sluice_status store_piece_fn(void *ctx, const void *data, size_t n, struct sluice_error *);
+sluice_status store_pieces(struct store_file *, store_piece_fn *take, void *ctx,
+                           struct sluice_error *) MUST_USE;
+
 /* Appends a whole file of at most max bytes to out; SLUICE_E_DATA: it has more. found NULL: an
- * absent one is an error; else *found tells. */
+ * absent one is an error; else *found tells, also of one that is removed meanwhile. */
 sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bool *found,
                              struct sluice_error *) MUST_USE;
 

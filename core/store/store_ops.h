@@ -24,6 +24,7 @@ struct store_file {
     struct store_version version;
     int fd;     /* the backend's, -1 at first */
     void *data; /* the backend's */
+    bool gone;  /* store.c: it was removed while it was read */
 };
 
 struct store_page {

@@ -47,47 +47,65 @@ sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bo
         return SLUICE_OK;
     }
     status = read_whole(file, max, out, err);
-    store_close(file);
-    if (status == SLUICE_E_DATA) { /* removed meanwhile, as leases are: it is not there */
-        struct sluice_error other = ERROR_INIT;
-        struct store_version version;
-        bool there = true;
-        if (store_stat(name, &version, &there, &other) == SLUICE_OK && !there) {
-            buf_clear(out);
-            *found = false;
-            return SLUICE_OK;
-        }
+    if (file->gone && found != NULL) { /* as leases are: it is not there */
+        buf_clear(out);
+        *found = false;
+        status = SLUICE_OK;
     }
+    store_close(file);
     return status;
 }
 
-/* sha256 NULL: the other hash alone. */
+sluice_status store_pieces(struct store_file *file, store_piece_fn *take, void *ctx,
+                           struct sluice_error *err)
+{
+    char *piece = malloc(PIECE);
+    struct store_extent extent = { 0, PIECE, piece, PIECE };
+    sluice_status status = piece == NULL ? error_nomem(err, file->name) : SLUICE_OK;
+
+    store_sequential(file);
+    while (status == SLUICE_OK && extent.got == PIECE) {
+        status = store_read(file, &extent, 1, err);
+        if (status == SLUICE_OK && extent.got > 0) {
+            status = take(ctx, piece, extent.got, err);
+        }
+        extent.offset += extent.got;
+    }
+    free(piece);
+    return status;
+}
+
+struct hashing {
+    struct hasher *hasher;
+    struct sha256 *sha256; /* NULL: the other hash alone */
+    uint64_t bytes;
+};
+
+static sluice_status hash_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    struct hashing *hashing = ctx;
+
+    (void)err;
+    hasher_add(hashing->hasher, data, n);
+    if (hashing->sha256 != NULL) {
+        sha256_add(hashing->sha256, data, n);
+    }
+    hashing->bytes += n;
+    return SLUICE_OK;
+}
+
 static sluice_status hash_file(struct store_file *file, uint64_t *bytes, struct sha256 *sha256,
                                struct hash128 *hash, struct sluice_error *err)
 {
-    struct hasher *hasher = hasher_create();
-    char *piece = malloc(PIECE);
-    sluice_status status =
-        hasher == NULL || piece == NULL ? error_nomem(err, "hashing a file") : SLUICE_OK;
+    struct hashing hashing = { .hasher = hasher_create(), .sha256 = sha256 };
+    sluice_status status = hashing.hasher == NULL ? error_nomem(err, "hashing a file")
+                                                  : store_pieces(file, hash_piece, &hashing, err);
 
-    store_sequential(file);
-    while (status == SLUICE_OK) {
-        struct store_extent extent = { *bytes, PIECE, piece, 0 };
-        status = store_read(file, &extent, 1, err);
-        if (status == SLUICE_OK) {
-            hasher_add(hasher, piece, extent.got);
-            if (sha256 != NULL) {
-                sha256_add(sha256, piece, extent.got);
-            }
-            *bytes += extent.got;
-            if (extent.got < PIECE) {
-                *hash = hasher_digest(hasher);
-                break;
-            }
-        }
+    if (status == SLUICE_OK) {
+        *hash = hasher_digest(hashing.hasher);
+        *bytes = hashing.bytes;
     }
-    free(piece);
-    hasher_destroy(hasher);
+    hasher_destroy(hashing.hasher);
     return status;
 }
 
