@@ -220,10 +220,10 @@ static sluice_status judge_gate(struct run *run, uint32_t p, const struct op *op
         return error_set(err, SLUICE_E_HALT, "gate '%s' halts the run: %.800s", op->name,
                          judgement.message);
     }
-    if (judgement.outcome == SLUICE_GATE_WARN && run->options.events.warn != NULL) {
+    if (judgement.outcome == SLUICE_GATE_WARN) {
         char warning[1200];
         snprintf(warning, sizeof warning, "gate '%s': %s", op->name, judgement.message);
-        run->options.events.warn(run->options.events.ctx, warning);
+        run_warn(run, warning);
     }
     return SLUICE_OK;
 }

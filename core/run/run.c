@@ -139,7 +139,7 @@ static sluice_status open_asks(struct run *run, struct sluice_error *err)
                          "on it see",
                          run->options.run_dir);
     }
-    snprintf(folder, sizeof folder, "%s/answers", run->options.run_dir);
+    snprintf(folder, sizeof folder, "%s/" ASKS_FOLDER, run->options.run_dir);
     options.folder = folder;
     return asks_create(&options, &run->asks, err);
 }

@@ -63,8 +63,8 @@ static const char *folder_of(void *ctx, const struct commit_output *output)
 /* What a task left is of no use: said once. */
 static void doubt(const struct run *run, struct task_state *state, const char *why)
 {
-    if (!state->doubted && run->options.events.warn != NULL) {
-        run->options.events.warn(run->options.events.ctx, why);
+    if (!state->doubted) {
+        run_warn(run, why);
     }
     state->doubted = true;
 }
@@ -251,8 +251,8 @@ static sluice_status yield_to_other(const struct run *run, const struct phase *p
     message = str_printf("task %s of %s was committed by another process, which had other answers "
                          "for some of its rows: that result stands",
                          theirs->task, phase->name);
-    if (message != NULL && run->options.events.warn != NULL) {
-        run->options.events.warn(run->options.events.ctx, message);
+    if (message != NULL) {
+        run_warn(run, message);
     }
     free(message);
     commit_destroy(*commit);

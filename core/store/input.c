@@ -335,3 +335,20 @@ sluice_status input_read_all(const char *path, void **data, uint64_t *size,
     *data = buf_take(&out);
     return *data == NULL ? error_nomem(err, "a file") : SLUICE_OK;
 }
+
+sluice_status input_lend(void *ctx, const char *path, const void **data, uint64_t *size,
+                         struct sluice_error *err)
+{
+    void *bytes = NULL;
+    sluice_status status = input_read_all(path, &bytes, size, err);
+
+    (void)ctx;
+    *data = bytes;
+    return status;
+}
+
+void input_take_back(void *ctx, const void *data)
+{
+    (void)ctx;
+    free((void *)(uintptr_t)data);
+}

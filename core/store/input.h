@@ -34,6 +34,11 @@ sluice_status input_read(struct input *, void *buffer, size_t n, size_t *got,
 sluice_status input_read_all(const char *path, void **data, uint64_t *size,
                              struct sluice_error *err) MUST_USE;
 
+/* The same as services of stages (struct stage_services), which have no use for their ctx. */
+sluice_status input_lend(void *ctx, const char *path, const void **data, uint64_t *size,
+                         struct sluice_error *err);
+void input_take_back(void *ctx, const void *data);
+
 /* Moves forward by n decoded bytes (plain: seeks; else decodes and discards). *skipped < n only
  * at the end of the file. */
 sluice_status input_skip(struct input *, uint64_t n, uint64_t *skipped,

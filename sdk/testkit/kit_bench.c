@@ -12,23 +12,6 @@
 
 /* ---- host services ---- */
 
-static sluice_status read_file(void *ctx, const char *path, const void **data, uint64_t *size,
-                               struct sluice_error *err)
-{
-    void *bytes = NULL;
-    sluice_status status = input_read_all(path, &bytes, size, err);
-
-    (void)ctx;
-    *data = bytes;
-    return status;
-}
-
-static void release_file(void *ctx, const void *data)
-{
-    (void)ctx;
-    free((void *)(uintptr_t)data);
-}
-
 static sluice_status map_file(void *ctx, const char *path, const void **data, uint64_t *size,
                               struct sluice_error *err)
 {
@@ -568,8 +551,8 @@ bool kit_bench_open(struct kit *kit, const struct kit_bench_options *options,
                     struct kit_bench *bench)
 {
     struct stage_services services = { .ctx = bench,
-                                       .read_file = read_file,
-                                       .release_file = release_file,
+                                       .read_file = input_lend,
+                                       .release_file = input_take_back,
                                        .map_file = map_file,
                                        .unmap_file = unmap_file,
                                        .scratch_dir = scratch_dir,

@@ -76,11 +76,22 @@ void asks_destroy(struct asks *asks)
 
 /* ---- entering and leaving ---- */
 
-static struct hash128 key_of(struct hash128 stage, const void *text, size_t n)
+struct hash128 asks_key(struct hash128 stage, const void *text, size_t n)
 {
     struct hash128 parts[2] = { stage, hash_bytes(text, n) };
 
     return hash_bytes(parts, sizeof parts);
+}
+
+struct sluice_answer asks_answer(const struct journal_answer *answer, uint64_t tag)
+{
+    return (struct sluice_answer){ .size = sizeof(struct sluice_answer),
+                                   .tag = tag,
+                                   .status = answer->refused ? SLUICE_E_DATA : SLUICE_OK,
+                                   .code = answer->code,
+                                   .data = answer->body,
+                                   .n = answer->body_n,
+                                   .type = answer->type };
 }
 
 /* An entry that nobody knows of yet. */
@@ -162,7 +173,7 @@ static sluice_status join(struct asks *asks, struct entry *entry, const char *na
 static sluice_status enter(struct asks *asks, struct hash128 stage, const struct ask_policy *policy,
                            const char *text, size_t n, struct entry **out, struct sluice_error *err)
 {
-    struct hash128 key = key_of(stage, text, n);
+    struct hash128 key = asks_key(stage, text, n);
     struct entry *entry = NULL;
     const char *host;
     bool again = true;
@@ -362,15 +373,7 @@ sluice_status asking_wait(struct asking *asking, const struct sluice_answer **it
         return error_nomem(err, "answers");
     }
     for (uint32_t k = 0; k < asking->n; k++) { /* an entry that is done does not change */
-        const struct journal_answer *answer = &asking->entries[k]->answer;
-        asking->items[k] =
-            (struct sluice_answer){ .size = sizeof(struct sluice_answer),
-                                    .tag = asking->tags[k],
-                                    .status = answer->refused ? SLUICE_E_DATA : SLUICE_OK,
-                                    .code = answer->code,
-                                    .data = answer->body,
-                                    .n = answer->body_n,
-                                    .type = answer->type };
+        asking->items[k] = asks_answer(&asking->entries[k]->answer, asking->tags[k]);
     }
     *items = asking->items;
     *n = asking->n;

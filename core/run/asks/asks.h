@@ -20,7 +20,10 @@
 
 #include "plan/ask_policy.h"
 #include "plugin/stage.h"
+#include "run/asks/journal.h"
 #include "run/metrics.h"
+
+#define ASKS_FOLDER "answers" /* of a run: its journal */
 
 struct asks;
 struct asking;
@@ -53,6 +56,11 @@ bool asking_done(struct asking *);
 sluice_status asking_wait(struct asking *, const struct sluice_answer **items, uint32_t *n,
                           struct sluice_error *) MUST_USE;
 void asking_end(struct asking *); /* NULL is fine; what nobody else waits for is given up */
+
+/* By what the journal knows an ask of a stage (the op's key), and what a stage is given of an answer
+ * there, which it borrows. */
+struct hash128 asks_key(struct hash128 stage, const void *text, size_t n);
+struct sluice_answer asks_answer(const struct journal_answer *, uint64_t tag);
 
 /* What became of its asks, when asking_wait went well. */
 void asking_count(const struct asking *, struct ask_metrics *);

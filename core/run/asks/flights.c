@@ -235,6 +235,15 @@ static void send_now(struct asks *asks, struct entry *entry, uint64_t now)
     }
 }
 
+/* Whoever waits may have it; the lock is held. */
+static void finish(struct asks *asks, struct entry *entry, enum entry_state state)
+{
+    entry->state = state;
+    if (entry->waiters == 0 && !entry->left) {
+        entry_remove(asks, entry);
+    }
+}
+
 /* What was written is durable now. */
 static void settle(struct asks *asks)
 {
@@ -252,11 +261,8 @@ static void settle(struct asks *asks)
     while (status == SLUICE_OK && asks->kept != NULL) {
         struct entry *entry = asks->kept;
         asks->kept = entry->kept_next;
-        entry->state = ENTRY_DONE;
         entry->host->flying--;
-        if (entry->waiters == 0 && !entry->left) {
-            entry_remove(asks, entry);
-        }
+        finish(asks, entry, ENTRY_DONE);
     }
     pthread_cond_broadcast(&asks->changed);
     pthread_mutex_unlock(&asks->mutex);
@@ -307,12 +313,8 @@ static void take_found(struct asks *asks)
         entry->fetched = false;
         if (status != SLUICE_OK) {
             fail(asks, entry, &err);
-        } else {
-            entry->state = ENTRY_DONE;
         }
-        if (entry->waiters == 0 && !entry->left) {
-            entry_remove(asks, entry);
-        }
+        finish(asks, entry, status == SLUICE_OK ? ENTRY_DONE : ENTRY_FAILED);
         pthread_cond_broadcast(&asks->changed);
         pthread_mutex_unlock(&asks->mutex);
     }

@@ -163,14 +163,6 @@ static sluice_status find(struct recalling *r, bool *told, struct sluice_error *
 
 /* ---- what it asks, and was answered ---- */
 
-/* As run/asks knows an ask. */
-static struct hash128 key_of(const struct op *op, const char *text, size_t n)
-{
-    struct hash128 parts[2] = { op->key, hash_bytes(text, n) };
-
-    return hash_bytes(parts, sizeof parts);
-}
-
 static json_t *ask_json(const char *text, size_t n, bool found, const struct journal_answer *answer)
 {
     const char *line = memchr(text, '\n', n);
@@ -197,17 +189,12 @@ static sluice_status recall(const struct recalling *r, struct journal *journal,
         const struct stage_ask *ask = &result->asks[k];
         const char *text = result->asked.data + ask->offset;
         struct journal_answer *answer = &known[k];
-        TRY(journal_read(journal, key_of(r->asker, text, (size_t)ask->size), found, answer, err));
+        TRY(journal_read(journal, asks_key(r->asker->key, text, (size_t)ask->size), found, answer,
+                         err));
         if (json_array_size(list) < TOLD_MOST) {
             json_array_append_new(list, ask_json(text, (size_t)ask->size, *found, answer));
         }
-        items[k] = (struct sluice_answer){ .size = sizeof items[k],
-                                           .tag = ask->tag,
-                                           .status = answer->refused ? SLUICE_E_DATA : SLUICE_OK,
-                                           .code = answer->code,
-                                           .data = answer->body,
-                                           .n = answer->body_n,
-                                           .type = answer->type };
+        items[k] = asks_answer(answer, ask->tag);
     }
     return SLUICE_OK;
 }
@@ -290,7 +277,7 @@ sluice_status answers_of(const struct run *run, const struct place *place, uint3
         .run = run, .place = place, .phase = run->plan->phases[phase], .task = task, .asker = asker
     };
     struct journal *journal = NULL;
-    char *folder = str_printf("%s/answers", run->options.run_dir);
+    char *folder = str_printf("%s/" ASKS_FOLDER, run->options.run_dir);
     json_t *list = json_array();
     bool told = false;
     sluice_status status =
