@@ -62,6 +62,16 @@ static char *get(const struct world *world, const char *path)
     return str_printf("GET http://%s%s\nAccept: a\n\n", world->server->host, path);
 }
 
+/* n of them, of /0, /1, ... */
+static void get_each(const struct world *world, char **texts, uint32_t n)
+{
+    for (uint32_t k = 0; k < n; k++) {
+        char path[20];
+        snprintf(path, sizeof path, "/%u", k);
+        texts[k] = get(world, path);
+    }
+}
+
 /* Takes the texts. */
 static sluice_status begin_texts(struct world *world, char **texts, uint32_t n, struct asking **out,
                                  struct sluice_error *err)
@@ -245,11 +255,7 @@ static void test_in_flight(void **state)
     NEEDS_CLIENT();
     begin_world(&world, held);
     world.policy.in_flight = 7;
-    for (uint32_t k = 0; k < 40; k++) {
-        char path[20];
-        snprintf(path, sizeof path, "/%u", k);
-        texts[k] = get(&world, path);
-    }
+    get_each(&world, texts, 40);
     KIT_OK(begin_texts(&world, texts, 40, &asking, err));
     assert_true(server_await(world.server, 7));
     server_release(world.server, 1); /* then one more comes */
@@ -315,11 +321,7 @@ static void test_in_flight_until_durable(void **state)
     NEEDS_CLIENT();
     begin_world(&world, count_durable);
     world.policy.in_flight = 4;
-    for (uint32_t k = 0; k < 200; k++) {
-        char path[20];
-        snprintf(path, sizeof path, "/%u", k);
-        texts[k] = get(&world, path);
-    }
+    get_each(&world, texts, 200);
     KIT_OK(begin_texts(&world, texts, 200, &asking, err));
     KIT_OK(asking_wait(asking, &items, &n, err));
     for (uint32_t k = 0; k < n; k++) {
@@ -364,11 +366,7 @@ static void test_rate(void **state)
     NEEDS_CLIENT();
     begin_world(&world, by_path);
     world.policy.per_second = 100;
-    for (uint32_t k = 0; k < 30; k++) {
-        char path[20];
-        snprintf(path, sizeof path, "/%u", k);
-        texts[k] = get(&world, path);
-    }
+    get_each(&world, texts, 30);
     clock_gettime(CLOCK_MONOTONIC, &begun);
     KIT_OK(begin_texts(&world, texts, 30, &asking, err));
     KIT_OK(asking_wait(asking, &items, &n, err));

@@ -57,7 +57,7 @@ sluice_status asking_wait(struct asking *, const struct sluice_answer **items, u
                           struct sluice_error *) MUST_USE;
 void asking_end(struct asking *); /* NULL is fine; what nobody else waits for is given up */
 
-/* By what the journal knows an ask of a stage (the op's key), and what a stage is given of an answer
+/* By what the journal knows an ask of a stage (the op's key), and what a stage gets of an answer
  * there, which it borrows. */
 struct hash128 asks_key(struct hash128 stage, const void *text, size_t n);
 struct sluice_answer asks_answer(const struct journal_answer *, uint64_t tag);
