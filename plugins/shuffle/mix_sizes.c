@@ -4,7 +4,7 @@
 
 #include "mix.h"
 #include "shuffle_key.h"
-#include "shuffle_layout.h"
+#include "text/text_layout.h"
 
 /* ---- mix_sizes ---- */
 

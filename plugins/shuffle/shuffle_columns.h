@@ -1,9 +1,9 @@
 /* The columns of a stage that hands on whole rows: found in prepare, declared again with their
- * metadata, copied row by row. Depends on shuffle_layout.h. */
+ * metadata, copied row by row. Depends on text_layout.h. */
 #ifndef SHUFFLE_COLUMNS_H
 #define SHUFFLE_COLUMNS_H
 
-#include "shuffle_layout.h"
+#include "text/text_layout.h"
 
 struct whole_column {
     struct layout layout;

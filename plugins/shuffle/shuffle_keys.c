@@ -2,7 +2,7 @@
  * of an exchange are ranges of keys, so they are stretches of the order. */
 #include "shuffle.h"
 #include "shuffle_key.h"
-#include "shuffle_layout.h"
+#include "text/text_layout.h"
 
 #define BY_MAX 32
 
@@ -193,7 +193,7 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
 const struct sluice_stage shuffle_keys_stage = {
     .size = sizeof shuffle_keys_stage,
     .name = "shuffle_keys",
-    .version = "1.0",
+    .version = "1.1",
     .summary = "Where each row stands in a shuffled order (part of `shuffle`)",
     .doc = "The column key: XXH3-128 of what names the row, under a seed made of `seed`. A row "
            "whose name is null is set aside.",

@@ -208,7 +208,8 @@ function M.named(name, stream)
   return stream
 end
 
--- A composite is a function that returns nodes: s.composite { "name", options = {...}, build = function(input, o) return ... end }.
+-- A composite is a function that returns nodes: s.composite { "name", options = {...}, build = function(input, o, nodes) return ... end }.
+-- nodes: the streams that options of the type "node" were given, by name; o has what they are called.
 -- options are declared as in s.heuristic; doc and example are shown by `sluice inspect` for those of the standard library. Nodes made inside
 -- count as one stage for forks.
 function M.composite(definition)
@@ -220,6 +221,14 @@ function M.composite(definition)
     local where = core.where()
     local named, positional = split_options(name, given)
     local options = core.options(name, declared, named, positional)
+    local nodes = {}
+    for key, option in pairs(declared) do
+      local stream = type(given) == "table" and given[key] or nil
+      if option[1] == "node" and stream ~= nil then
+        if not is_node(stream) then fail("'%s': %s: found %s, expected a stream of rows", name, key, describe(stream)) end
+        nodes[key] = stream
+      end
+    end
     return template(name, where, function(input)
       if not is_node(input) then fail("'%s' needs a stream of rows before it; found %s", name, describe(input)) end
       local outer = group
@@ -229,7 +238,7 @@ function M.composite(definition)
         inside = name
       end
       core.at(where)
-      local result = build(input, options)
+      local result = build(input, options, nodes)
       core.at(nil)
       group = outer
       if outer == 0 then inside = nil end

@@ -325,6 +325,26 @@ function M.pack(given)
   } {}
 end
 
+-- A broadcast join: every worker holds the table whole, nothing is exchanged.
+M.join = s.composite {
+  "join",
+  doc = "Adds the columns of a table's row to the rows that name it: a broadcast join, for tables that fit in memory.",
+  example = [[docs | s.join { with = s.files "authors.jsonl" | s.read_jsonl { text = "name" }, on = "id", columns = { "name" } }]],
+  options = {
+    with = { "node", required = true, doc = "The table: a stream of rows, each key once." },
+    on = { "list", required = true, doc = "Columns whose values name the row of the table." },
+    table_on = { "list", "", doc = "What those columns are called in the table, where that is not the same." },
+    columns = { "list", "", doc = "Columns of the table that are added; all others by default." },
+    prefix = { "string", "", doc = "What stands before the names of added columns." },
+    missing = { "enum", "null", choices = "null|drop|fail",
+                doc = "What becomes of a row that has none in the table: its new columns are null, it is dropped, or the run ends." },
+  },
+  build = function(input, o, nodes)
+    return s.stage("join_table", { on = o.on, table_on = o.table_on, columns = o.columns, prefix = o.prefix, missing = o.missing },
+                   input, nodes.with)
+  end,
+}
+
 M.gate = core.module("lib.std_gate", s, core)
 M.statistics = core.module("lib.std_stats", s, core)
 for name, composite in pairs(core.module("lib.std_shuffle", s, core)) do M[name] = composite end

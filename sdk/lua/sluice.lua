@@ -254,7 +254,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@class sluice.CompositeDefinition
 ---@field [1] string
 ---@field options? sluice.Options
----@field build fun(input: sluice.Rows, o: table): sluice.Rows
+---@field build fun(input: sluice.Rows, o: table, nodes: table<string, sluice.Rows>): sluice.Rows
 
 ---@class sluice.PipelineDefinition
 ---@field [1] string Name.
@@ -371,6 +371,14 @@ function Pieces:dup_ngram_chars(n) end
 ---@class sluice.options.minhash_index
 ---@field partitions? integer Virtual partitions: a pair of files each. Default: 32.
 ---@field path? string Dataset folder that is written.
+
+---@class sluice.options.join
+---@field columns? string|string[] Columns of the table that are added; all others by default.
+---@field missing? "null"|"drop"|"fail" What becomes of a row that has none in the table: its new columns are null, it is dropped, or the run ends. Default: null.
+---@field on string|string[] Columns whose values name the row of the table.
+---@field prefix? string What stands before the names of added columns.
+---@field table_on? string|string[] What those columns are called in the table, where that is not the same.
+---@field with sluice.Rows The table: a stream of rows, each key once.
 
 ---@class sluice.options.statistics
 ---@field blocks? string|string[] Groups of statistics of the text (s.doc_stats); none: only the number columns there are. Default: doc,word,line,paragraph,sentence.
@@ -621,6 +629,11 @@ function s.minhash(options) end
 ---@param options? sluice.options.minhash_index
 ---@return sluice.Stage
 function s.minhash_index(options) end
+
+---Adds the columns of a table's row to the rows that name it: a broadcast join, for tables that fit in memory.
+---@param options sluice.options.join
+---@return sluice.Stage
+function s.join(options) end
 
 ---What a corpus is made of: rows of statistics by group, for s.write_stats.
 ---@param options? sluice.options.statistics

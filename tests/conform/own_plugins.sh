@@ -29,6 +29,7 @@ run() {
         */decontaminate.so) kit "$file" --option "reference=$SRC/tests/data/decontaminate/reference.jsonl" ;;
         */tokenize.so) kit "$file" --option "tokenizer=$data/tiny_gpt2.json" ;;
         */fasttext.so) kit "$file" --option "model=$TMP/model.bin" --option tagger=ft_lang_id_en_paragraph_with_doc_score_v2 ;;
+        */join.so) kit "$file" --option on=id --option columns=text ;;
         */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
         */columnar.so) kit "$file" --data "$SRC/tests/data/parquet/docs.parquet" ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;

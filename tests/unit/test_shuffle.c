@@ -10,7 +10,7 @@
 
 #include "array_kit.h"
 #include "shuffle_key.h"
-#include "shuffle_layout.h"
+#include "text/text_layout.h"
 
 /* ---- columns ---- */
 
@@ -100,6 +100,53 @@ static void test_write(void **state)
         }
         sluice_bytes_free(&one);
         sluice_bytes_free(&two);
+        from.release(&from);
+        layout_deinit(&layout);
+        type_destroy(type);
+    }
+}
+
+/* What was written is read again, value by value, with nulls where the type has them. */
+static void test_read(void **state)
+{
+    struct kit_random r = { 9 };
+
+    (void)state;
+    for (size_t t = 0; t < KIT_TYPES; t++) {
+        struct type *type = kit_type(kit_types[t]);
+        struct layout layout = layout_of(kit_types[t]);
+        struct layout_column column;
+        struct ArrowArray from;
+        struct sluice_bytes bytes = { 0 };
+        kit_array(&r, type, ROWS, &from);
+        assert_int_equal(layout_column_init(&column, &layout), SLUICE_OK);
+        for (int round = 0; round < 3; round++) {
+            struct ArrowArray again;
+            int64_t rows[ROWS];
+            const char *at;
+            bytes.size = 0;
+            for (int64_t k = 0; k < ROWS; k++) {
+                rows[k] = kit_below(&r, ROWS);
+                assert_true(layout_write(&layout, &from, rows[k], &bytes));
+            }
+            at = bytes.data;
+            for (int64_t k = 0; k < ROWS; k++) {
+                assert_true(layout_column_read(&column, &at));
+            }
+            assert_ptr_equal(at, bytes.data + bytes.size);
+            assert_true(layout_column_null(&column));
+            assert_int_equal(layout_column_end(&column, &again), SLUICE_OK);
+            assert_int_equal(again.length, ROWS + 1);
+            for (int64_t k = 0; k < ROWS; k++) {
+                if (!kit_rows_equal(&from, rows[k], &again, k, type)) {
+                    fail_msg("%s: row %d differs", kit_types[t], (int)k);
+                }
+            }
+            assert_int_equal(sluice_is_null(&again, ROWS), layout.nullable);
+            again.release(&again);
+        }
+        layout_column_deinit(&column);
+        sluice_bytes_free(&bytes);
         from.release(&from);
         layout_deinit(&layout);
         type_destroy(type);
@@ -284,9 +331,9 @@ static void test_spread(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_copy),   cmocka_unit_test(test_write),  cmocka_unit_test(test_size),
-        cmocka_unit_test(test_types),  cmocka_unit_test(test_golden), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_copy),  cmocka_unit_test(test_write),  cmocka_unit_test(test_read),
+        cmocka_unit_test(test_size),  cmocka_unit_test(test_types),  cmocka_unit_test(test_golden),
+        cmocka_unit_test(test_order), cmocka_unit_test(test_spread),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

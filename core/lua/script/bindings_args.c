@@ -8,14 +8,14 @@
 #include "lua/stage/luaoptions.h"
 #include "lua/luavalue.h"
 
-static sluice_status parse_declared(lua_State *L, const char *owner, int declared,
-                                    const struct option_args *args, const char *base_dir,
-                                    struct sluice_error *err)
+static sluice_status parse_declared(lua_State *L, const char *owner, enum luaoptions_of of,
+                                    int declared, const struct option_args *args,
+                                    const char *base_dir, struct sluice_error *err)
 {
     struct luaoptions *table_of = NULL;
     struct options *parsed = NULL;
     struct option_table table;
-    sluice_status status = luaoptions_read(L, declared, owner, NULL, 0, false, &table_of, err);
+    sluice_status status = luaoptions_read(L, declared, owner, NULL, 0, of, &table_of, err);
 
     if (status == SLUICE_OK) {
         table = luaoptions_table(table_of);
@@ -46,7 +46,8 @@ static int core_options(lua_State *L)
     if (status == SLUICE_OK) {
         args.named = named.kind == VALUE_MAP ? &named : NULL;
         args.positional = positional.kind == VALUE_NIL ? NULL : &positional;
-        status = parse_declared(L, owner, 2, &args, binding->script->base_dir, &err);
+        status = parse_declared(L, owner, LUAOPTIONS_COMPOSITE, 2, &args, binding->script->base_dir,
+                                &err);
     }
     value_deinit(&named);
     value_deinit(&positional);
@@ -115,7 +116,7 @@ static sluice_status tell_args(lua_State *L, const struct script_options *option
 {
     struct luaoptions *table_of = NULL;
     sluice_status status =
-        luaoptions_read(L, declared, "arguments", NULL, 0, false, &table_of, err);
+        luaoptions_read(L, declared, "arguments", NULL, 0, LUAOPTIONS_PLAIN, &table_of, err);
 
     if (status == SLUICE_OK) {
         struct option_table table = luaoptions_table(table_of);
@@ -161,7 +162,7 @@ static int core_args(lua_State *L)
         free(full);
     }
     if (status == SLUICE_OK) {
-        status = parse_declared(L, "arguments", 1, &args, script->base_dir, &err);
+        status = parse_declared(L, "arguments", LUAOPTIONS_PLAIN, 1, &args, script->base_dir, &err);
     }
     value_deinit(&named);
     if (status == SLUICE_OK && binding->planning) {

@@ -15,7 +15,7 @@ static int core_composite(lua_State *L)
     struct option_table table;
 
     luaL_checktype(L, 4, LUA_TTABLE);
-    if (luaoptions_read(L, 4, name, NULL, 0, false, &table_of, &err) != SLUICE_OK) {
+    if (luaoptions_read(L, 4, name, NULL, 0, LUAOPTIONS_COMPOSITE, &table_of, &err) != SLUICE_OK) {
         luaoptions_destroy(table_of);
         return bindings_raise(L, &err);
     }

@@ -15,7 +15,7 @@ struct luaoptions {
     struct sluice_option *options;
     uint64_t n;
     uint64_t config_size;
-    bool gate;
+    enum luaoptions_of of;
     char **texts; /* everything the options point to */
     size_t n_texts;
 };
@@ -99,6 +99,7 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
     const char *type;
     size_t kind;
     const char *names[N_KINDS];
+    const bool nodes = options->of != LUAOPTIONS_PLAIN;
 
     snprintf(what, sizeof what, "option '%s' of '%s'", name, options->owner);
     option->name = keep(options, str_copy(name, strlen(name)));
@@ -110,7 +111,8 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
     }
     for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
         static const char *const known[] = { "min", "max", "doc", "choices", "required", "judge" };
-        const size_t n_known = options->gate ? 6 : 5;
+        const bool gate = options->of == LUAOPTIONS_GATE;
+        const size_t n_known = gate ? 6 : 5;
         bool ok = lua_isinteger(L, -2) && (lua_tointeger(L, -2) == 1 || lua_tointeger(L, -2) == 2);
         for (size_t k = 0; lua_type(L, -2) == LUA_TSTRING && k < n_known; k++) {
             ok = ok || strcmp(lua_tostring(L, -2), known[k]) == 0;
@@ -122,7 +124,7 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
                 err, SLUICE_E_CONFIG,
                 "%s: unknown member '%s'%s%s%s; known: min, max, doc, choices, required%s", what,
                 word, near == NULL ? "" : ", did you mean '", near == NULL ? "" : near,
-                near == NULL ? "" : "'?", options->gate ? ", judge" : "");
+                near == NULL ? "" : "'?", gate ? ", judge" : "");
         }
     }
     lua_rawgeti(L, index, 1);
@@ -133,9 +135,9 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
             break;
         }
     }
-    if (kind == N_KINDS || (kinds[kind].type == SLUICE_OPT_NODE && !options->gate)) {
+    if (kind == N_KINDS || (kinds[kind].type == SLUICE_OPT_NODE && !nodes)) {
         const char *near =
-            type == NULL ? NULL : error_suggest(type, names, options->gate ? N_KINDS : N_KINDS - 1);
+            type == NULL ? NULL : error_suggest(type, names, nodes ? N_KINDS : N_KINDS - 1);
         return error_set(err, SLUICE_E_CONFIG, "%s: unknown type '%s'%s%s%s", what,
                          type == NULL ? "nil" : type, near == NULL ? "" : ", did you mean '",
                          near == NULL ? "" : near, near == NULL ? "" : "'?");
@@ -147,7 +149,7 @@ static sluice_status read_option(lua_State *L, int index, struct luaoptions *opt
     lua_getfield(L, index, "doc");
     option->doc = keep(options, str_printf("%s", lua_isstring(L, -1) ? lua_tostring(L, -1) : name));
     lua_pop(L, 1);
-    if (options->gate) {
+    if (options->of == LUAOPTIONS_GATE) {
         lua_getfield(L, index, "judge");
         if (lua_toboolean(L, -1) || option->type == SLUICE_OPT_NODE) {
             option->flags |= SLUICE_OPTF_NO_OUTPUT;
@@ -220,8 +222,9 @@ static sluice_status read_all(lua_State *L, int index, struct luaoptions *option
 }
 
 sluice_status luaoptions_read(lua_State *L, int index, const char *owner,
-                              const struct sluice_option *extra, uint32_t n_extra, bool gate,
-                              struct luaoptions **out, struct sluice_error *err)
+                              const struct sluice_option *extra, uint32_t n_extra,
+                              enum luaoptions_of of, struct luaoptions **out,
+                              struct sluice_error *err)
 {
     struct luaoptions *options = calloc(1, sizeof *options);
     struct option_table table;
@@ -238,7 +241,7 @@ sluice_status luaoptions_read(lua_State *L, int index, const char *owner,
         luaoptions_destroy(options);
         return error_nomem(err, "options");
     }
-    options->gate = gate;
+    options->of = of;
     for (uint32_t k = 0; k < n_extra; k++) {
         options->options[options->n++] = extra[k];
         options->config_size += 16;

@@ -487,7 +487,8 @@ sluice_status luadefine_read(lua_State *L, int definition, struct luastage *stag
     add_common(stage);
     lua_getfield(L, definition, "options");
     status = luaoptions_read(L, lua_gettop(L), stage->name, stage->common, stage->n_common,
-                             stage->role == LUAROLE_GATE, &stage->options, err);
+                             stage->role == LUAROLE_GATE ? LUAOPTIONS_GATE : LUAOPTIONS_PLAIN,
+                             &stage->options, err);
     lua_pop(L, 1);
     TRY(status);
     switch (stage->role) {

@@ -1,5 +1,5 @@
-/* Columns of any type: see shuffle_layout.h. */
-#include "shuffle_layout.h"
+/* Columns of any type: see text_layout.h. */
+#include "text/text_layout.h"
 
 #include <stdint.h>
 
@@ -465,10 +465,13 @@ int layout_write(const struct layout *layout, const struct ArrowArray *array, in
     case LAYOUT_STRUCT:
         break;
     }
+    if (!write_count(layout->n_children, out)) {
+        return 0;
+    }
     for (uint32_t k = 0; k < layout->n_children; k++) {
         if (!layout_write(&layout->children[k], array->children[k], row, out)) {
             return 0;
         }
     }
-    return write_count(layout->n_children, out);
+    return 1;
 }

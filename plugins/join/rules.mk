@@ -1,0 +1,2 @@
+NEEDS  := libxxhash
+DEBIAN := libxxhash-dev
