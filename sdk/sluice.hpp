@@ -769,6 +769,16 @@ template <class D> class writer : public detail::stage_base<D>
 #define SLUICE_PLUGIN(plugin_name, plugin_version, plugin_license, ...)              \
     extern "C" const struct sluice_plugin *sluice_plugin_v1(void)                    \
     {                                                                                \
+        return ::sluice::detail::plugin_of_classes<__VA_ARGS__>(plugin_name, plugin_version, \
+                                                        plugin_license);             \
+    }                                                                                \
+    static_assert(sizeof(plugin_name) > 1, "a plugin needs a name")
+
+/* The same where the classes stand in several files: each has a function that returns
+ * sluice::stage_of<CLASS>(), and these are listed. */
+#define SLUICE_PLUGIN_STAGES(plugin_name, plugin_version, plugin_license, ...)       \
+    extern "C" const struct sluice_plugin *sluice_plugin_v1(void)                    \
+    {                                                                                \
         return ::sluice::detail::plugin_of<__VA_ARGS__>(plugin_name, plugin_version, \
                                                         plugin_license);             \
     }                                                                                \

@@ -334,15 +334,15 @@ template <class D> struct built {
     }
 };
 
-template <class... Stages>
+/* The descriptor of a plugin; stages: functions that give its stages. */
+template <const sluice_stage *(*...Stages)()>
 const sluice_plugin *plugin_of(const char *name, const char *version, const char *license,
                                const char *libraries = nullptr) noexcept
 {
     try {
-        static const sluice_stage *const stages[] = { &built<Stages>::get().stage..., nullptr };
+        static const sluice_stage *const stages[] = { Stages()..., nullptr };
         constexpr std::uint32_t none = 0;
-        const std::uint32_t needs =
-            (none | ... | (built<Stages>::get().stage.resume != nullptr ? 1u : 0u));
+        const std::uint32_t needs = (none | ... | (Stages()->resume != nullptr ? 1u : 0u));
         static const sluice_plugin plugin = { sizeof(sluice_plugin),
                                               SLUICE_ABI_MAJOR,
                                               SLUICE_ABI_MINOR,
@@ -357,6 +357,24 @@ const sluice_plugin *plugin_of(const char *name, const char *version, const char
     } catch (...) {
         return nullptr;
     }
+}
+
+} // namespace detail
+
+/* The stage that a class becomes: for SLUICE_PLUGIN_STAGES. */
+template <class D> const sluice_stage *stage_of()
+{
+    return &detail::built<D>::get().stage;
+}
+
+namespace detail
+{
+
+template <class... Stages>
+const sluice_plugin *plugin_of_classes(const char *name, const char *version,
+                                       const char *license) noexcept
+{
+    return plugin_of<stage_of<Stages>...>(name, version, license);
 }
 
 } // namespace detail

@@ -3,53 +3,18 @@
 
 #include <algorithm>
 
+#include "sluice_names.hpp"
+
 namespace sluice_columnar
 {
 
 namespace
 {
 
-/* How much of one name has to change to make it the other. */
-std::size_t distance(const std::string &a, const std::string &b)
-{
-    std::vector<std::size_t> row(b.size() + 1);
-
-    for (std::size_t k = 0; k <= b.size(); k++) {
-        row[k] = k;
-    }
-    for (std::size_t i = 1; i <= a.size(); i++) {
-        std::size_t before = row[0]++;
-        for (std::size_t k = 1; k <= b.size(); k++) {
-            const std::size_t here = before + (a[i - 1] == b[k - 1] ? 0 : 1);
-            before = row[k];
-            row[k] = std::min({ row[k] + 1, row[k - 1] + 1, here });
-        }
-    }
-    return row[b.size()];
-}
-
 /* "found the columns id, txt, no 'text'; did you mean 'txt'?" */
-std::string missing(const std::string &name, const Footer &file)
+std::string missing(const std::string &name, const arrow::Schema &file)
 {
-    constexpr std::size_t told = 40;
-    const auto &fields = file.schema().fields();
-    std::string out = "found the columns ";
-    const std::string *near = nullptr;
-    std::size_t nearest = 1 + name.size() / 3;
-
-    for (std::size_t k = 0; k < fields.size(); k++) {
-        const std::string &other = fields[k]->name();
-        if (k < told) {
-            out += (k > 0 ? ", " : "") + other;
-        }
-        if (other.size() < 200 && name.size() < 200 && distance(name, other) <= nearest) {
-            nearest = distance(name, other);
-            near = &other;
-        }
-    }
-    out += fields.size() > told ? " and more" : "";
-    out += ", no '" + name + "'";
-    return near != nullptr ? out + "; did you mean '" + *near + "'?" : out;
+    return sluice::missing_column(name, file.field_names());
 }
 
 [[noreturn]] void wrong_type(sluice_status status, const std::string &name,
@@ -63,30 +28,30 @@ std::string missing(const std::string &name, const Footer &file)
                         "columns");
 }
 
-const arrow::DataType &type_at(const Footer &file, int field)
+const arrow::DataType &type_at(const arrow::Schema &file, int field)
 {
-    return *file.schema().field(field)->type();
+    return *file.field(field)->type();
 }
 
 /* Adds a column under the name it has, or another one. */
 void add(std::vector<Output> &outputs, const std::string &name, const std::string &source,
-         const std::string &type, bool id, const Footer *first)
+         const std::string &type, bool id, const arrow::Schema *first)
 {
-    const int field = first == nullptr || source.empty() ? -1 : first->find(source);
+    const int field = first == nullptr || source.empty() ? -1 : find_column(*first, source);
 
     if (field >= 0 && convert_to(type_at(*first, field), type) == Convert::impossible) {
         wrong_type(SLUICE_E_SCHEMA, source, type_at(*first, field), type);
     }
     outputs.push_back({ name, source, type, id,
                         field >= 0 && own_convert(type_at(*first, field)) == Convert::none
-                            ? first->schema().field(field)->type()
+                            ? first->field(field)->type()
                             : plain_arrow(type) });
 }
 
-void choose_all(std::vector<Output> &outputs, const Request &request, const Footer &first,
+void choose_all(std::vector<Output> &outputs, const Request &request, const arrow::Schema &first,
                 std::vector<std::string> &left_out)
 {
-    for (const auto &field : first.schema().fields()) {
+    for (const auto &field : first.fields()) {
         const std::string &name = field->name();
         if (name == request.text || name == request.id) {
             continue;
@@ -117,11 +82,22 @@ void choose_all(std::vector<Output> &outputs, const Request &request, const Foot
 
 } /* namespace */
 
-std::vector<Output> choose(const Request &request, const Footer *first,
+int find_column(const arrow::Schema &schema, const std::string &name)
+{
+    const std::vector<int> all = schema.GetAllFieldIndices(name);
+
+    if (all.size() > 1) {
+        throw sluice::error(SLUICE_E_DATA, "found " + std::to_string(all.size()) +
+                                               " columns of the name '" + name + "', expected one");
+    }
+    return all.empty() ? -1 : all[0];
+}
+
+std::vector<Output> choose(const Request &request, const arrow::Schema *first,
                            std::vector<std::string> &left_out)
 {
-    const bool has_text = first == nullptr || first->find(request.text) >= 0;
-    const bool has_id = first == nullptr || first->find(request.id) >= 0;
+    const bool has_text = first == nullptr || find_column(*first, request.text) >= 0;
+    const bool has_id = first == nullptr || find_column(*first, request.id) >= 0;
     std::vector<Output> out;
 
     /* Where there is no text, who needs it is told so by the host; but for a name that was
@@ -137,7 +113,7 @@ std::vector<Output> choose(const Request &request, const Footer *first,
     }
     add(out, "id", has_id || request.fill ? request.id : "", "utf8", true, first);
     for (const auto &[name, type] : request.columns) {
-        if (first != nullptr && !request.fill && first->find(name) < 0) {
+        if (first != nullptr && !request.fill && find_column(*first, name) < 0) {
             throw sluice::error(SLUICE_E_SCHEMA, missing(name, *first), "columns");
         }
         add(out, name, name, type, false, first);
@@ -152,7 +128,7 @@ namespace
 {
 
 /* A file that lacks a column. */
-void absent(const Request &request, const Output &output, const Footer &file, Mapping &out)
+void absent(const Request &request, const Output &output, const arrow::Schema &file, Mapping &out)
 {
     if (output.id || output.source.empty()) {
         return;
@@ -172,9 +148,9 @@ void absent(const Request &request, const Output &output, const Footer &file, Ma
     out.absent.push_back(output.source);
 }
 
-void refuse_more(const Request &request, const std::vector<Output> &outputs, const Footer &file)
+void refuse_more(const Request &request, const std::vector<Output> &outputs, const arrow::Schema &file)
 {
-    for (const auto &field : file.schema().fields()) {
+    for (const auto &field : file.fields()) {
         const std::string &name = field->name();
         const bool known = std::any_of(outputs.begin(), outputs.end(),
                                        [&](const Output &output) { return output.source == name; });
@@ -190,15 +166,15 @@ void refuse_more(const Request &request, const std::vector<Output> &outputs, con
 
 } /* namespace */
 
-Mapping map_columns(const Request &request, const std::vector<Output> &outputs, const Footer &file,
+Mapping map_columns(const Request &request, const std::vector<Output> &outputs, const arrow::Schema &file,
                     bool all)
 {
     Mapping out;
-    std::vector<int> fields;
+    std::vector<int> &fields = out.fields;
 
     for (const Output &output : outputs) {
         Source source;
-        source.field = output.source.empty() ? -1 : file.find(output.source);
+        source.field = output.source.empty() ? -1 : find_column(file, output.source);
         if (source.field < 0) {
             absent(request, output, file, out);
         } else {
@@ -219,10 +195,6 @@ Mapping map_columns(const Request &request, const std::vector<Output> &outputs, 
     for (Source &source : out.sources) {
         const auto found = std::lower_bound(fields.begin(), fields.end(), source.field);
         source.at = source.field < 0 ? -1 : static_cast<int>(found - fields.begin());
-    }
-    for (const int field : fields) {
-        const std::vector<int> below = file.leaves(field);
-        out.leaves.insert(out.leaves.end(), below.begin(), below.end());
     }
     return out;
 }

@@ -8,11 +8,14 @@
 
 #include <arrow/type.h>
 
-#include "footer.h"
+#include "sluice.hpp"
 #include "types.h"
 
 namespace sluice_columnar
 {
+
+/* What files that lack a column are to be. */
+enum class Missing : std::int32_t { refuse, null, allow };
 
 /* A column that is given. */
 struct Output {
@@ -30,9 +33,39 @@ struct Request {
     bool fill; /* files without a column: nulls (else they are refused) */
 };
 
-/* All columns that can be given, by the first file's footer; NULL where none is known. Throws what
+/* The options that readers of columns share: members text, id, columns and missing of theirs. */
+template <class Options> void declare_columns(sluice::option_table<Options> &t)
+{
+    t.add(&Options::text, "text", "text",
+          "Column that holds the text; it becomes the column `text`.");
+    t.add(&Options::id, "id", "id",
+          "Column that names the document (text or whole numbers); absent ids are made of the "
+          "file and the row's place in it.");
+    t.add(&Options::columns, "columns",
+          "Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the "
+          "type that it has; all where none is named.");
+    t.add(&Options::missing, "missing", "refuse",
+          "What becomes of a file without a column that is wanted: it is refused, or nulls are "
+          "made; an input in which no file has the column is refused, but for `allow`.")
+        .choices("refuse|null|allow");
+}
+template <class Options> Request request_of(const Options &options)
+{
+    Request out = { options.text, options.id, {}, options.missing != Missing::refuse };
+
+    for (std::uint64_t k = 0; k < options.columns.n; k++) {
+        out.columns.emplace_back(options.columns.keys[k],
+                                 canonical_type(options.columns.values[k]));
+    }
+    return out;
+}
+
+/* The top level column of that name; -1 = there is none. Throws where there are several. */
+int find_column(const arrow::Schema &schema, const std::string &name);
+
+/* All columns that can be given, by the first file's schema; NULL where none is known. Throws what
  * is wrong with the request. left_out: names of columns that the host keeps to itself. */
-std::vector<Output> choose(const Request &request, const Footer *first,
+std::vector<Output> choose(const Request &request, const arrow::Schema *first,
                            std::vector<std::string> &left_out);
 
 /* A column that is given, in one file. */
@@ -45,14 +78,14 @@ struct Source {
 /* What is read of a file. */
 struct Mapping {
     std::vector<Source> sources; /* one an output */
-    std::vector<int> leaves;     /* ascending */
+    std::vector<int> fields;     /* top level columns, ascending */
     std::vector<std::string> absent;
 };
 
 /* Throws where a file's columns are not those that were chosen. `all`: the reader gives all that
  * files have, so none may have more. */
-Mapping map_columns(const Request &request, const std::vector<Output> &outputs, const Footer &file,
-                    bool all);
+Mapping map_columns(const Request &request, const std::vector<Output> &outputs,
+                    const arrow::Schema &file, bool all);
 
 } /* namespace sluice_columnar */
 

@@ -30,16 +30,6 @@ parquet::ArrowReaderProperties plain_types()
 
 } /* namespace */
 
-void check_arrow(const arrow::Status &status, const char *what)
-{
-    if (status.IsOutOfMemory()) {
-        throw std::bad_alloc();
-    }
-    if (!status.ok()) {
-        throw sluice::error(SLUICE_E_DATA, std::string(what) + " is damaged: " + status.message());
-    }
-}
-
 Extent tail_of(std::uint64_t file_bytes)
 {
     const std::uint64_t n = file_bytes < tail_bytes ? file_bytes : tail_bytes;
@@ -177,23 +167,14 @@ std::vector<RowGroup> Footer::row_groups(std::uint64_t file_bytes) const
     });
 }
 
-int Footer::find(const std::string &name) const
-{
-    const std::vector<int> all = schema_->GetAllFieldIndices(name);
-
-    if (all.size() > 1) {
-        throw sluice::error(SLUICE_E_DATA, "found " + std::to_string(all.size()) +
-                                               " columns of the name '" + name + "', expected one");
-    }
-    return all.empty() ? -1 : all[0];
-}
-
-std::vector<int> Footer::leaves(int field) const
+std::vector<int> Footer::leaves(const std::vector<int> &fields) const
 {
     std::vector<int> out;
     std::vector<const parquet::arrow::SchemaField *> open;
 
-    open.push_back(&manifest_.schema_fields[static_cast<std::size_t>(field)]);
+    for (const int field : fields) {
+        open.push_back(&manifest_.schema_fields[static_cast<std::size_t>(field)]);
+    }
     while (!open.empty()) {
         const parquet::arrow::SchemaField *at = open.back();
         open.pop_back();

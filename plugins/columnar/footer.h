@@ -13,14 +13,10 @@
 #include <parquet/arrow/schema.h>
 #include <parquet/metadata.h>
 
-#include "sluice.hpp"
+#include "guard.h"
 
 namespace sluice_columnar
 {
-
-struct Extent {
-    std::uint64_t offset, n; /* bytes of the file */
-};
 
 /* Most footers come with the first bytes asked for; the others are asked for by their size. */
 inline constexpr std::uint64_t tail_bytes = std::uint64_t{ 64 } << 10;
@@ -61,10 +57,8 @@ class Footer
     {
         return *schema_;
     }
-    /* The top level column of that name; -1 = there is none. Throws where there are several. */
-    int find(const std::string &name) const;
-    /* Leaf columns below a top level column. */
-    std::vector<int> leaves(int field) const;
+    /* Leaf columns below top level columns, which ascend. */
+    std::vector<int> leaves(const std::vector<int> &fields) const;
 
   private:
     std::shared_ptr<parquet::FileMetaData> meta_;
@@ -72,23 +66,6 @@ class Footer
     parquet::arrow::SchemaManifest manifest_;
     std::vector<int> numbers_;
 };
-
-/* Runs something of the library; what it throws becomes a sluice::error about the file. */
-template <class Body> decltype(auto) guarded_data(const char *what, Body &&body)
-{
-    try {
-        return body();
-    } catch (const sluice::error &) {
-        throw;
-    } catch (const std::bad_alloc &) {
-        throw;
-    } catch (const std::exception &e) {
-        throw sluice::error(SLUICE_E_DATA, std::string(what) + " is damaged: " + e.what());
-    }
-}
-
-/* The same for what it returns. */
-void check_arrow(const arrow::Status &status, const char *what);
 
 } /* namespace sluice_columnar */
 

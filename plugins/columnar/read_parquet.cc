@@ -4,19 +4,17 @@
 #include <cstring>
 #include <mutex>
 
-#include <arrow/array/util.h>
 #include <arrow/util/utf8.h>
 
 #include "columns.h"
-#include "convert.h"
 #include "rowgroup.h"
+#include "rows.h"
+#include "stages.h"
 
 using namespace sluice_columnar;
 
 namespace
 {
-
-enum class Missing : std::int32_t { refuse, null, allow };
 
 /* What a worker keeps from call to call. */
 struct State {
@@ -30,6 +28,7 @@ struct State {
     std::string described;
     std::unique_ptr<Footer> footer;
     Mapping mapping;
+    std::vector<int> leaves; /* of its columns, ascending */
     /* of the row group at hand */
     Bytes bytes;
     std::unique_ptr<RowGroupReader> reader; /* of these bytes */
@@ -71,18 +70,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
     };
     static void declare(sluice::option_table<options> &t)
     {
-        t.add(&options::text, "text", "text",
-              "Column that holds the text; it becomes the column `text`.");
-        t.add(&options::id, "id", "id",
-              "Column that names the document (text or whole numbers); absent ids are made of "
-              "file, row group and row.");
-        t.add(&options::columns, "columns",
-              "Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the "
-              "type that it has; all where none is named.");
-        t.add(&options::missing, "missing", "refuse",
-              "What becomes of a file without a column that is wanted: it is refused, or nulls "
-              "are made; an input in which no file has the column is refused, but for `allow`.")
-            .choices("refuse|null|allow");
+        declare_columns(t);
     }
     struct worker : State {
         explicit worker(const read_parquet &stage) : State(stage.host())
@@ -93,13 +81,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
     void open()
     {
         arrow::util::InitializeUTF8();
-        request.text = opts().text;
-        request.id = opts().id;
-        request.fill = opts().missing != Missing::refuse;
-        for (std::uint64_t k = 0; k < opts().columns.n; k++) {
-            request.columns.emplace_back(opts().columns.keys[k],
-                                         canonical_type(opts().columns.values[k]));
-        }
+        request = request_of(opts());
     }
 
     void prepare(sluice::plan &p)
@@ -111,19 +93,10 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         if (said.has_value()) {
             first = std::make_unique<Footer>(*said);
         }
-        const std::vector<Output> all = choose(request, first.get(), left_out);
-        outputs.clear();
-        for (const Output &output : all) {
-            if (p.wanted(output.name.c_str())) {
-                p.add(output.name, (output.type + (output.id ? "" : "?")).c_str());
-                outputs.push_back(output);
-            }
-        }
-        takes_all = request.columns.empty() && outputs.size() == all.size() && first != nullptr;
+        outputs = declare_outputs(request, first == nullptr ? nullptr : &first->schema(), p,
+                                  takes_all, left_out);
         if (!left_out.empty() && !told.exchange(true)) {
-            host().log(SLUICE_LOG_INFO, "the column '" + left_out[0] +
-                                            (left_out.size() > 1 ? "' and others are" : "' is") +
-                                            " left out: names that begin with _ are Sluice's");
+            tell_left_out(host(), left_out);
         }
     }
 
@@ -191,7 +164,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             w.bytes.add(w.asked[k], answer.data);
         }
         const auto group = w.footer->number_of(answers.scan->unit);
-        w.reader = std::make_unique<RowGroupReader>(*w.footer, group, w.mapping.leaves,
+        w.reader = std::make_unique<RowGroupReader>(*w.footer, group, w.leaves,
                                                     answers.scan->file->bytes, w.bytes, *pool());
         give(*answers.scan, out, w);
     }
@@ -211,36 +184,35 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             w.footer.reset();
             w.described = said;
             w.footer = std::make_unique<Footer>(w.described);
-            w.mapping = map_columns(request, outputs, *w.footer, takes_all);
+            w.mapping = map_columns(request, outputs, w.footer->schema(), takes_all);
+            w.leaves = w.footer->leaves(w.mapping.fields);
         }
         const int group = w.footer->number_of(scan.unit);
         w.rows = w.footer->meta()->RowGroup(group)->num_rows();
         w.row = 0;
-        w.asked = extents_of(*w.footer, group, w.mapping.leaves, scan.file->bytes);
+        w.asked = extents_of(*w.footer, group, w.leaves, scan.file->bytes);
         for (const Extent &extent : w.asked) {
             out.ask(extent.offset, extent.n);
         }
         if (opts().missing == Missing::null) {
-            std::vector<const char *> there;
-            for (const auto &field : w.footer->schema().fields()) {
-                there.push_back(field->name().c_str());
-            }
-            for (const std::string &column : w.mapping.absent) {
-                out.absent(column.c_str(), static_cast<std::uint64_t>(w.rows), there);
-            }
+            tell_absent(w.mapping, w.footer->schema(), w.rows, out);
         }
     }
 
     /* About batch_bytes of rows. */
     void give(sluice_scan &scan, sluice::emitter &out, worker &w) const
     {
+        const std::string group = std::to_string(w.footer->number_of(scan.unit));
+        const Rows rows = { outputs, w.mapping, scan, "row group " + group,
+                            std::string(scan.file->uri) + ":" + group + ":" };
         std::int64_t given = 0;
 
         while (w.row < w.rows && given < batch_bytes) {
             host().stop_if_cancelled();
             if (w.reader == nullptr) {
                 const std::int64_t n = std::min<std::int64_t>(w.rows - w.row, batch_bytes / 64);
-                give_rows(scan, nullptr, n, out, w);
+                give_rows(rows, nullptr, n, w.row, out);
+                w.row += n;
                 given += n * 64;
                 continue;
             }
@@ -253,88 +225,13 @@ struct read_parquet : sluice::random_reader<read_parquet> {
                                         " of the footer");
             }
             given += bytes_of(*batch);
-            give_rows(scan, batch, batch->num_rows(), out, w);
+            give_rows(rows, batch, batch->num_rows(), w.row, out);
+            w.row += batch->num_rows();
         }
         scan.more = w.row < w.rows ? 1 : 0;
         if (scan.more == 0) {
             w.forget_group();
         }
-    }
-
-    static std::int64_t bytes_of(const arrow::RecordBatch &batch)
-    {
-        std::int64_t out = batch.num_rows();
-
-        for (const auto &column : batch.column_data()) {
-            for (const auto &buffer : column->buffers) {
-                out += buffer == nullptr ? 0 : buffer->size();
-            }
-        }
-        return out;
-    }
-
-    /* Rows of the row group from w.row on: bad ones apart, the runs between them as batches. */
-    void give_rows(const sluice_scan &scan, const std::shared_ptr<arrow::RecordBatch> &batch,
-                   std::int64_t n, sluice::emitter &out, worker &w) const
-    {
-        std::vector<BadRow> bad;
-        std::int64_t from = 0;
-
-        for (std::size_t k = 0; k < outputs.size() && batch != nullptr; k++) {
-            const Source &source = w.mapping.sources[k];
-            const std::size_t before = bad.size();
-            if (source.at >= 0) {
-                find_bad(*batch->column(source.at), source.how, bad);
-            }
-            for (std::size_t i = before; i < bad.size(); i++) {
-                bad[i].output = k;
-            }
-        }
-        std::stable_sort(bad.begin(), bad.end(),
-                         [](const BadRow &a, const BadRow &b) { return a.row < b.row; });
-        for (const BadRow &one : bad) {
-            if (one.row < from) {
-                continue; /* has been told of by another column */
-            }
-            give_run(scan, batch, from, one.row - from, out, w);
-            const std::string where =
-                "row group " + std::to_string(w.footer->number_of(scan.unit)) + ", row " +
-                std::to_string(w.row + one.row) + ", column '" + outputs[one.output].source + "'";
-            out.bad(scan.begin, scan.end, one.reason, where.c_str());
-            from = one.row + 1;
-        }
-        give_run(scan, batch, from, n - from, out, w);
-        w.row += n;
-    }
-
-    void give_run(const sluice_scan &scan, const std::shared_ptr<arrow::RecordBatch> &batch,
-                  std::int64_t from, std::int64_t n, sluice::emitter &out, const worker &w) const
-    {
-        std::vector<sluice::array> columns;
-
-        if (n == 0) {
-            return;
-        }
-        for (std::size_t k = 0; k < outputs.size(); k++) {
-            const Source &source = w.mapping.sources[k];
-            std::shared_ptr<arrow::Array> column;
-            if (source.at >= 0) {
-                column = batch->column(source.at);
-                column = from == 0 && n == column->length() ? column : column->Slice(from, n);
-            }
-            if (outputs[k].id) {
-                const std::string prefix = std::string(scan.file->uri) + ":" +
-                                           std::to_string(w.footer->number_of(scan.unit)) + ":";
-                columns.push_back(convert_id(column.get(), source.how, prefix, w.row + from, n));
-            } else if (column == nullptr) {
-                auto made = arrow::MakeArrayOfNull(outputs[k].nulls, n, pool());
-                check_arrow(made.status(), "a column of nulls");
-                columns.push_back(convert(made.ValueUnsafe(), Convert::none));
-            } else {
-                columns.push_back(convert(column, source.how));
-            }
-        }
-        out.give(sluice::struct_of(n, std::move(columns)));
     }
 
     Request request;
@@ -345,4 +242,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
 
 } /* namespace */
 
-SLUICE_PLUGIN("columnar", "1.0", "MIT", read_parquet);
+const sluice_stage *sluice_columnar::read_parquet_stage()
+{
+    return sluice::stage_of<read_parquet>();
+}

@@ -11,11 +11,10 @@
 #include <parquet/arrow/reader.h>
 
 #include "footer.h"
+#include "rows.h"
 
 namespace sluice_columnar
 {
-
-inline constexpr std::int64_t batch_bytes = std::int64_t{ 1 } << 20;
 
 /* Bytes of a file that are at hand, in memory of the host, which is kept for the next ones. */
 class Bytes

@@ -35,17 +35,26 @@ def stamp(value, kind):
     return date + "T" + clock(rest, kind.unit) + ("Z" if kind.tz else "")
 
 
+def is_list(kind):
+    return (pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind)
+            or pa.types.is_list_view(kind) or pa.types.is_large_list_view(kind))
+
+
+def is_text(kind):
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
+
+
 def plain(value, kind):
     """A value as the JSON that it should become."""
     if value is None:
         return None
-    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+    if is_list(kind):
         return [plain(v, kind.value_type) for v in value]
     if pa.types.is_map(kind):
         return [{"key": plain(k, kind.key_type), "value": plain(v, kind.item_type)} for k, v in value]
     if pa.types.is_struct(kind):
         return {f.name: plain(value[f.name], f.type) for f in kind}
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return plain(value, kind.value_type)
     if pa.types.is_date(kind):
         return value.isoformat()
@@ -68,7 +77,7 @@ def expected(column):
 
 def declared(kind, top=True):
     """The type to ask for, or None: not compared."""
-    if pa.types.is_dictionary(kind):
+    if pa.types.is_dictionary(kind) or pa.types.is_run_end_encoded(kind):
         return declared(kind.value_type, top)
     if pa.types.is_nested(kind):
         if not top:
@@ -84,7 +93,7 @@ def declared(kind, top=True):
         return "float32"
     if pa.types.is_float64(kind):
         return "float64"
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_date32(kind):
+    if is_text(kind) or pa.types.is_date(kind):
         return "utf8"
     if top and (pa.types.is_timestamp(kind) or pa.types.is_time(kind) or pa.types.is_decimal(kind)):
         return "utf8"
@@ -107,7 +116,7 @@ def same(a, b):
 
 SCRIPT = """local s = require "sluice"
 return s.pipeline { "p", max_bad = "100%%", s.files { %s, split = "64KiB" } |
-  s.read_parquet { text = "no text", id = "no id", missing = "allow", columns = { %s } } |
+  s.%s { text = "no text", id = "no id", missing = "allow", columns = { %s } } |
   s.write_jsonl { "out", compression = "none" } }
 """
 
@@ -116,11 +125,11 @@ def quoted(text):
     return '"' + "".join("\\%d" % b if b < 48 else chr(b) for b in text.encode("latin-1", "replace")) + '"'
 
 
-def run(sluice, folder, path, columns):
+def run(sluice, folder, path, columns, reader="read_parquet"):
     os.makedirs(folder)
     with open(os.path.join(folder, "p.lua"), "w", encoding="utf-8") as out:
         wanted = ", ".join('["%s"] = "%s"' % (n, t) for n, t in columns.items())
-        out.write(SCRIPT % (json.dumps(path), wanted))
+        out.write(SCRIPT % (json.dumps(path), reader, wanted))
     done = subprocess.run([sluice, "run", "p.lua", "--quiet", "--run-dir", "run"], cwd=folder, capture_output=True)
     if done.returncode != 0:
         return done.returncode, done.stderr.decode("utf-8", "replace")
@@ -132,10 +141,10 @@ def run(sluice, folder, path, columns):
     return 0, rows
 
 
-def compare(sluice, folder, path):
+def compare(sluice, folder, path, reader="read_parquet", load=lambda path: pq.ParquetFile(path).read()):
     """None: equal; else what is wrong. Raises LookupError where nothing can be compared."""
     try:
-        table = pq.ParquetFile(path).read()
+        table = load(path)
     except Exception as error:
         table = None
         why = error
@@ -145,13 +154,13 @@ def compare(sluice, folder, path):
                and '"' not in f.name and "\\" not in f.name and "\n" not in f.name and f.name}
     columns = {n: t for n, t in columns.items() if t}
     if table is None:
-        status, said = run(sluice, folder, path, {"x": "utf8"})
+        status, said = run(sluice, folder, path, {"x": "utf8"}, reader)
         if status not in (0, 2, 4):
             return "ended with %s: %s" % (status, said)
         raise LookupError("pyarrow: " + str(why)[:80])
     if not columns:
         raise LookupError("no column that JSON holds")
-    status, rows = run(sluice, folder, path, columns)
+    status, rows = run(sluice, folder, path, columns, reader)
     if status != 0:
         if status in (2, 4) and "sluice:" in rows:
             raise LookupError("refused: " + rows.strip()[-120:])
@@ -170,7 +179,9 @@ def compare(sluice, folder, path):
 def value(rng, kind, nulls):
     if nulls and rng.random() < nulls:
         return None
-    if pa.types.is_list(kind):
+    if pa.types.is_fixed_size_list(kind):
+        return [value(rng, kind.value_type, nulls) for _ in range(kind.list_size)]
+    if is_list(kind):
         return [value(rng, kind.value_type, nulls) for _ in range(rng.choice([0, 0, 1, 2, 5]))]
     if pa.types.is_map(kind):
         return [("k%d" % k, value(rng, kind.item_type, nulls)) for k in range(rng.choice([0, 1, 3]))]
@@ -254,6 +265,27 @@ def projection(sluice, work):
     return None if read <= 1.2 * ideal else "too many bytes are read"
 
 
+def compare_all(sluice, work, paths, **how):
+    """Compares files, says what differs; the numbers of files that do, that are equal, and why others are apart."""
+    faults = equal = 0
+    apart = {}
+    for k, path in enumerate(paths):
+        try:
+            wrong = compare(sluice, os.path.join(work, "run%d" % k), path, **how)
+        except LookupError as error:
+            apart[os.path.basename(path)] = str(error)
+            continue
+        if wrong:
+            faults += 1
+            print("FAIL: %s: %s" % (os.path.basename(path), wrong))
+        else:
+            equal += 1
+    for name, why in apart.items():
+        print("apart: %s: %s" % (name, why))
+    print("%d files equal, %d differ, %d apart" % (equal, faults, len(apart)))
+    return faults, equal, apart
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("sluice")
@@ -268,22 +300,7 @@ def main():
     if args.data:
         for root, _, names in sorted(os.walk(args.data)):
             paths += [os.path.join(root, n) for n in sorted(names) if n.endswith((".parquet", ".parquet.encrypted"))]
-    faults = equal = 0
-    apart = {}
-    for k, path in enumerate(paths):
-        try:
-            wrong = compare(args.sluice, os.path.join(args.work, "run%d" % k), path)
-        except LookupError as error:
-            apart[os.path.basename(path)] = str(error)
-            continue
-        if wrong:
-            faults += 1
-            print("FAIL: %s: %s" % (os.path.basename(path), wrong))
-        else:
-            equal += 1
-    for name, why in apart.items():
-        print("apart: %s: %s" % (name, why))
-    print("%d files equal, %d differ, %d apart" % (equal, faults, len(apart)))
+    faults, _, apart = compare_all(args.sluice, args.work, paths)
     made = [n for n in apart if n.startswith("made")]
     wrong = projection(args.sluice, args.work)
     if wrong:

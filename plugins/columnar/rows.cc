@@ -1,0 +1,129 @@
+/* See rows.h. */
+#include "rows.h"
+
+#include <algorithm>
+
+#include <arrow/array/util.h>
+
+#include "convert.h"
+#include "guard.h"
+
+namespace sluice_columnar
+{
+
+namespace
+{
+
+void give_run(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch, std::int64_t from,
+              std::int64_t n, std::int64_t first, sluice::emitter &out)
+{
+    std::vector<sluice::array> columns;
+
+    if (n == 0) {
+        return;
+    }
+    for (std::size_t k = 0; k < all.outputs.size(); k++) {
+        const Source &source = all.mapping.sources[k];
+        std::shared_ptr<arrow::Array> column;
+        if (source.at >= 0) {
+            column = batch->column(source.at);
+            column = from == 0 && n == column->length() ? column : column->Slice(from, n);
+        }
+        if (all.outputs[k].id) {
+            columns.push_back(convert_id(column.get(), source.how, all.prefix, first + from, n));
+        } else if (column == nullptr) {
+            auto made = arrow::MakeArrayOfNull(all.outputs[k].nulls, n);
+            check_arrow(made.status(), "a column of nulls");
+            columns.push_back(convert(made.ValueUnsafe(), Convert::none));
+        } else {
+            columns.push_back(convert(column, source.how));
+        }
+    }
+    out.give(sluice::struct_of(n, std::move(columns)));
+}
+
+} /* namespace */
+
+void give_rows(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch, std::int64_t n,
+               std::int64_t first, sluice::emitter &out)
+{
+    std::vector<BadRow> bad;
+    std::int64_t from = 0;
+
+    for (std::size_t k = 0; k < all.outputs.size() && batch != nullptr; k++) {
+        const Source &source = all.mapping.sources[k];
+        const std::size_t before = bad.size();
+        if (source.at >= 0) {
+            find_bad(*batch->column(source.at), source.how, bad);
+        }
+        for (std::size_t i = before; i < bad.size(); i++) {
+            bad[i].output = k;
+        }
+    }
+    std::stable_sort(bad.begin(), bad.end(),
+                     [](const BadRow &a, const BadRow &b) { return a.row < b.row; });
+    for (const BadRow &one : bad) {
+        if (one.row < from) {
+            continue; /* has been told of by another column */
+        }
+        give_run(all, batch, from, one.row - from, first, out);
+        const std::string where = all.unit + ", row " + std::to_string(first + one.row) +
+                                  ", column '" + all.outputs[one.output].source + "'";
+        out.bad(all.scan.begin, all.scan.end, one.reason, where.c_str());
+        from = one.row + 1;
+    }
+    give_run(all, batch, from, n - from, first, out);
+}
+
+void tell_absent(const Mapping &mapping, const arrow::Schema &schema, std::int64_t rows,
+                 sluice::emitter &out)
+{
+    std::vector<const char *> there;
+
+    for (const auto &field : schema.fields()) {
+        there.push_back(field->name().c_str());
+    }
+    for (const std::string &column : mapping.absent) {
+        out.absent(column.c_str(), static_cast<std::uint64_t>(rows), there);
+    }
+}
+
+std::vector<Output> declare_outputs(const Request &request, const arrow::Schema *first,
+                                    sluice::plan &plan, bool &all,
+                                    std::vector<std::string> &left_out)
+{
+    const std::vector<Output> chosen = choose(request, first, left_out);
+    std::vector<Output> out;
+
+    for (const Output &output : chosen) {
+        if (plan.wanted(output.name.c_str())) {
+            plan.add(output.name, (output.type + (output.id ? "" : "?")).c_str());
+            out.push_back(output);
+        }
+    }
+    all = request.columns.empty() && out.size() == chosen.size() && first != nullptr;
+    return out;
+}
+
+void tell_left_out(const sluice::host_services &host, const std::vector<std::string> &names)
+{
+    if (!names.empty()) {
+        host.log(SLUICE_LOG_INFO, "the column '" + names[0] +
+                                      (names.size() > 1 ? "' and others are" : "' is") +
+                                      " left out: names that begin with _ are Sluice's");
+    }
+}
+
+std::int64_t bytes_of(const arrow::RecordBatch &batch)
+{
+    std::int64_t out = batch.num_rows();
+
+    for (const auto &column : batch.column_data()) {
+        for (const auto &buffer : column->buffers) {
+            out += buffer == nullptr ? 0 : buffer->size();
+        }
+    }
+    return out;
+}
+
+} /* namespace sluice_columnar */
