@@ -766,12 +766,12 @@ template <class D> class writer : public detail::stage_base<D>
 } // namespace sluice
 
 /* The exported descriptor: the plugin's name, its version, its licence, and the stage classes. */
-#define SLUICE_PLUGIN(plugin_name, plugin_version, plugin_license, ...)              \
-    extern "C" const struct sluice_plugin *sluice_plugin_v1(void)                    \
-    {                                                                                \
+#define SLUICE_PLUGIN(plugin_name, plugin_version, plugin_license, ...)                      \
+    extern "C" const struct sluice_plugin *sluice_plugin_v1(void)                            \
+    {                                                                                        \
         return ::sluice::detail::plugin_of_classes<__VA_ARGS__>(plugin_name, plugin_version, \
-                                                        plugin_license);             \
-    }                                                                                \
+                                                                plugin_license);             \
+    }                                                                                        \
     static_assert(sizeof(plugin_name) > 1, "a plugin needs a name")
 
 /* The same where the classes stand in several files: each has a function that returns

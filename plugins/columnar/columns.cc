@@ -148,7 +148,8 @@ void absent(const Request &request, const Output &output, const arrow::Schema &f
     out.absent.push_back(output.source);
 }
 
-void refuse_more(const Request &request, const std::vector<Output> &outputs, const arrow::Schema &file)
+void refuse_more(const Request &request, const std::vector<Output> &outputs,
+                 const arrow::Schema &file)
 {
     for (const auto &field : file.fields()) {
         const std::string &name = field->name();
@@ -166,8 +167,8 @@ void refuse_more(const Request &request, const std::vector<Output> &outputs, con
 
 } /* namespace */
 
-Mapping map_columns(const Request &request, const std::vector<Output> &outputs, const arrow::Schema &file,
-                    bool all)
+Mapping map_columns(const Request &request, const std::vector<Output> &outputs,
+                    const arrow::Schema &file, bool all)
 {
     Mapping out;
     std::vector<int> &fields = out.fields;

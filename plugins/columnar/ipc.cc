@@ -15,8 +15,8 @@ namespace
 {
 
 constexpr std::string_view magic = "ARROW1";
-constexpr std::uint64_t magic_bytes = 8;                 /* with padding */
-constexpr std::uint64_t end_bytes = 10;                  /* size of the footer, magic */
+constexpr std::uint64_t magic_bytes = 8; /* with padding */
+constexpr std::uint64_t end_bytes = 10;  /* size of the footer, magic */
 constexpr std::uint64_t head_most = std::uint64_t{ 256 } << 20;
 constexpr std::uint32_t continuation = 0xFFFFFFFF; /* before the size of a message, since 0.15 */
 
@@ -88,8 +88,8 @@ std::vector<Extent> blocks_of(const Numbers &footer, std::uint32_t k, std::uint6
         if (offset < static_cast<std::int64_t>(magic_bytes) || metadata <= 0 || body < 0 ||
             static_cast<std::uint64_t>(offset) > room ||
             static_cast<std::uint64_t>(metadata) > room - static_cast<std::uint64_t>(offset) ||
-            static_cast<std::uint64_t>(body) > room - static_cast<std::uint64_t>(offset) -
-                                                   static_cast<std::uint64_t>(metadata)) {
+            static_cast<std::uint64_t>(body) >
+                room - static_cast<std::uint64_t>(offset) - static_cast<std::uint64_t>(metadata)) {
             damaged((k == 2 ? "dictionary " : "record batch ") + std::to_string(i) +
                     " lies at byte " + std::to_string(offset) + " with " +
                     std::to_string(metadata) + " and " + std::to_string(body) +
@@ -106,7 +106,8 @@ void refuse_others(std::string_view first)
     static const struct {
         std::string_view magic;
         const char *name;
-    } all[] = { { "FEA1", "Feather version 1, which is not supported: write it again as Arrow IPC" },
+    } all[] = { { "FEA1",
+                  "Feather version 1, which is not supported: write it again as Arrow IPC" },
                 { "PAR1", "Parquet: read it with s.read_parquet" },
                 { "\x28\xb5\x2f\xfd", "compressed by zstd as a whole: decompress it first" },
                 { "\x1f\x8b", "compressed by gzip as a whole: decompress it first" } };
@@ -146,8 +147,8 @@ Layout Layout::unpack(std::string_view bytes)
 
     out.stream = bytes[0] == 'S';
     for (std::uint64_t k = 0; k < n; k++) {
-        out.dictionaries.push_back({ numbers.at<std::uint64_t>(9 + 16 * k),
-                                     numbers.at<std::uint64_t>(17 + 16 * k) });
+        out.dictionaries.push_back(
+            { numbers.at<std::uint64_t>(9 + 16 * k), numbers.at<std::uint64_t>(17 + 16 * k) });
     }
     out.head = bytes.substr(9 + 16 * n);
     return out;
@@ -193,7 +194,8 @@ Extent ipc_footer_of(std::string_view tail, std::uint64_t file_bytes)
         damaged("its end says that the footer has " + std::to_string(n) + " bytes, of " +
                 std::to_string(file_bytes));
     }
-    return { file_bytes - end_bytes - static_cast<std::uint64_t>(n), static_cast<std::uint64_t>(n) };
+    return { file_bytes - end_bytes - static_cast<std::uint64_t>(n),
+             static_cast<std::uint64_t>(n) };
 }
 
 void read_blocks(std::string_view footer, std::uint64_t file_bytes, Layout &out)

@@ -26,7 +26,7 @@ struct Layout {
     std::string head;    /* the message of the schema */
     std::vector<Extent> dictionaries, batches; /* of a file; where their messages lie */
 
-    std::string pack() const;           /* but for the batches */
+    std::string pack() const; /* but for the batches */
     static Layout unpack(std::string_view bytes);
 };
 

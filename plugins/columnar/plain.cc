@@ -156,9 +156,8 @@ template <class List> arrow::Result<Array> narrow_list(const List &list, const T
     for (std::int64_t k = 0; k < n; k++) {
         out[k + 1] = static_cast<std::int32_t>(list.value_offset(k + 1) - begin);
     }
-    return arrow::MakeArray(
-        arrow::ArrayData::Make(to, n, { std::move(nulls), std::move(offsets) }, { values->data() },
-                               list.null_count()));
+    return arrow::MakeArray(arrow::ArrayData::Make(to, n, { std::move(nulls), std::move(offsets) },
+                                                   { values->data() }, list.null_count()));
 }
 
 /* Lists whose items stand anywhere. */
@@ -187,9 +186,8 @@ template <class List> arrow::Result<Array> gather_list(const List &list, const T
                           pick(all, static_cast<std::int64_t>(places.size()), [&](std::int64_t k) {
                               return places[static_cast<std::size_t>(k)];
                           }));
-    return arrow::MakeArray(
-        arrow::ArrayData::Make(to, n, { std::move(nulls), std::move(offsets) }, { values->data() },
-                               list.null_count()));
+    return arrow::MakeArray(arrow::ArrayData::Make(to, n, { std::move(nulls), std::move(offsets) },
+                                                   { values->data() }, list.null_count()));
 }
 
 arrow::Result<Array> plain_members(const arrow::StructArray &all, const Type &to)
@@ -296,9 +294,11 @@ arrow::Result<Array> plain_array(const Array &array)
     case arrow::Type::DATE64:
         return dates_of(static_cast<const arrow::Date64Array &>(*array));
     case arrow::Type::DECIMAL32:
-        return wide_decimals<arrow::Decimal32>(static_cast<const arrow::Decimal32Array &>(*array), to);
+        return wide_decimals<arrow::Decimal32>(static_cast<const arrow::Decimal32Array &>(*array),
+                                               to);
     case arrow::Type::DECIMAL64:
-        return wide_decimals<arrow::Decimal64>(static_cast<const arrow::Decimal64Array &>(*array), to);
+        return wide_decimals<arrow::Decimal64>(static_cast<const arrow::Decimal64Array &>(*array),
+                                               to);
     case arrow::Type::DICTIONARY:
         return from_dictionary(static_cast<const arrow::DictionaryArray &>(*array));
     case arrow::Type::RUN_END_ENCODED:
@@ -382,12 +382,11 @@ std::shared_ptr<arrow::ArrayData> retyped(const arrow::ArrayData &data, const Ty
 
     out->type = type;
     for (std::size_t k = 0; k < out->child_data.size(); k++) {
-        out->child_data[k] =
-            retyped(*out->child_data[k], type->field(static_cast<int>(k))->type());
+        out->child_data[k] = retyped(*out->child_data[k], type->field(static_cast<int>(k))->type());
     }
     if (out->dictionary != nullptr && type->id() == arrow::Type::DICTIONARY) {
-        out->dictionary = retyped(
-            *out->dictionary, static_cast<const arrow::DictionaryType &>(*type).value_type());
+        out->dictionary = retyped(*out->dictionary,
+                                  static_cast<const arrow::DictionaryType &>(*type).value_type());
     }
     return out;
 }

@@ -18,7 +18,8 @@ std::shared_ptr<arrow::DataType> plain_type(const std::shared_ptr<arrow::DataTyp
 
 /* The values as plain_type; memory is shared where nothing changes. CapacityError: more than 2 GiB
  * of text or items, which fewer rows may not be. The array is valid (check_untrusted). */
-arrow::Result<std::shared_ptr<arrow::Array>> plain_array(const std::shared_ptr<arrow::Array> &array);
+arrow::Result<std::shared_ptr<arrow::Array>>
+plain_array(const std::shared_ptr<arrow::Array> &array);
 
 /* Checks all that a file may lie about (offsets, places in dictionaries, lengths), but for UTF-8,
  * which is a row's affair. */

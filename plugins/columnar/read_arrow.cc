@@ -165,8 +165,9 @@ struct read_arrow : sluice::random_reader<read_arrow> {
             std::memcpy(bytes.ValueUnsafe()->mutable_data(), answer.data, answer.n);
             w.messages->feed(std::move(bytes).ValueUnsafe());
             if (!w.layout.stream && !w.messages->between()) {
-                throw sluice::error(SLUICE_E_DATA, "its messages are not where the footer has them: "
-                                                   "the file is damaged");
+                throw sluice::error(SLUICE_E_DATA,
+                                    "its messages are not where the footer has them: "
+                                    "the file is damaged");
             }
         }
         if (!w.layout.stream) {
@@ -296,8 +297,8 @@ struct read_arrow : sluice::random_reader<read_arrow> {
 
     /* Rows that come to about batch_bytes, as ordinary columns of their own memory: so that a few
      * rows don't keep all of a large batch. */
-    static std::shared_ptr<arrow::RecordBatch> take(const arrow::RecordBatch &all, std::int64_t from,
-                                                    std::int64_t &n, bool &too_much)
+    static std::shared_ptr<arrow::RecordBatch>
+    take(const arrow::RecordBatch &all, std::int64_t from, std::int64_t &n, bool &too_much)
     {
         const auto slice = all.Slice(from, n);
         const bool whole = n == all.num_rows();

@@ -1,0 +1,2 @@
+NEEDS  := libzstd zlib
+DEBIAN := libzstd-dev zlib1g-dev
