@@ -236,6 +236,9 @@ struct read_arrow : sluice::random_reader<read_arrow> {
         while (given < batch_bytes) {
             host().stop_if_cancelled();
             if (w.batch != nullptr && w.row < w.batch->num_rows()) {
+                if (w.row == 0 && opts().missing == Missing::null) {
+                    tell_absent(w.mapping, *w.schema, w.batch->num_rows(), out);
+                }
                 given += give(scan, out, w);
                 continue;
             }
@@ -253,14 +256,6 @@ struct read_arrow : sluice::random_reader<read_arrow> {
             if (w.batch == nullptr) {
                 return; /* asked */
             }
-            absent(out, w);
-        }
-    }
-
-    void absent(sluice::emitter &out, const worker &w) const
-    {
-        if (opts().missing == Missing::null) {
-            tell_absent(w.mapping, *w.schema, w.batch->num_rows(), out);
         }
     }
 
