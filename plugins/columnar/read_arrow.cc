@@ -191,6 +191,7 @@ struct read_arrow : sluice::random_reader<read_arrow> {
     {
         sluice_unit unit{};
 
+        schema_of(w.found); /* so that who refuses it names the file */
         unit.rows = -1;
         if (w.found.stream) {
             unit.end = w.file_bytes;
