@@ -26,6 +26,7 @@ struct sight {
     uint64_t looked_ns; /* its process was looked at */
     bool known;         /* its file was read */
     bool elsewhere;     /* its process can't be looked at */
+    bool died;          /* its process was seen to be dead: it stays dead */
     bool lives, moved;  /* moved: its counter was seen to change, or its process to live */
 };
 
@@ -325,12 +326,16 @@ static bool judge(struct member *m, struct sight *sight)
 {
     uint64_t now = member_clock();
 
+    if (sight->died) {
+        return false;
+    }
     if (sight->holder.owner.pid > 0 &&
         (sight->looked_ns == 0 || now - sight->looked_ns >= LOOK_NS)) {
         enum owner_sight seen = owner_look(&sight->holder.owner, &m->self.owner);
         sight->looked_ns = now;
         sight->elsewhere = seen == OWNER_ELSEWHERE;
         if (seen == OWNER_DIED) {
+            sight->died = true;
             sight->lives = false;
             return false;
         }
