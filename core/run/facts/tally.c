@@ -28,20 +28,31 @@ static uint64_t item(const json_t *array, size_t i)
     return (uint64_t)json_integer_value(json_array_get(array, i));
 }
 
-/* Those of put_asks() */
+/* Those of put_asks(), as one object for each op; in older logs eight numbers without names, in
+ * this order. */
 static void add_asks(struct phase_metrics *metrics, uint32_t n_ops, const json_t *asks)
 {
-    for (size_t k = 0; k + 8 <= json_array_size(asks); k += 8) {
-        uint64_t i = item(asks, k);
-        if (i < n_ops) {
-            struct ask_metrics *to = &metrics->ops[i].asks;
-            METRIC_ADD(to->answered, item(asks, k + 1));
-            METRIC_ADD(to->refused, item(asks, k + 2));
-            METRIC_ADD(to->retries, item(asks, k + 3));
-            METRIC_ADD(to->bytes_out, item(asks, k + 4));
-            METRIC_ADD(to->bytes_in, item(asks, k + 5));
-            METRIC_ADD(to->known, item(asks, k + 6));
-            METRIC_ADD(to->hedges, item(asks, k + 7));
+    static const char *const names[] = { "op",        "answered", "refused", "retries",
+                                         "bytes_out", "bytes_in", "known",   "hedges" };
+    bool named = json_is_object(json_array_get(asks, 0));
+    size_t step = named ? 1 : 8;
+
+    for (size_t k = 0; k + step <= json_array_size(asks); k += step) {
+        uint64_t of[8];
+        for (size_t i = 0; i < 8; i++) {
+            of[i] = named ? (uint64_t)json_integer_value(
+                                json_object_get(json_array_get(asks, k), names[i]))
+                          : item(asks, k + i);
+        }
+        if (of[0] < n_ops) {
+            struct ask_metrics *to = &metrics->ops[of[0]].asks;
+            METRIC_ADD(to->answered, of[1]);
+            METRIC_ADD(to->refused, of[2]);
+            METRIC_ADD(to->retries, of[3]);
+            METRIC_ADD(to->bytes_out, of[4]);
+            METRIC_ADD(to->bytes_in, of[5]);
+            METRIC_ADD(to->known, of[6]);
+            METRIC_ADD(to->hedges, of[7]);
         }
     }
 }

@@ -124,7 +124,7 @@ sluice_status attempts_open(const char *run_dir, uint32_t execution, const struc
     return SLUICE_OK;
 }
 
-/* What ops that asked servers did, eight numbers each, the first of which says which op it is. */
+/* What ops that asked servers did. */
 static void put_asks(struct buf *line, const struct phase_metrics *metrics, uint32_t n_ops)
 {
     bool any = false;
@@ -134,8 +134,10 @@ static void put_asks(struct buf *line, const struct phase_metrics *metrics, uint
         if (METRIC_GET(asks->answered) + METRIC_GET(asks->known) == 0) {
             continue;
         }
-        buf_printf(line, "%s%u,%llu,%llu,%llu,%llu,%llu,%llu,%llu", any ? "," : ",\"asks\":[", i,
-                   (unsigned long long)METRIC_GET(asks->answered),
+        buf_printf(line,
+                   "%s{\"op\":%u,\"answered\":%llu,\"refused\":%llu,\"retries\":%llu,"
+                   "\"bytes_out\":%llu,\"bytes_in\":%llu,\"known\":%llu,\"hedges\":%llu}",
+                   any ? "," : ",\"asks\":[", i, (unsigned long long)METRIC_GET(asks->answered),
                    (unsigned long long)METRIC_GET(asks->refused),
                    (unsigned long long)METRIC_GET(asks->retries),
                    (unsigned long long)METRIC_GET(asks->bytes_out),
