@@ -14,6 +14,7 @@ struct ask_policy {
     uint64_t timeout_ns;  /* of one try; 0 = 10 min */
     uint64_t patience_ns; /* longest pause between two tries (Retry-After too); 0 = 5 min */
     uint64_t hedge_ns;    /* without an answer for so long it is asked a second time; 0 = never */
+    double hedge_share; /* or for longer than this share of the server's answers took; 0 = never */
 };
 
 #endif

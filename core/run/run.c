@@ -79,7 +79,7 @@ static sluice_status sweep_below(const char *dir, const char *name, struct sluic
 /* Removes what killed processes left half-made, wherever this run makes files. */
 static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
 {
-    static const char *const folders[] = { ".", "history" };
+    static const char *const folders[] = { ".", "history", ASKS_CLAIMS };
 
     TRY(temp_sweep(run->spill_dir, NULL, err));
     TRY(temp_sweep(run->options.scratch, NULL, err));
@@ -114,7 +114,8 @@ static sluice_status open_vouch(struct run *run, struct sluice_error *err)
     return status;
 }
 
-/* Where a stage asks servers, their answers are kept in RUN/answers. */
+/* Where a stage asks servers, their answers are kept in RUN/answers, and RUN/claims says who asks
+ * what. */
 static sluice_status open_asks(struct run *run, struct sluice_error *err)
 {
     struct asks_options options = { .seed = run->plan->graph->seed,
@@ -122,7 +123,9 @@ static sluice_status open_asks(struct run *run, struct sluice_error *err)
                                     .warn = run->options.events.warn,
                                     .ctx = run->options.events.ctx };
     bool asks = false;
-    char folder[4096];
+    char *folder;
+    char *claims;
+    sluice_status status;
 
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t i = 0; i < run->plan->phases[p]->n_ops; i++) {
@@ -132,16 +135,16 @@ static sluice_status open_asks(struct run *run, struct sluice_error *err)
     if (!asks) {
         return SLUICE_OK;
     }
-    if (!store_is_local(run->options.run_dir)) { /* files there can't be appended to */
-        return error_set(err, SLUICE_E_CONFIG,
-                         "a stage of this pipeline asks servers, and answers are kept beside the "
-                         "run, which is in %.300s; give it a --run-dir on a disk that all who work "
-                         "on it see",
-                         run->options.run_dir);
-    }
-    snprintf(folder, sizeof folder, "%s/" ASKS_FOLDER, run->options.run_dir);
+    folder = store_join(run->options.run_dir, ASKS_FOLDER);
+    claims = store_join(run->options.run_dir, ASKS_CLAIMS);
     options.folder = folder;
-    return asks_create(&options, &run->asks, err);
+    options.claims = claims;
+    options.member = crew_member(run->crew);
+    status = folder == NULL || claims == NULL ? error_nomem(err, "a path")
+                                              : asks_create(&options, &run->asks, err);
+    free(folder);
+    free(claims);
+    return status;
 }
 
 /* What this process does, for its heartbeat. */
@@ -259,7 +262,8 @@ void run_close(struct run *run)
     }
     run_finished(run);
     attempts_close(run->attempts);
-    crew_leave(run->crew); /* its heart beats no more: it looks at the rest */
+    asks_destroy(run->asks); /* while the others take this process for living */
+    crew_leave(run->crew);   /* its heart beats no more: it looks at the rest */
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t t = 0;
              run->tasks != NULL && run->tasks[p] != NULL && t < run->plan->phases[p]->n_tasks;
@@ -288,7 +292,6 @@ void run_close(struct run *run)
     identities_destroy(run->identities);
     pthread_mutex_destroy(&run->mutex);
     feeder_destroy(run->feeder);
-    asks_destroy(run->asks);
     metrics_deinit(&run->metrics);
     vouch_close(run->vouch);
     free(run->tasks);

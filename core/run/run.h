@@ -8,6 +8,7 @@
  *   spill/KEY-*.slf         edges and tables
  *   cache/                  what is known of input files
  *   workers/ID              a process that works on it, while it lives (store/member.h)
+ *   answers/                what servers answered; claims/: who asks what (asks/)
  *   leases/run.N            the lead, of a `run`; leases/finish.N: the turn to finish it
  *   leases/HEX/             phases and tasks that a process has in hand (work/shift.h)
  *   failures/HEX/           tasks that failed (work/troubles.h)

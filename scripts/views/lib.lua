@@ -127,13 +127,13 @@ function M.asks(stages, begin)
   end
 end
 
--- What servers answered a stage about a document: "answered: POST http://localhost:8000/score: 200, 14 bytes".
+-- What servers answered a stage about a document: "answered: POST http://localhost:8000/score: 200, 14 bytes, 2026-05-01T10:00:00Z".
 function M.answers(answers, begin)
   for ask in M.each(answers.asks) do
     local request = M.excerpt(M.text(ask.request), 120)
     if ask.found == true then
-      M.say("%sanswered: %s: %d%s, %s\n", begin, request, M.number(ask.code), ask.refused == true and " (refused)" or "",
-        M.many(ask.bytes, "byte"))
+      M.say("%sanswered: %s: %d%s, %s%s\n", begin, request, M.number(ask.code), ask.refused == true and " (refused)" or "",
+        M.many(ask.bytes, "byte"), ask.answered_at ~= nil and ", " .. M.text(ask.answered_at) or "")
     else
       M.say("%sasked: %s: not in the journal\n", begin, request)
     end

@@ -187,7 +187,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@field tries? integer Tries of one request before its task fails (8).
 ---@field timeout? string Longest time of one try ("10m").
 ---@field patience? string Longest pause between two tries ("5m").
----@field hedge? string After so long without an answer the same is asked a second time, and the first answer counts; of at most an eighth of in_flight at once ("0s" = never).
+---@field hedge? string After so long without an answer the same is asked a second time, and the first answer counts; of at most an eighth of in_flight at once ("0s" = never). "p95": after longer than 95 of 100 of that server's answers took, once a hundred came.
 
 ---@class sluice.Request
 ---@field url string
@@ -207,7 +207,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@field [2] (fun(doc: sluice.Doc, o: table, ask: fun(request: sluice.Request): sluice.Response): table?, string?, number?, number?)?
 ---@field row? fun(doc: sluice.Doc, o: table, ask: fun(request: sluice.Request): sluice.Response): table?, string?, number?, number? The added columns; or nil and a reason, which drops the row.
 ---@field adds table<string, sluice.Type>
----@field ask sluice.AskPolicy Whom, and how hard: hosts = { "host:port" } that may be asked; in_flight (64), per_second, tries (8), timeout ("10m"), patience ("5m": the longest pause between tries), hedge ("2s": after so long the same is asked a second time; else never).
+---@field ask sluice.AskPolicy Whom, and how hard: hosts = { "host:port" } that may be asked; in_flight (64), per_second, tries (8), timeout ("10m"), patience ("5m": the longest pause between tries), hedge ("2s", or "p95" of the answers' times: after so long the same is asked a second time; else never).
 ---@field reasons? string[]
 ---@field with? table Options.
 

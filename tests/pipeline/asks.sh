@@ -95,6 +95,18 @@ expect 0 "$SLUICE" report r12
 says ' hedged; '
 [ "$(asked)" -gt "$first" ] || fail 'nothing was asked twice'
 
+sed 's/in_flight = 32/in_flight = 32, hedge = "p90"/' p.lua >hedged.lua
+server share 3 0 40 0
+expect 0 "$SLUICE" run hedged.lua --quiet --workers 2 "port=$port" --run-dir r14 out=o14
+lines o14 | cmp - want || fail 'other rows with hedges by a quantile'
+expect 0 "$SLUICE" report r14
+says ' hedged; '
+for bad in p95x p40 p100 px; do
+    sed "s/in_flight = 32/hedge = \"$bad\"/" p.lua >bad.lua
+    expect 2 "$SLUICE" check bad.lua "port=$port"
+    says "hedge is \"$bad\", expected a time such as \"2s\", or \"p50\" to \"p99.9\""
+done
+
 # ---- killed ------------------------------------------------------------------------------------------
 
 # What was answered and is in the journal is not asked again: after any number of kills an ask was answered once, but for

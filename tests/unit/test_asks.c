@@ -8,6 +8,7 @@
 #include "net/http_text.h"
 #include "run/asks/asks.h"
 #include "run/asks/journal.h"
+#include "run/asks/latencies.h"
 #include "run/asks/request.h"
 #include "server_kit.h"
 
@@ -795,6 +796,61 @@ static void test_hedge_of_failure(void **state)
     end_world(&world);
 }
 
+/* By a quantile of the answers: none before there are enough of them, and one afterwards. */
+static void held_once(struct server *server, const struct server_request *request,
+                      struct server_reply *reply)
+{
+    if (strncmp(request->path, "/held", 5) == 0 && request->nth == 0) {
+        server_hold(server);
+    }
+    reply->body = request->nth == 0 ? "first" : "second";
+}
+
+static void test_hedge_by_quantile(void **state)
+{
+    struct world world;
+    struct asking *asking;
+
+    NEEDS_CLIENT();
+    begin_world(&world, held_once);
+    world.policy.hedge_share = 0.5;
+    asking = begin(&world, get(&world, "/held/early"));
+    assert_true(server_await(world.server, 1));
+    usleep(50000);
+    server_release(world.server, 1);
+    assert_string_equal(answer_to(&world, asking), "200 first");
+    assert_int_equal(world.metrics.hedges, 0);
+    for (uint32_t k = 0; k < 20; k++) { /* so that the median is of quick ones */
+        char path[20];
+        snprintf(path, sizeof path, "/%u", k);
+        (void)ask(&world, path);
+    }
+    assert_string_equal(ask(&world, "/held/late"), "200 second");
+    assert_true(world.metrics.hedges >= 1);
+    end_world(&world);
+}
+
+static void test_latencies(void **state)
+{
+    struct latencies all = { .n = 0 };
+
+    (void)state;
+    assert_int_equal(latencies_quantile(&all, 0.5), 0);
+    for (uint64_t k = 1; k <= 99; k++) {
+        latencies_add(&all, (k * 37 % 101) * 1000);
+    }
+    assert_int_equal(latencies_quantile(&all, 0.95), 0); /* not five beyond it */
+    latencies_add(&all, 100 * 37 % 101 * 1000);
+    assert_int_equal(latencies_quantile(&all, 0.95), 95000);
+    assert_int_equal(latencies_quantile(&all, 0.5), 50000);
+    for (uint32_t k = 0; k < 10000; k++) { /* the newest count */
+        latencies_add(&all, 7);
+    }
+    assert_int_equal(latencies_quantile(&all, 0.95), 7);
+    assert_int_equal(latencies_quantile(&all, 0.999), 7);
+    latencies_deinit(&all);
+}
+
 /* Everything is slow: no more than an eighth is asked twice at once. */
 static void test_hedges_are_few(void **state)
 {
@@ -1039,6 +1095,8 @@ int main(void)
         cmocka_unit_test(test_hedge),
         cmocka_unit_test(test_no_hedge),
         cmocka_unit_test(test_hedge_of_failure),
+        cmocka_unit_test(test_hedge_by_quantile),
+        cmocka_unit_test(test_latencies),
         cmocka_unit_test(test_hedges_are_few),
         cmocka_unit_test(test_malformed),
         cmocka_unit_test(test_hosts),

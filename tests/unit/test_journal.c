@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 
 #include "run/asks/journal.h"
+#include "run/asks/journal_record.h"
+#include "store/store.h"
 #include "store/diskInt.h"
 
 #define PADDING 64
@@ -292,6 +294,127 @@ static void test_half_written(void **state)
     kit_remove(dir);
 }
 
+/* Makes a record one of the first version. */
+static void old_version(struct record_head *head, struct buf *record)
+{
+    struct hash128 parts[2];
+
+    head->check = 0;
+    parts[0] = hash_bytes(head, sizeof *head);
+    parts[1] = hash_bytes(record->data + sizeof *head, record->size - sizeof *head);
+    head->check = hash_bytes(parts, sizeof parts).lo;
+    memcpy(record->data, head, sizeof *head);
+}
+
+/* When an answer came is kept with it; older files don't say it. */
+static void test_when(void **state)
+{
+    char *dir = kit_folder();
+    struct journal *journal = open_at(dir);
+    struct journal_answer answer = { .code = 200, .body = (char *)"x", .body_n = 1 };
+    struct record_head head;
+    struct buf old = BUF_INIT;
+    bool found;
+
+    (void)state;
+    answer.when_ms = 1777629600123;
+    KIT_OK(journal_add(journal, key_of(1), &answer, err));
+    journal_close(journal);
+    answer.when_ms = 0;
+    record_put(key_of(2), &answer, &head, &old);
+    head.version = 1;
+    old_version(&head, &old);
+    kit_write(kit_path(dir, "old.answers"), old.data, old.size);
+    buf_deinit(&old);
+    journal = open_at(dir);
+    assert_string_equal(said, "");
+    KIT_OK(journal_read(journal, key_of(1), &found, &answer, err));
+    assert_true(found && answer.when_ms == 1777629600123);
+    free(answer.body);
+    KIT_OK(journal_read(journal, key_of(2), &found, &answer, err));
+    assert_true(found && answer.when_ms == 0);
+    free(answer.body);
+    journal_close(journal);
+    kit_remove(dir);
+}
+
+/* ---- in a store ---- */
+
+/* A file for each sync, found by the ids of those who put them; what is not synced is not there. */
+static void in_a_store(int seed)
+{
+    char *objects = kit_folder();
+    char *where = str_printf("hostile://bucket/%d/answers", seed);
+    struct journal *a, *b, *c;
+    char ids[2][33];
+    struct store_list list = { 0 };
+
+    setenv("SLUICE_TEST_HOSTILE_ROOT", objects, 1);
+    hash_hex(key_of(1001), ids[0]);
+    hash_hex(key_of(1002), ids[1]);
+    a = open_at(where);
+    b = open_at(where);
+    journal_call(a, ids[0]);
+    journal_call(b, ids[1]);
+    KIT_OK(journal_expect(a, ids[1], err));
+    KIT_OK(journal_expect(b, ids[0], err));
+    KIT_OK(journal_expect(b, ids[0], err));
+    KIT_OK(journal_expect(b, ids[1], err)); /* itself */
+    assert_true(journal_puts(a));
+    for (uint32_t k = 0; k < 40; k++) {
+        struct journal *one = k % 2 == 0 ? a : b;
+        struct journal *other = k % 2 == 0 ? b : a;
+        add(one, k);
+        add(one, 100 + k);
+        assert_false(journal_knows(one, key_of(k)));
+        KIT_OK(journal_catch_up(other, err));
+        assert_false(has(other, k));
+        KIT_OK(journal_sync(one, err));
+        assert_true(has(one, k) && has(one, 100 + k));
+        KIT_OK(journal_catch_up(other, err));
+        assert_true(has(other, k) && has(other, 100 + k));
+        KIT_OK(journal_sync(one, err)); /* nothing waits: no request */
+    }
+    for (uint32_t k = 0; k < 40; k++) { /* more files than are held */
+        assert_true(has(a, k) && has(b, k) && has(a, 139 - k));
+    }
+    KIT_OK(store_list(where, 0, &list, err));
+    assert_true(list.n <= 40);
+    store_list_deinit(&list);
+    add(a, 500); /* and it dies */
+    journal_close(a);
+    journal_close(b);
+    c = open_at(where);
+    KIT_OK(journal_expect(c, ids[0], err)); /* a list may lack one */
+    KIT_OK(journal_expect(c, ids[1], err));
+    KIT_OK(journal_catch_up(c, err));
+    for (uint32_t k = 0; k < 40; k++) {
+        assert_true(has(c, k) && has(c, 100 + k));
+    }
+    assert_false(has(c, 500));
+    assert_string_equal(said, "");
+    add(c, 500); /* under an id that it chose */
+    KIT_OK(journal_sync(c, err));
+    assert_true(has(c, 500));
+    journal_close(c);
+    unsetenv("SLUICE_TEST_HOSTILE_ROOT");
+    free(where);
+    kit_remove(objects);
+}
+
+static void test_in_a_store(void **state)
+{
+    (void)state;
+    in_a_store(0);
+    for (int seed = 1; seed <= 5; seed++) {
+        char text[20];
+        snprintf(text, sizeof text, "%d:5", seed);
+        setenv("SLUICE_TEST_HOSTILE", text, 1);
+        in_a_store(seed);
+        unsetenv("SLUICE_TEST_HOSTILE");
+    }
+}
+
 /* ---- what a disk does ---- */
 
 /* Syncs of files in a log of operations (store/disk.h). */
@@ -455,6 +578,7 @@ int main(void)
         cmocka_unit_test(test_changed),      cmocka_unit_test(test_two_writers),
         cmocka_unit_test(test_half_written), cmocka_unit_test(test_others_made_durable),
         cmocka_unit_test(test_failing_disk), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_when),         cmocka_unit_test(test_in_a_store),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ static const struct sluice_option ask_options[] = {
       .offset = offsetof(struct ask_config, patience) },
     { .name = "hedge",
       .doc = "After so long without an answer the same is asked a second time, and the first "
-             "answer counts; 0 = never.",
+             "answer counts; 0 = never. Or \"p95\": after longer than that share of the "
+             "server's answers took.",
       .def = "0s",
       .type = SLUICE_OPT_DURATION,
       .min = 0,
@@ -125,6 +126,45 @@ static sluice_status take_hosts(struct graph *graph, const struct node *node,
     return arena_status(&graph->arena, err, "the graph");
 }
 
+/* hedge = "p95": *share is 0.95, and *rest the other options, entries a shallow copy; free() them.
+ * *share 0: it is none of that kind. */
+static sluice_status take_share(const struct node *node, const struct value *value, double *share,
+                                struct value *rest, struct sluice_error *err)
+{
+    const struct value *hedge = value_map_get(value, "hedge");
+    const char *text = hedge != NULL && hedge->kind == VALUE_STRING ? hedge->as.string.data : NULL;
+    char *end;
+    double per_cent;
+
+    *rest = *value;
+    *share = 0;
+    rest->as.map.entries = NULL;
+    if (text == NULL || text[0] != 'p') {
+        return SLUICE_OK;
+    }
+    per_cent = strtod(text + 1, &end);
+    if (end == text + 1 || *end != '\0' || strspn(text + 1, "0123456789.") != strlen(text + 1) ||
+        !(per_cent >= 50 && per_cent <= 99.9)) {
+        return error_field(err, SLUICE_E_CONFIG, "ask",
+                           "option 'ask' of '%s': hedge is \"%.100s\", expected a time such as "
+                           "\"2s\", or \"p50\" to \"p99.9\" for the time that so many of a hundred "
+                           "answers take at most",
+                           node->name, text);
+    }
+    rest->as.map.entries = malloc(value->as.map.n * sizeof *rest->as.map.entries);
+    if (rest->as.map.entries == NULL) {
+        return error_nomem(err, "options");
+    }
+    rest->as.map.n = 0;
+    for (size_t k = 0; k < value->as.map.n; k++) {
+        if (strcmp(value->as.map.entries[k].key, "hedge") != 0) {
+            rest->as.map.entries[rest->as.map.n++] = value->as.map.entries[k];
+        }
+    }
+    *share = per_cent / 100;
+    return SLUICE_OK;
+}
+
 static sluice_status read_asking(struct graph *graph, struct node *node, const struct value *value,
                                  struct sluice_error *err)
 {
@@ -137,6 +177,8 @@ static sluice_status read_asking(struct graph *graph, struct node *node, const s
     struct option_args args = { .named = value };
     struct options *parsed = NULL;
     const struct ask_config *config;
+    struct value rest;
+    double share;
     sluice_status status;
 
     if (value->kind != VALUE_MAP) {
@@ -146,14 +188,19 @@ static sluice_status read_asking(struct graph *graph, struct node *node, const s
                            node->name);
     }
     snprintf(owner, sizeof owner, "ask of %s", node->name);
-    TRY(options_parse(&table, &args, NULL, &parsed, err));
+    TRY(take_share(node, value, &share, &rest, err));
+    args.named = share > 0 ? &rest : value;
+    status = options_parse(&table, &args, NULL, &parsed, err);
+    free(rest.as.map.entries);
+    TRY(status);
     config = options_config(parsed);
     node->asking = (struct ask_policy){ .in_flight = (uint32_t)config->in_flight,
                                         .per_second = config->per_second,
                                         .tries = (uint32_t)config->tries,
                                         .timeout_ns = (uint64_t)config->timeout,
                                         .patience_ns = (uint64_t)config->patience,
-                                        .hedge_ns = (uint64_t)config->hedge };
+                                        .hedge_ns = (uint64_t)config->hedge,
+                                        .hedge_share = share };
     status = take_hosts(graph, node, &config->hosts, &node->asking, err);
     options_destroy(parsed);
     return status;

@@ -32,6 +32,10 @@ sluice_status asks_create(const struct asks_options *options, struct asks **out,
     pthread_mutex_init(&asks->mutex, NULL);
     pthread_cond_init(&asks->changed, NULL);
     status = journal_open(options->folder, options->warn, options->ctx, &asks->journal, err);
+    if (status == SLUICE_OK && options->claims != NULL) {
+        journal_call(asks->journal, member_id(options->member));
+        status = claims_open(options->claims, asks->journal, options->member, &asks->claims, err);
+    }
     if (status != SLUICE_OK) {
         asks_destroy(asks);
         return status;
@@ -63,15 +67,23 @@ void asks_destroy(struct asks *asks)
     while (asks->hosts != NULL) {
         struct host *next = asks->hosts->next;
         free(asks->hosts->name);
+        latencies_deinit(&asks->hosts->latencies);
         free(asks->hosts);
         asks->hosts = next;
     }
+    claims_close(asks->claims);
     journal_close(asks->journal);
     pthread_cond_destroy(&asks->changed);
     pthread_mutex_destroy(&asks->mutex);
     free(asks->map);
     free(asks->later);
+    free(asks->given);
     free(asks);
+}
+
+uint64_t asks_look_ns(const struct asks *asks)
+{
+    return journal_puts(asks->journal) ? ASKS_LOOK_FAR_NS : ASKS_LOOK_NS;
 }
 
 /* ---- entering and leaving ---- */
@@ -127,7 +139,7 @@ static sluice_status recall(struct asks *asks, struct entry *entry, struct sluic
     bool look;
 
     pthread_mutex_lock(&asks->mutex);
-    look = now - asks->looked_ns > ASKS_LOOK_NS && !journal_knows(asks->journal, entry->key);
+    look = now - asks->looked_ns > asks_look_ns(asks) && !journal_knows(asks->journal, entry->key);
     if (look) {
         asks->looked_ns = now;
     }

@@ -4,15 +4,16 @@
  * A call of a stage that asked is begun here and waited for by the chain (run/chain/waiting.c),
  * while other calls go on. An answer is looked up in the journal first; what is not there is
  * fetched by core/net, written to the journal, and given only when it is durable there. Two calls
- * that ask the same of the same stage ask once; two processes do unless both are on their way at
- * once (what others were answered is seen within a tenth of a second, also by what stands in line).
- * Thread-safe; one struct asking belongs to one thread at a time.
+ * that ask the same of the same stage ask once; so do two processes that work on the run
+ * (claims.h): one of them asks, and the others wait for its answer, for as long as they would
+ * themselves have tried at most. Who died or gave up holds nobody up. Thread-safe; one struct
+ * asking belongs to one thread at a time.
  *
  * An answer is what has a status 2xx, or 4xx for good (a refusal). What may pass (no connection,
  * 408, 425, 429, 5xx) is tried again from the begin; a 3xx is followed where the policy allows its
  * target (request.h), and else fails: neither is ever recorded. With a hedge the same request goes
- * out a second time if no answer has come for so long, within in_flight, and the first answer
- * counts. */
+ * out a second time if no answer has come for so long, or for longer than most of that server took,
+ * within in_flight, and the first answer counts. */
 #ifndef SLUICE_RUN_ASKS_H
 #define SLUICE_RUN_ASKS_H
 
@@ -22,14 +23,18 @@
 #include "plugin/stage.h"
 #include "run/asks/journal.h"
 #include "run/metrics.h"
+#include "store/member.h"
 
 #define ASKS_FOLDER "answers" /* of a run: its journal */
+#define ASKS_CLAIMS "claims"  /* and who asks what (claims.h) */
 
 struct asks;
 struct asking;
 
 struct asks_options {
     const char *folder;                           /* RUN/answers: the journal */
+    const char *claims;                           /* RUN/claims; NULL: nobody else asks */
+    struct member *member;                        /* this process, where there are claims */
     uint64_t seed;                                /* of the pipeline: jitter */
     const _Atomic int *cancelled;                 /* may be NULL */
     void (*warn)(void *ctx, const char *message); /* may be NULL; any thread */

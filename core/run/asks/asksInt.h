@@ -7,13 +7,19 @@
 
 #include "net/http.h"
 #include "run/asks/asks.h"
+#include "run/asks/claims.h"
 #include "run/asks/journal.h"
+#include "run/asks/latencies.h"
 #include "run/asks/request.h"
 
-#define ASKS_LOOK_NS UINT64_C(100000000) /* between two looks at what others were answered */
+/* Between two looks at what others were answered and ask: on a disk, and where each is a request.
+ * */
+#define ASKS_LOOK_NS UINT64_C(100000000)
+#define ASKS_LOOK_FAR_NS UINT64_C(500000000)
 
 enum entry_state {
     ENTRY_QUEUED,  /* to be sent: in line at its server, or not before `due` */
+    ENTRY_AWAITED, /* another process asks it; looked for at `due` */
     ENTRY_FLYING,  /* sent; perhaps to be sent a second time at `due`, or in line for that */
     ENTRY_KEEPING, /* answered, and not durable or read yet: the client's thread has it */
     ENTRY_DONE,
@@ -29,6 +35,7 @@ struct host {
     uint32_t most;              /* of those; the least that one who asks it wants */
     uint32_t hedging;           /* asks that go out a second time */
     uint64_t free_ns;           /* when the next request may begin, by its rate */
+    struct latencies latencies; /* where a policy wants to know */
     struct entry *first, *last; /* in line */
 };
 
@@ -56,7 +63,11 @@ struct entry {
     bool left;    /* in the list of what nobody waits for */
     bool fetched; /* by this process; else the journal knew it */
     bool counted;
-    bool fresh; /* the next try takes a connection of its own */
+    bool fresh;        /* the next try takes a connection of its own */
+    bool claimed;      /* no other process asks it; not set where there is none */
+    uint64_t since_ns; /* it was awaited first; 0 = never */
+    uint64_t sent_ns;  /* by its newest try */
+    uint64_t hedge_ns; /* after this it may be sent a second time */
     uint32_t waiters;
     uint32_t tries; /* of the whole, with all its hops */
     uint32_t hops;
@@ -75,6 +86,9 @@ struct asks {
     pthread_mutex_t mutex;
     pthread_cond_t changed;
     struct journal *journal;
+    struct claims *claims; /* the client's thread alone; NULL: there are no others */
+    struct hash128 *given; /* what was claimed and is not asked: to be said to the others */
+    size_t given_n, given_room;
     struct http *http;
     struct entry **map; /* chains of all under way but those that failed */
     size_t map_n, map_capacity;
@@ -87,6 +101,8 @@ struct asks {
     struct entry *kept;  /* in the journal, to be synced: the client's thread alone */
     size_t n_failed;     /* so far */
     uint64_t looked_ns;
+    uint64_t claims_ns;   /* claims were looked at: the client's thread alone */
+    uint64_t synced_ns;   /* the same */
     sluice_status broken; /* the journal can't be written */
     struct sluice_error why;
 };
@@ -112,6 +128,22 @@ struct entry *entry_due(struct asks *, uint64_t now, uint64_t *next);
 void entry_rest(struct asks *, struct entry *);
 void entry_remove(struct asks *, struct entry *); /* frees it */
 void entry_free(struct entry *);                  /* that never was entered */
+/* It is not asked by this process any more; others may. */
+void entry_disclaim(struct asks *, struct entry *);
+/* The span between two looks. */
+uint64_t asks_look_ns(const struct asks *);
+
+/* ---- claiming.c: on the client's thread, without the lock ---- */
+
+/* Now and then: what others ask; gives up being alone when they have come. */
+sluice_status claiming_look(struct asks *, uint64_t now, struct sluice_error *) MUST_USE;
+/* Claims what is to be sent next and some more. *later: others have yet to say what they ask. */
+sluice_status claiming_take(struct asks *, uint64_t now, bool *later,
+                            struct sluice_error *) MUST_USE;
+/* Whether an ask may be sent. The lock is held. */
+bool claiming_allows(const struct asks *, const struct entry *);
+/* Whether to go on waiting for one that another process asks. The lock is held. */
+bool claiming_awaits(const struct asks *, const struct entry *, uint64_t now);
 
 /* ---- flights.c ---- */
 

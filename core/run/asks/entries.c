@@ -241,8 +241,29 @@ void entry_free(struct entry *entry)
     free(entry);
 }
 
+void entry_disclaim(struct asks *asks, struct entry *entry)
+{
+    if (!entry->claimed) {
+        return;
+    }
+    entry->claimed = false;
+    if (asks->given_n == asks->given_room) {
+        size_t room = asks->given_room == 0 ? 64 : 2 * asks->given_room;
+        struct hash128 *more = realloc(asks->given, room * sizeof *more);
+        if (more == NULL) {
+            return; /* others wait for it until this process has left, or for as long as they may */
+        }
+        asks->given = more;
+        asks->given_room = room;
+    }
+    asks->given[asks->given_n++] = entry->key;
+}
+
 void entry_remove(struct asks *asks, struct entry *entry)
 {
+    if (entry->state != ENTRY_DONE) {
+        entry_disclaim(asks, entry);
+    }
     entry_rest(asks, entry);
     entry_hide(asks, entry);
     asks->n--;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "run/asks/asksInt.h"
 
@@ -14,6 +15,7 @@
 #define PAUSE_NS UINT64_C(200000000) /* after the first try; twice as long after each */
 #define SLACK_NS UINT64_C(10000000)  /* a rate may be caught up with by so much */
 #define IDLE_NS UINT64_C(1000000000)
+#define GROUP_NS UINT64_C(50000000) /* between two syncs that are requests to a store */
 
 /* ---- what becomes of an ask ---- */
 
@@ -44,6 +46,7 @@ static void fail(struct asks *asks, struct entry *entry, const struct sluice_err
     cancel_shots(asks, entry);
     entry_rest(asks, entry);
     entry_hide(asks, entry);
+    entry_disclaim(asks, entry);
     entry->state = ENTRY_FAILED;
     entry->status = err->code;
     entry->why = str_copy(err->message, strlen(err->message));
@@ -97,12 +100,23 @@ static void try_again(struct asks *asks, struct entry *entry, const struct http_
     entry_wait(asks, entry);
 }
 
+static uint64_t wall_ms(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000u + (uint64_t)now.tv_nsec / 1000000u;
+}
+
 /* The lock is held, and given back while the journal is written. */
 static void keep(struct asks *asks, struct entry *entry, struct http_reply *reply)
 {
     struct sluice_error err = ERROR_INIT;
     sluice_status status;
 
+    if (entry->policy.hedge_share > 0) { /* of one that was sent twice, since the first time */
+        latencies_add(&entry->host->latencies, clock_ns() - entry->sent_ns);
+    }
     cancel_shots(asks, entry);
     entry_rest(asks, entry);
     entry->answer = (struct journal_answer){ .code = reply->status,
@@ -110,6 +124,7 @@ static void keep(struct asks *asks, struct entry *entry, struct http_reply *repl
                                              .body = reply->body,
                                              .body_n = reply->body_n };
     memcpy(entry->answer.type, reply->type, sizeof entry->answer.type);
+    entry->answer.when_ms = wall_ms();
     reply->body = NULL;
     entry->state = ENTRY_KEEPING;
     pthread_mutex_unlock(&asks->mutex);
@@ -229,8 +244,14 @@ static void send_now(struct asks *asks, struct entry *entry, uint64_t now)
             entry->host->free_ns + SLACK_NS > now ? entry->host->free_ns : now - SLACK_NS;
         entry->host->free_ns = from + (pause < 1e18 ? (uint64_t)pause : UINT64_C(1) << 60);
     }
-    if (!again && policy->hedge_ns > 0) {
-        entry->due = now + policy->hedge_ns;
+    if (!again) {
+        entry->sent_ns = now;
+        entry->hedge_ns = policy->hedge_share > 0
+                              ? latencies_quantile(&entry->host->latencies, policy->hedge_share)
+                              : policy->hedge_ns;
+    }
+    if (!again && entry->hedge_ns > 0) {
+        entry->due = now + entry->hedge_ns;
         entry_wait(asks, entry);
     }
 }
@@ -244,8 +265,9 @@ static void finish(struct asks *asks, struct entry *entry, enum entry_state stat
     }
 }
 
-/* What was written is durable now. */
-static void settle(struct asks *asks)
+/* What was written is durable now. Where each sync is a request, answers wait for each other a
+ * little, so that requests are bounded by time and not by answers. */
+static void settle(struct asks *asks, uint64_t now, uint64_t *next)
 {
     struct sluice_error err = ERROR_INIT;
     sluice_status status;
@@ -253,7 +275,13 @@ static void settle(struct asks *asks)
     if (asks->kept == NULL) {
         return;
     }
+    if (journal_puts(asks->journal) && now - asks->synced_ns < GROUP_NS) {
+        uint64_t due = asks->synced_ns + GROUP_NS;
+        *next = due < *next ? due : *next;
+        return;
+    }
     status = journal_sync(asks->journal, &err);
+    asks->synced_ns = now;
     pthread_mutex_lock(&asks->mutex);
     if (status != SLUICE_OK) {
         break_down(asks, status, &err);
@@ -268,7 +296,16 @@ static void settle(struct asks *asks)
     pthread_mutex_unlock(&asks->mutex);
 }
 
-/* Now and then, what other processes were answered meanwhile. */
+static void break_down_if(struct asks *asks, sluice_status status, const struct sluice_error *err)
+{
+    if (status != SLUICE_OK) {
+        pthread_mutex_lock(&asks->mutex);
+        break_down(asks, status, err);
+        pthread_mutex_unlock(&asks->mutex);
+    }
+}
+
+/* Now and then, what other processes were answered meanwhile, and what they ask. */
 static void look_around(struct asks *asks, uint64_t now)
 {
     struct sluice_error err = ERROR_INIT;
@@ -276,24 +313,26 @@ static void look_around(struct asks *asks, uint64_t now)
     bool look;
 
     pthread_mutex_lock(&asks->mutex);
-    look = now - asks->looked_ns > ASKS_LOOK_NS;
+    look = now - asks->looked_ns > asks_look_ns(asks);
     asks->looked_ns = look ? now : asks->looked_ns;
     pthread_mutex_unlock(&asks->mutex);
     status = look ? journal_look(asks->journal, &err) : SLUICE_OK;
-    if (status != SLUICE_OK) {
-        pthread_mutex_lock(&asks->mutex);
-        break_down(asks, status, &err);
-        pthread_mutex_unlock(&asks->mutex);
+    if (status == SLUICE_OK) {
+        status = claiming_look(asks, now, &err);
     }
+    break_down_if(asks, status, &err);
 }
 
 /* Whether another process was answered before this one asked; then it is not asked. */
 static bool was_answered(struct asks *asks, struct entry *entry)
 {
-    if (entry->state != ENTRY_QUEUED || !journal_knows(asks->journal, entry->key)) {
+    if ((entry->state != ENTRY_QUEUED && entry->state != ENTRY_AWAITED) ||
+        !journal_knows(asks->journal, entry->key)) {
         return false;
     }
-    entry_leave_line(entry);
+    if (entry->in_line) {
+        entry_leave_line(entry);
+    }
     entry->state = ENTRY_KEEPING;
     entry->kept_next = asks->found;
     asks->found = entry;
@@ -334,36 +373,68 @@ static void give_up_left(struct asks *asks)
     }
 }
 
-static uint32_t go_round(void *ctx)
+/* The lock is held. */
+static void take_due(struct asks *asks, uint64_t now, uint64_t *next)
 {
-    struct asks *asks = ctx;
-    uint64_t now = clock_ns();
-    uint64_t next = now + IDLE_NS;
     struct entry *entry;
 
-    settle(asks);
-    look_around(asks, now);
-    pthread_mutex_lock(&asks->mutex);
-    give_up_left(asks);
-    while ((entry = entry_due(asks, now, &next)) != NULL) {
+    while ((entry = entry_due(asks, now, next)) != NULL) {
         if (entry->state == ENTRY_FLYING && !entry_hedge(entry)) {
-            entry->due = now + entry->policy.hedge_ns;
+            entry->due = now + entry->hedge_ns;
             entry_wait(asks, entry);
-        } else {
+        } else if (entry->state != ENTRY_AWAITED) {
             entry_line_up(entry, true);
+        } else if (!was_answered(asks, entry)) {
+            if (claiming_awaits(asks, entry, now)) {
+                entry->due = now + asks_look_ns(asks);
+                entry_wait(asks, entry);
+            } else {
+                entry->state = ENTRY_QUEUED;
+                entry_line_up(entry, true);
+            }
         }
     }
+}
+
+/* The lock is held. */
+static void send_all(struct asks *asks, uint64_t now, uint64_t *next)
+{
     for (struct host *host = asks->hosts; host != NULL; host = host->next) {
         while (host->first != NULL && host->flying < host->most && host->free_ns <= now &&
                asks->broken == SLUICE_OK) {
-            if (!was_answered(asks, host->first)) {
-                send_now(asks, host->first, now);
+            if (was_answered(asks, host->first)) {
+                continue;
             }
+            if (!claiming_allows(asks, host->first)) {
+                break;
+            }
+            send_now(asks, host->first, now);
         }
         if (host->first != NULL && host->flying < host->most && host->free_ns > now) {
-            next = host->free_ns < next ? host->free_ns : next;
+            *next = host->free_ns < *next ? host->free_ns : *next;
         }
     }
+}
+
+static uint32_t go_round(void *ctx)
+{
+    struct asks *asks = ctx;
+    struct sluice_error err = ERROR_INIT;
+    uint64_t now = clock_ns();
+    uint64_t next = now + (asks->claims == NULL ? IDLE_NS : asks_look_ns(asks));
+    bool later = false;
+
+    settle(asks, now, &next);
+    look_around(asks, now);
+    pthread_mutex_lock(&asks->mutex);
+    give_up_left(asks);
+    take_due(asks, now, &next);
+    pthread_mutex_unlock(&asks->mutex);
+    if (asks->broken == SLUICE_OK) { /* which this thread alone sets */
+        break_down_if(asks, claiming_take(asks, now, &later, &err), &err);
+    }
+    pthread_mutex_lock(&asks->mutex);
+    send_all(asks, now, &next);
     pthread_mutex_unlock(&asks->mutex);
     take_found(asks);
     return (uint32_t)((next - now + 999999) / 1000000);

@@ -1,52 +1,12 @@
 /* The journal of answers: see journal.h. */
-#include "run/asks/journal.h"
-
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "run/asks/journal_record.h"
-#include "store/disk.h"
-
-#define SUFFIX ".answers"
-#define NAME_TRIES 1000u
-
-struct segment {
-    char *name;
-    int fd;
-    uint64_t known;  /* bytes that were read and are whole */
-    uint64_t synced; /* bytes that are durable for sure */
-    bool damaged;    /* said */
-};
-
-struct place {
-    struct hash128 key; /* zero = free */
-    uint32_t segment;
-    uint64_t offset;
-};
-
-struct journal {
-    char *folder;
-    void (*warn)(void *ctx, const char *message);
-    void *ctx;
-    pthread_mutex_t looking; /* of journal_look; taken before the other */
-    pthread_mutex_t mutex;   /* of all below; never held while the disk works */
-    struct segment *segments;
-    uint32_t n_segments, segments_capacity;
-    struct place *places; /* open addressing, a power of two */
-    size_t n, capacity;
-    uint32_t own;    /* index of the file of this process + 1; 0 = none yet */
-    int own_fd;      /* the thread that adds alone */
-    uint64_t size;   /* of that file */
-    uint64_t synced; /* of that */
-    bool broken;     /* of that */
-};
+#include "run/asks/journalInt.h"
+#include "store/store.h"
 
 /* ---- the index ---- */
 
@@ -112,9 +72,8 @@ bool journal_knows(struct journal *journal, struct hash128 key)
     return known;
 }
 
-/* A record that is whole at the end of what is known of a file. */
-static sluice_status learn(struct journal *journal, uint32_t segment,
-                           const struct record_head *head, struct sluice_error *err)
+sluice_status journal_learn(struct journal *journal, uint32_t segment,
+                            const struct record_head *head, struct sluice_error *err)
 {
     bool ok;
 
@@ -126,31 +85,6 @@ static sluice_status learn(struct journal *journal, uint32_t segment,
 }
 
 /* ---- files ---- */
-
-/* `looking` is held, so that no other thread moves what is known of the file. */
-static sluice_status look_into(struct journal *journal, uint32_t k, struct sluice_error *err)
-{
-    struct segment segment;
-    struct stat st;
-
-    pthread_mutex_lock(&journal->mutex);
-    segment = journal->segments[k];
-    pthread_mutex_unlock(&journal->mutex);
-    if (fstat(segment.fd, &st) != 0) {
-        return error_errno(err, errno, "can't look at %s/%s", journal->folder, segment.name);
-    }
-    while (segment.known + sizeof(struct record_head) <= (uint64_t)st.st_size) {
-        struct record_head head;
-        char *rest = record_read(segment.fd, segment.known, &head);
-        if (rest == NULL) {
-            break;
-        }
-        free(rest);
-        TRY(learn(journal, k, &head, err));
-        segment.known += sizeof head + head.type_n + head.body_n;
-    }
-    return SLUICE_OK;
-}
 
 static bool add_locked(struct journal *journal, struct segment segment)
 {
@@ -167,9 +101,8 @@ static bool add_locked(struct journal *journal, struct segment segment)
     return true;
 }
 
-/* Takes fd. */
-static sluice_status add_segment(struct journal *journal, const char *name, int fd, bool own,
-                                 struct sluice_error *err)
+sluice_status journal_add_segment(struct journal *journal, const char *name, int fd, bool own,
+                                  uint32_t *at, struct sluice_error *err)
 {
     struct segment segment = { .name = str_copy(name, strlen(name)), .fd = fd };
     bool ok;
@@ -179,72 +112,31 @@ static sluice_status add_segment(struct journal *journal, const char *name, int 
     if (ok && own) {
         journal->own = journal->n_segments;
     }
+    if (ok && at != NULL) {
+        *at = journal->n_segments - 1;
+    }
     pthread_mutex_unlock(&journal->mutex);
     if (!ok) {
         free(segment.name);
-        close(fd);
+        if (fd >= 0) {
+            close(fd);
+        }
         return error_nomem(err, "the answers of the run");
     }
     return SLUICE_OK;
 }
 
-static bool known_name(struct journal *journal, const char *name)
-{
-    bool known = false;
-
-    pthread_mutex_lock(&journal->mutex);
-    for (uint32_t k = 0; k < journal->n_segments && !known; k++) {
-        known = strcmp(journal->segments[k].name, name) == 0;
-    }
-    pthread_mutex_unlock(&journal->mutex);
-    return known;
-}
-
-static bool is_ours(const char *name)
+bool journal_named(const char *name)
 {
     size_t n = strlen(name);
+    size_t suffix = strlen(JOURNAL_SUFFIX);
 
-    return n > strlen(SUFFIX) && strcmp(name + n - strlen(SUFFIX), SUFFIX) == 0;
-}
-
-static sluice_status open_others(struct journal *journal, struct sluice_error *err)
-{
-    struct disk_names names = { NULL, 0 };
-    sluice_status status = disk_list(journal->folder, &names, err);
-
-    for (size_t i = 0; i < names.n && status == SLUICE_OK; i++) {
-        char *path;
-        int fd = -1;
-        int errnum;
-        if (!is_ours(names.names[i]) || known_name(journal, names.names[i])) {
-            continue;
-        }
-        path = disk_join(journal->folder, names.names[i]);
-        errnum = disk_open(path, O_RDONLY, &fd);
-        status = errnum == 0 ? add_segment(journal, names.names[i], fd, false, err)
-                             : error_errno(err, errnum, "can't open %s", path);
-        free(path);
-    }
-    disk_names_deinit(&names);
-    return status;
+    return n > suffix && strcmp(name + n - suffix, JOURNAL_SUFFIX) == 0;
 }
 
 static sluice_status look(struct journal *journal, struct sluice_error *err)
 {
-    uint32_t own;
-    uint32_t n;
-
-    TRY(open_others(journal, err));
-    pthread_mutex_lock(&journal->mutex);
-    own = journal->own;
-    n = journal->n_segments;
-    pthread_mutex_unlock(&journal->mutex);
-    for (uint32_t k = 0; k < n; k++) {
-        if (k + 1 != own) {
-            TRY(look_into(journal, k, err));
-        }
-    }
-    return SLUICE_OK;
+    return journal->puts ? journal_store_look(journal, err) : journal_disk_look(journal, err);
 }
 
 sluice_status journal_look(struct journal *journal, struct sluice_error *err)
@@ -259,14 +151,25 @@ sluice_status journal_look(struct journal *journal, struct sluice_error *err)
     return status;
 }
 
+sluice_status journal_catch_up(struct journal *journal, struct sluice_error *err)
+{
+    sluice_status status;
+
+    pthread_mutex_lock(&journal->looking);
+    status = look(journal, err);
+    pthread_mutex_unlock(&journal->looking);
+    return status;
+}
+
 /* What is behind the last whole record of a file when a run begins was cut or damaged. */
 static void tell_damage(struct journal *journal)
 {
     for (uint32_t k = 0; k < journal->n_segments; k++) {
         struct segment *segment = &journal->segments[k];
-        struct stat st;
+        struct stat st = { .st_size = (off_t)segment->size };
         char text[600];
-        if (journal->warn == NULL || segment->damaged || fstat(segment->fd, &st) != 0 ||
+        if (journal->warn == NULL || segment->damaged ||
+            (segment->fd >= 0 && fstat(segment->fd, &st) != 0) ||
             (uint64_t)st.st_size == segment->known) {
             continue;
         }
@@ -291,9 +194,11 @@ sluice_status journal_open(const char *folder, void (*warn)(void *ctx, const cha
     }
     pthread_mutex_init(&journal->looking, NULL);
     pthread_mutex_init(&journal->mutex, NULL);
+    pthread_mutex_init(&journal->holding, NULL);
     journal->warn = warn;
     journal->ctx = ctx;
     journal->own_fd = -1;
+    journal->puts = !store_is_local(folder);
     journal->folder = str_copy(folder, strlen(folder));
     status = journal->folder == NULL ? error_nomem(err, "a path") : journal_look(journal, err);
     if (status != SLUICE_OK) {
@@ -311,35 +216,50 @@ void journal_close(struct journal *journal)
         return;
     }
     for (uint32_t k = 0; k < journal->n_segments; k++) {
-        close(journal->segments[k].fd);
+        if (journal->segments[k].fd >= 0) {
+            close(journal->segments[k].fd);
+        }
         free(journal->segments[k].name);
     }
+    for (uint32_t k = 0; k < JOURNAL_HELD; k++) {
+        buf_deinit(&journal->held[k].bytes);
+    }
+    buf_deinit(&journal->waiting);
+    buf_deinit(&journal->heads);
+    pthread_mutex_destroy(&journal->holding);
     pthread_mutex_destroy(&journal->mutex);
     pthread_mutex_destroy(&journal->looking);
+    free(journal->writers);
     free(journal->segments);
     free(journal->places);
     free(journal->folder);
     free(journal);
 }
 
-/* What another process wrote may be in memory alone: it can have been killed before it synced. One
- * sync is for all that is known of the file. The names of files are durable before anything is
- * written into them. */
-static sluice_status make_durable(struct journal *journal, uint32_t k, uint64_t known, int fd,
-                                  const char *name, struct sluice_error *err)
+bool journal_puts(const struct journal *journal)
 {
-    int errnum = disk_sync(fd, name);
-
-    if (errnum != 0) {
-        return error_errno(err, errnum, "can't sync %s/%s", journal->folder, name);
-    }
-    pthread_mutex_lock(&journal->mutex);
-    if (journal->segments[k].synced < known) {
-        journal->segments[k].synced = known;
-    }
-    pthread_mutex_unlock(&journal->mutex);
-    return SLUICE_OK;
+    return journal->puts;
 }
+
+void journal_call(struct journal *journal, const char *id)
+{
+    snprintf(journal->id, sizeof journal->id, "%s", id);
+}
+
+sluice_status journal_expect(struct journal *journal, const char *id, struct sluice_error *err)
+{
+    sluice_status status;
+
+    if (!journal->puts) {
+        return SLUICE_OK;
+    }
+    pthread_mutex_lock(&journal->looking);
+    status = journal_store_expect(journal, id, err);
+    pthread_mutex_unlock(&journal->looking);
+    return status;
+}
+
+/* ---- reading and writing ---- */
 
 sluice_status journal_read(struct journal *journal, struct hash128 key, bool *found,
                            struct journal_answer *out, struct sluice_error *err)
@@ -361,16 +281,20 @@ sluice_status journal_read(struct journal *journal, struct hash128 key, bool *fo
     if (!*found) {
         return SLUICE_OK;
     }
-    rest = record_read(segment.fd, place.offset, &head);
+    if (journal->puts) {
+        TRY(journal_store_read(journal, place.segment, segment.name, place.offset, &head, &rest,
+                               err));
+    } else {
+        rest = record_read(segment.fd, place.offset, &head);
+    }
     if (rest == NULL || !hash_equal(head.key, key)) {
         free(rest);
         return error_set(err, SLUICE_E_DATA,
                          "%s/%s was changed at byte %llu while the run worked; run again",
                          journal->folder, segment.name, (unsigned long long)place.offset);
     }
-    if (!own && place.offset >= segment.synced) {
-        sluice_status status =
-            make_durable(journal, place.segment, segment.known, segment.fd, segment.name, err);
+    if (!own && !journal->puts && place.offset >= segment.synced) {
+        sluice_status status = journal_disk_settle(journal, place.segment, &segment, err);
         if (status != SLUICE_OK) {
             free(rest);
             return status;
@@ -378,41 +302,6 @@ sluice_status journal_read(struct journal *journal, struct hash128 key, bool *fo
     }
     record_answer(&head, rest, out);
     return SLUICE_OK;
-}
-
-/* ---- writing ---- */
-
-/* A file of our own: its name says when and by whom it was begun, and no two have one. */
-static sluice_status begin_own(struct journal *journal, struct sluice_error *err)
-{
-    int errnum = EEXIST;
-    char name[64];
-    char *path = NULL;
-    int fd = -1;
-
-    /* Whoever made the folder may not have come to make it durable. */
-    TRY(disk_mkdirs(journal->folder, err));
-    for (uint32_t k = 0; errnum == EEXIST && k < NAME_TRIES; k++) {
-        struct timespec now;
-        clock_gettime(CLOCK_REALTIME, &now);
-        snprintf(name, sizeof name, "%012llx%08lx-%d-%u" SUFFIX, (unsigned long long)now.tv_sec,
-                 (unsigned long)now.tv_nsec, (int)getpid(), k);
-        free(path);
-        path = disk_join(journal->folder, name);
-        pthread_mutex_lock(&journal->looking); /* who looks meanwhile takes it for another's */
-        errnum = disk_open(path, O_RDWR | O_CREAT | O_EXCL | O_APPEND, &fd);
-        if (errnum == 0) {
-            sluice_status status = add_segment(journal, name, fd, true, err);
-            pthread_mutex_unlock(&journal->looking);
-            free(path);
-            TRY(status);
-            journal->own_fd = fd;
-            return disk_sync_dir(journal->folder, err);
-        }
-        pthread_mutex_unlock(&journal->looking);
-    }
-    free(path);
-    return error_errno(err, errnum, "can't create a file in %s", journal->folder);
 }
 
 static sluice_status refuse_broken(const struct journal *journal, struct sluice_error *err)
@@ -423,54 +312,28 @@ static sluice_status refuse_broken(const struct journal *journal, struct sluice_
                      journal->folder);
 }
 
-static sluice_status add(struct journal *journal, struct hash128 key,
-                         const struct journal_answer *answer, struct sluice_error *err)
-{
-    struct record_head head;
-    struct buf record = BUF_INIT;
-    sluice_status status;
-
-    if (journal->own_fd < 0) {
-        TRY(begin_own(journal, err));
-    }
-    record_put(key, answer, &head, &record);
-    status = buf_status(&record, err);
-    if (status == SLUICE_OK) {
-        status = disk_write_all(journal->own_fd, journal->folder, record.data, record.size, err);
-    }
-    if (status == SLUICE_OK) {
-        journal->size += record.size;
-        status = learn(journal, journal->own - 1, &head, err);
-    }
-    buf_deinit(&record);
-    return status;
-}
-
 sluice_status journal_add(struct journal *journal, struct hash128 key,
                           const struct journal_answer *answer, struct sluice_error *err)
 {
-    sluice_status status =
-        journal->broken ? refuse_broken(journal, err) : add(journal, key, answer, err);
+    sluice_status status;
 
+    if (journal->broken) {
+        return refuse_broken(journal, err);
+    }
+    status = journal->puts ? journal_store_add(journal, key, answer, err)
+                           : journal_disk_add(journal, key, answer, err);
     journal->broken = status != SLUICE_OK;
     return status;
 }
 
 sluice_status journal_sync(struct journal *journal, struct sluice_error *err)
 {
-    int errnum;
+    sluice_status status;
 
     if (journal->broken) {
         return refuse_broken(journal, err);
     }
-    if (journal->synced == journal->size) {
-        return SLUICE_OK;
-    }
-    errnum = disk_sync(journal->own_fd, journal->folder);
-    if (errnum != 0) { /* the kernel says that once, and forgets what it could not write */
-        journal->broken = true;
-        return error_errno(err, errnum, "can't sync %s", journal->folder);
-    }
-    journal->synced = journal->size;
-    return SLUICE_OK;
+    status = journal->puts ? journal_store_sync(journal, err) : journal_disk_sync(journal, err);
+    journal->broken = status != SLUICE_OK;
+    return status;
 }

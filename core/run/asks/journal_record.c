@@ -9,12 +9,15 @@
 #include "net/http.h"
 
 #define MAGIC UINT32_C(0x4a524e53) /* "SNRJ" */
-#define VERSION 1u
+#define VERSION 2u
 #define PADDING 64
 
 /* Reads n bytes at offset; false: there are not so many, or reading failed. */
-static bool read_at(int fd, void *data, size_t n, uint64_t offset)
+typedef bool read_fn(const void *from, void *data, size_t n, uint64_t offset);
+
+static bool read_file(const void *from, void *data, size_t n, uint64_t offset)
 {
+    int fd = *(const int *)from;
     size_t at = 0;
 
     while (at < n) {
@@ -27,6 +30,17 @@ static bool read_at(int fd, void *data, size_t n, uint64_t offset)
         }
         at += (size_t)got;
     }
+    return true;
+}
+
+static bool read_bytes(const void *from, void *data, size_t n, uint64_t offset)
+{
+    const struct buf *bytes = from;
+
+    if (offset > bytes->size || n > bytes->size - offset) {
+        return false;
+    }
+    memcpy(data, bytes->data + offset, n);
     return true;
 }
 
@@ -43,21 +57,22 @@ static uint64_t check_of(const struct record_head *head, const char *rest)
 
 static bool head_valid(const struct record_head *head)
 {
-    return head->magic == MAGIC && head->version == VERSION && head->type_n < 128 &&
-           head->refused <= 1 && head->body_n <= HTTP_BODY_MAX && head->more == 0 &&
+    return head->magic == MAGIC &&
+           (head->version == VERSION || (head->version == 1 && head->when == 0)) &&
+           head->type_n < 128 && head->refused <= 1 && head->body_n <= HTTP_BODY_MAX &&
            head->reserved == 0 && !hash_is_zero(head->key);
 }
 
-char *record_read(int fd, uint64_t offset, struct record_head *head)
+static char *read_by(read_fn *read, const void *from, uint64_t offset, struct record_head *head)
 {
     char *rest;
 
-    if (!read_at(fd, head, sizeof *head, offset) || !head_valid(head)) {
+    if (!read(from, head, sizeof *head, offset) || !head_valid(head)) {
         return NULL;
     }
     rest = malloc((size_t)(head->type_n + head->body_n + PADDING));
     if (rest != NULL &&
-        (!read_at(fd, rest, (size_t)(head->type_n + head->body_n), offset + sizeof *head) ||
+        (!read(from, rest, (size_t)(head->type_n + head->body_n), offset + sizeof *head) ||
          check_of(head, rest) != head->check)) {
         free(rest);
         rest = NULL;
@@ -65,11 +80,22 @@ char *record_read(int fd, uint64_t offset, struct record_head *head)
     return rest;
 }
 
+char *record_read(int fd, uint64_t offset, struct record_head *head)
+{
+    return read_by(read_file, &fd, offset, head);
+}
+
+char *record_find(const struct buf *bytes, uint64_t offset, struct record_head *head)
+{
+    return read_by(read_bytes, bytes, offset, head);
+}
+
 void record_answer(const struct record_head *head, char *rest, struct journal_answer *out)
 {
     memset(out, 0, sizeof *out);
     out->code = head->code;
     out->refused = head->refused != 0;
+    out->when_ms = head->when;
     memcpy(out->type, rest, head->type_n);
     out->body_n = (size_t)head->body_n;
     memmove(rest, rest + head->type_n, out->body_n);
@@ -88,7 +114,8 @@ void record_put(struct hash128 key, const struct journal_answer *answer, struct 
                                   .refused = answer->refused,
                                   .type_n = (uint32_t)strlen(answer->type),
                                   .body_n = answer->body_n,
-                                  .key = key };
+                                  .key = key,
+                                  .when = answer->when_ms };
     buf_append(out, head, sizeof *head);
     buf_append(out, answer->type, head->type_n);
     buf_append(out, answer->body, answer->body_n);

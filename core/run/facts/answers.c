@@ -1,8 +1,10 @@
 /* What servers answered about a document: its record is read again, and goes alone through the
  * stages before the one that asks. That one says again what it asks, and the journal of the run
  * knows the answers. Nobody is asked, and nothing is written. See factsInt.h. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "plugin/batch_view.h"
 #include "run/asks/asks.h"
@@ -163,6 +165,20 @@ static sluice_status find(struct recalling *r, bool *told, struct sluice_error *
 
 /* ---- what it asks, and was answered ---- */
 
+/* "2026-05-01T10:00:00Z" */
+static json_t *when_json(uint64_t ms)
+{
+    time_t seconds = (time_t)(ms / 1000u);
+    struct tm tm;
+    char text[80];
+
+    memset(&tm, 0, sizeof tm);
+    (void)gmtime_r(&seconds, &tm);
+    snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1,
+             tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    return json_string(text);
+}
+
 static json_t *ask_json(const char *text, size_t n, bool found, const struct journal_answer *answer)
 {
     const char *line = memchr(text, '\n', n);
@@ -173,6 +189,9 @@ static json_t *ask_json(const char *text, size_t n, bool found, const struct jou
     if (found) {
         json_object_set_new(json, "code", json_integer(answer->code));
         json_object_set_new(json, "refused", json_boolean(answer->refused));
+        if (answer->when_ms != 0) {
+            json_object_set_new(json, "answered_at", when_json(answer->when_ms));
+        }
         json_object_set_new(json, "bytes", json_integer((json_int_t)answer->body_n));
         json_object_set_new(json, "type", facts_text(answer->type, strlen(answer->type)));
     }
