@@ -384,6 +384,7 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
 {
     struct tries tries = { NULL, 0 };
     enum store_answer answer;
+    bool lost = false;
 
     *outcome = STORE_OTHER;
     TRY(find_or_say(name, &tries.ops, err));
@@ -391,6 +392,7 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
         bool found;
         bool equal;
         answer = tries.ops->put_new(name, data, n, flags, err);
+        lost = lost || answer == ANSWER_UNKNOWN;
         if (answer == ANSWER_DONE) {
             *outcome = STORE_MADE;
             return SLUICE_OK;
@@ -403,7 +405,8 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
         }
         TRY(compare(name, data, n, &found, &equal, err));
         if (found) {
-            *outcome = equal ? STORE_EQUAL : STORE_OTHER;
+            /* Behind an answer that was lost it is this call's own, most likely. */
+            *outcome = !equal ? STORE_OTHER : lost ? STORE_MADE : STORE_EQUAL;
             return SLUICE_OK;
         }
         /* Removed since, or not there yet: that none is there is not final while the request may

@@ -171,8 +171,8 @@ enum store_put_flag {
 };
 
 enum store_put {
-    STORE_MADE,  /* it was absent and is there now */
-    STORE_EQUAL, /* it is there with these bytes: another's, or this call's own earlier request */
+    STORE_MADE,  /* it was absent and is there now; or an answer was lost, and it has these bytes */
+    STORE_EQUAL, /* it was there before with these bytes */
     STORE_OTHER, /* other bytes have the name; nothing was changed */
 };
 
