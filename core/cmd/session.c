@@ -240,7 +240,11 @@ static sluice_status open_source(const struct session_options *options, struct s
         session->run_dir =
             run_dir == NULL ? NULL : arena_copy(&session->arena, run_dir, strlen(run_dir));
         free(run_dir);
-        return session->run_dir == NULL ? error_nomem(err, "paths") : freeze_load(session, err);
+        if (session->run_dir == NULL) {
+            return error_nomem(err, "paths");
+        }
+        TRY(session_find_local(session, err));
+        return freeze_load(session, err);
     }
     TRY(freeze_create(session, err));
     session->script_path = session_absolute(session, options->script);
@@ -306,7 +310,9 @@ sluice_status session_open(const struct session_options *options, enum session_d
                                : arena_printf(&session->arena, "%s/.sluice/%s", session->base_dir,
                                               session->graph->name);
     }
-    TRY(session_find_local(session, err));
+    if (session->local_dir == NULL) {
+        TRY(session_find_local(session, err));
+    }
     if (session->runs && !options->lock && (store_caps(session->run_dir) & STORE_PUT_NEW) == 0) {
         /* Two that commit one task at once could both believe that they were the first. */
         return error_set(err, SLUICE_E_CONFIG,

@@ -121,8 +121,9 @@ static sluice_status copy_piece(void *pending, const void *data, size_t n, struc
     return pending_write(pending, data, n, err);
 }
 
+/* *same false: it holds other bytes, and nothing was put there. */
 static sluice_status copy_file(const char *path, const char *folder, const char *name,
-                               struct hash128 hash, struct sluice_error *err)
+                               struct hash128 hash, bool *same, struct sluice_error *err)
 {
     struct pending *pending = NULL;
     struct published published;
@@ -139,10 +140,8 @@ static sluice_status copy_file(const char *path, const char *folder, const char 
     if (status == SLUICE_OK) {
         status = pending_seal(pending, &is, err);
     }
-    if (status == SLUICE_OK && !hash_equal(is, hash)) {
-        status = changed(path, err);
-    }
-    if (status != SLUICE_OK) {
+    *same = status == SLUICE_OK && hash_equal(is, hash);
+    if (!*same) {
         pending_abort(pending);
         return status;
     }
@@ -164,18 +163,20 @@ static sluice_status keep_file(struct statcache *kept, struct statcache *known, 
                                const struct store_version *was, struct sluice_error *err)
 {
     bool linked = false;
+    bool same = true;
 
     if (is_kept(kept, path, place, content->sha256)) {
         return SLUICE_OK;
     }
-    if (content->size >= LINK_BYTES) {
+    if (content->size >= LINK_BYTES && store_is_local(folder)) {
         TRY(link_file(path, folder, place, was, &linked, err));
     }
     if (linked) {
         statcache_renamed(known, path, content->sha256, content->hash);
         return SLUICE_OK;
     }
-    return copy_file(path, folder, content_name(path), content->hash, err);
+    TRY(copy_file(path, folder, content_name(path), content->hash, &same, err));
+    return same ? SLUICE_OK : changed(path, err);
 }
 
 sluice_status content_keep_file(const char *run_dir, struct statcache *kept,
@@ -263,6 +264,56 @@ sluice_status content_check(struct statcache *cache, const char *place,
     }
     TRY(statcache_hashes(cache, place, hex, &hash, err));
     return strcmp(hex, content->sha256) == 0 ? SLUICE_OK : spoilt(place, "changed", err);
+}
+
+/* Whether the copy on this machine is whole. */
+static sluice_status is_fetched(struct statcache *cache, const char *place,
+                                const struct content *content, bool *whole,
+                                struct sluice_error *err)
+{
+    char hex[SHA256_HEX];
+    struct hash128 hash;
+    uint64_t size = 0;
+
+    TRY(store_size(place, &size, whole, err));
+    if (*whole && size == content->size) {
+        TRY(statcache_hashes(cache, place, hex, &hash, err));
+        *whole = strcmp(hex, content->sha256) == 0;
+        return SLUICE_OK;
+    }
+    *whole = false;
+    return SLUICE_OK;
+}
+
+sluice_status content_fetch(struct statcache *cache, const char *from, const char *place,
+                            const struct content *content, struct sluice_error *err)
+{
+    const char *name = strrchr(place, '/') + 1;
+    char *folder;
+    uint64_t size;
+    bool found = false;
+    bool whole;
+    bool same = false;
+    sluice_status status;
+
+    TRY(is_fetched(cache, place, content, &whole, err));
+    if (whole) {
+        return SLUICE_OK;
+    }
+    TRY(store_size(from, &size, &found, err));
+    if (!found || size != content->size) {
+        return spoilt(from, found ? "changed" : "is gone", err);
+    }
+    folder = str_copy(place, (size_t)(name - place - 1));
+    status = folder == NULL ? error_nomem(err, "a path") : store_make_folder(folder, false, err);
+    if (status == SLUICE_OK) {
+        status = copy_file(from, folder, name, content->hash, &same, err);
+    }
+    if (status == SLUICE_OK && same) {
+        status = is_fetched(cache, place, content, &whole, err);
+    }
+    free(folder);
+    return status != SLUICE_OK || whole ? status : spoilt(from, "changed", err);
 }
 
 sluice_status content_read(const char *place, const struct content *content, uint64_t max,

@@ -5,7 +5,8 @@
  *
  * A large file is linked where its file system allows it, so that a model of gigabytes is neither
  * copied nor stored twice; who then writes into the original changes what was frozen, which is
- * seen by its size and time. Small ones are copied. Depends on pending, statcache. */
+ * seen by its size and time. Small ones are copied. Where a run directory is no folder of this
+ * machine, what programs map and open themselves is kept there and has a copy here. Depends on pending, statcache. */
 #ifndef SLUICE_STORE_CONTENT_H
 #define SLUICE_STORE_CONTENT_H
 
@@ -40,6 +41,10 @@ sluice_status content_keep_bytes(const char *run_dir, const void *data, size_t n
  * SLUICE_E_DATA: it is not, or gone. */
 sluice_status content_check(struct statcache *, const char *place, const struct content *,
                             struct sluice_error *) MUST_USE;
+/* The same of a file that is kept where there are no paths, for who must have one: makes place, on
+ * this machine, a copy of it, unless it is one already. */
+sluice_status content_fetch(struct statcache *, const char *from, const char *place,
+                            const struct content *, struct sluice_error *) MUST_USE;
 /* Reads it whole, at most max bytes, and compares. */
 struct buf;
 sluice_status content_read(const char *place, const struct content *, uint64_t max, struct buf *out,

@@ -34,18 +34,28 @@ void freeze_close(struct session *session)
 sluice_status freeze_put(struct session *session, const char *path, struct content *out,
                          struct sluice_error *err)
 {
-    struct store_version version;
-    bool found = false;
+    struct content far;
+    char *place;
+    sluice_status status;
 
+    TRY(content_keep_file(session->local_dir, session->cache, session->known, path, out, err));
     if (store_is_local(session->run_dir)) {
-        return content_keep_file(session->run_dir, session->cache, session->known, path, out, err);
+        return SLUICE_OK;
     }
-    memset(out, 0, sizeof *out);
-    TRY(statcache_hashes(session->known, path, out->sha256, &out->hash, err));
-    TRY(store_stat(path, &version, &found, err));
-    out->size = version.size;
-    out->mtime_ns = version.mtime_ns;
-    return SLUICE_OK;
+    TRY(store_make_folder(session->scratch, false, err)); /* what goes there is spooled in it */
+    place = content_path(session->local_dir, out->sha256, content_name(path));
+    status = place == NULL ? error_nomem(err, "a path")
+                           : content_keep_file(session->run_dir, session->cache, session->cache,
+                                               place, &far, err);
+    free(place);
+    return status;
+}
+
+sluice_status freeze_check(const struct frozen *file, struct statcache *cache,
+                           struct sluice_error *err)
+{
+    return file->far != NULL ? content_fetch(cache, file->far, file->place, &file->content, err)
+                             : content_check(cache, file->place, &file->content, err);
 }
 
 bool freeze_is_loaded(const struct session *session)
@@ -61,14 +71,16 @@ sluice_status freeze_add(struct session *session, enum frozen_kind kind, const c
     struct arena *arena = &session->arena;
     struct frozen *more =
         arena_more(arena, freeze->files, freeze->n, &freeze->capacity, sizeof *more);
-    /* What programs map and open themselves is kept where there are paths. */
-    bool kept = kind == FROZEN_SCRIPT || kind == FROZEN_INPUTS || store_is_local(session->run_dir);
-    char *place = kept ? content_path(session->run_dir, content->sha256,
-                                      content_name(path[0] != '\0' ? path : name))
-                       : str_copy(path, strlen(path));
+    /* What programs map and open themselves must have a path here. */
+    bool copied =
+        kind != FROZEN_SCRIPT && kind != FROZEN_INPUTS && !store_is_local(session->run_dir);
+    const char *own = content_name(path[0] != '\0' ? path : name);
+    char *place = content_path(session->run_dir, content->sha256, own);
+    char *here = copied ? content_path(session->local_dir, content->sha256, own) : NULL;
 
-    if (more == NULL || place == NULL) {
+    if (more == NULL || place == NULL || (copied && here == NULL)) {
         free(place);
+        free(here);
         return error_nomem(err, "the plan");
     }
     freeze->files = more;
@@ -77,7 +89,12 @@ sluice_status freeze_add(struct session *session, enum frozen_kind kind, const c
                                        .path = arena_copy(arena, path, strlen(path)),
                                        .place = arena_copy(arena, place, strlen(place)),
                                        .content = *content };
+    if (copied) {
+        more[freeze->n].far = more[freeze->n].place;
+        more[freeze->n].place = arena_copy(arena, here, strlen(here));
+    }
     free(place);
+    free(here);
     if (out != NULL) {
         *out = &more[freeze->n];
     }
@@ -173,7 +190,7 @@ sluice_status freeze_keep(void *ctx, const char *path, const char **place, struc
         return keep_new(session, path, place, hash, err);
     }
     if (!file->checked) {
-        TRY(content_check(session->cache, file->place, &file->content, err));
+        TRY(freeze_check(file, session->cache, err));
         file->checked = true;
     }
     *place = file->place;

@@ -4,6 +4,7 @@
 
 #include "cmd/freeze/freeze.h"
 #include "store/content.h"
+#include "store/statcache.h"
 
 enum frozen_kind {
     FROZEN_SCRIPT,
@@ -18,7 +19,8 @@ struct frozen {
     enum frozen_kind kind;
     const char *name;  /* of a script or a reader; "" */
     const char *path;  /* where it was; "" */
-    const char *place; /* where it is kept */
+    const char *place; /* where it is kept; on this machine, unless it is read by the host alone */
+    const char *far;   /* in a store, of which place is a copy; or NULL */
     struct content content;
     bool checked; /* it is what was kept, as far as its size and time tell */
 };
@@ -35,10 +37,13 @@ struct freeze {
     size_t n_plugins;
 };
 
-/* Puts a file into the run directory; where that is no folder of this machine it stays where it is,
- * and must have the same path for every worker. */
+/* Puts a file into the run directory, and where that is no folder of this machine a copy here. */
 sluice_status freeze_put(struct session *, const char *path, struct content *out,
                          struct sluice_error *) MUST_USE;
+
+/* Is it what was frozen? What is kept in a store is fetched. cache may be NULL: it is read. */
+sluice_status freeze_check(const struct frozen *, struct statcache *cache,
+                           struct sluice_error *) MUST_USE;
 
 extern const char *const frozen_kinds[FROZEN_KINDS];
 

@@ -78,10 +78,10 @@ static sluice_status load_contents(struct session *session, struct sluice_error 
     for (uint32_t i = 0; i < freeze->n; i++) {
         struct frozen *file = &freeze->files[i];
         if (file->kind == FROZEN_PLUGIN) {
-            TRY(content_check(NULL, file->place, &file->content, err));
+            TRY(freeze_check(file, NULL, err));
             freeze->plugins[freeze->n_plugins++] = file->place;
         } else if (file->kind == FROZEN_LIBRARY) {
-            TRY(content_check(NULL, file->place, &file->content, err));
+            TRY(freeze_check(file, NULL, err));
         } else if (file->kind == FROZEN_SCRIPT) {
             struct buf text = BUF_INIT;
             sluice_status status =

@@ -76,7 +76,13 @@ static bool is_named(void *ctx, const char *sha256)
 static sluice_status sweep(struct look *look, bool dry, struct swept *swept,
                            struct sluice_error *err)
 {
+    uint64_t copies[2];
+
     TRY(sweep_run(look->run, dry, swept, err));
+    if (!store_is_local(look->session.run_dir)) {
+        TRY(content_sweep(look->session.local_dir, is_named, &look->session, dry, &copies[0],
+                          &copies[1], err));
+    }
     return content_sweep(look->session.run_dir, is_named, &look->session, dry,
                          &swept->files[SWEEP_CONTENT], &swept->bytes[SWEEP_CONTENT], err);
 }
