@@ -27,12 +27,18 @@ expect 0 go whole
 land whole.run whole.out
 total=$(json whole.run/last.json 'phases.*.tasks' | sum)
 
+# How often a task was worked on: several may have one key and one record, of which one is.
+worked() {
+    cat "$1"/attempts/*.jsonl | grep -c '"wall":'
+}
+before=$(worked whole.run)
+
 # mend NAME TASKS: the next run works on so many tasks (N+: or more) and gives the same bytes
 mend() {
     lift bad.run bad.out
     expect 0 go bad
     land bad.run bad.out
-    ran=$(reran bad.run | sum)
+    ran=$(($(worked bad.run) - before))
     case $2 in
     *+) [ "$ran" -ge "${2%+}" ] || fail "tasks that ran after: $1: found $ran, expected $2" ;;
     *) is "$ran" "$2" "tasks that ran after: $1" ;;

@@ -24,8 +24,10 @@ L
 facts() {
     json "$1/last.json" 'funnel.*.name' 'funnel.*.in' 'funnel.*.out' 'funnel.*.quarantined' input.decoded_bytes
 }
+faults 8:11
 for edit in false true; do
-    expect 0 "$SLUICE" run p.lua --quiet --workers 2 --run-dir "rows$edit" "out=rows$edit.out" spill=rows edit=$edit
+    expect 0 "$SLUICE" run p.lua --quiet --workers 2 --run-dir "$(place "rows$edit")" "out=$(place "rows$edit.out")" spill=rows edit=$edit
+    land "rows$edit" "rows$edit.out"
     facts "rows$edit" >wanted
     for dataset in kept lost; do
         lines "rows$edit.out/$dataset" >"$dataset"
@@ -33,17 +35,18 @@ for edit in false true; do
     done
     grep -q '"kinds":"plain!"' kept || fail 'nothing that a stage added'
     for workers in 1 2 5; do
-        expect 0 "$SLUICE" run p.lua --quiet --workers $workers --batch $((workers * 16))KiB --run-dir "again$edit$workers" \
-            "out=again$edit$workers.out" edit=$edit
+        expect 0 "$SLUICE" run p.lua --quiet --workers $workers --batch $((workers * 16))KiB --run-dir "$(place "again$edit$workers")" \
+            "out=$(place "again$edit$workers.out")" edit=$edit
+        land "again$edit$workers" "again$edit$workers.out"
         for dataset in kept lost; do
             lines "again$edit$workers.out/$dataset" | cmp - "$dataset" || fail "$dataset read again by $workers differs, edit=$edit"
         done
         facts "again$edit$workers" | diff wanted - || fail "the counts of $workers workers differ, edit=$edit"
     done
     same "again${edit}1/tasks" "again${edit}5/tasks" 'task records of 1 and 5 workers'
-    expect 0 "$SLUICE" verify "again${edit}5"
-    "$SLUICE" why "rows$edit" --quarantine --json >wanted
-    "$SLUICE" why "again${edit}5" --quarantine --json | cmp - wanted || fail 'another quarantine'
+    expect 0 "$SLUICE" verify "$(place "again${edit}5")"
+    "$SLUICE" why "$(place "rows$edit")" --quarantine --json >wanted
+    "$SLUICE" why "$(place "again${edit}5")" --quarantine --json | cmp - wanted || fail 'another quarantine'
 done
 
 # ---- what is spilled, and what plan says ----
@@ -52,17 +55,18 @@ bytes() {
 }
 cat >e.lua <<'L'
 local s = require "sluice"
-local a = s.args { spill = { "string", "auto" } }
-return s.pipeline { "e", max_bad = "100%", spill = a.spill, s.files "in/*" | s.read_jsonl {} | s.exact { partitions = 2 } | s.write_jsonl { "e" } }
+local a = s.args { spill = { "string", "auto" }, out = { "path" } }
+return s.pipeline { "e", max_bad = "100%", spill = a.spill, s.files "in/*" | s.read_jsonl {} | s.exact { partitions = 2 } | s.write_jsonl { a.out } }
 L
-expect 0 "$SLUICE" run e.lua --quiet --run-dir whole spill=rows
-expect 0 "$SLUICE" run e.lua --quiet --run-dir light
+expect 0 "$SLUICE" run e.lua --quiet --run-dir "$(place whole)" "out=$(place e)" spill=rows
+expect 0 "$SLUICE" run e.lua --quiet --run-dir "$(place light)" "out=$(place e)"
+land whole light
 [ "$(bytes light)" -lt $(($(bytes whole) / 4)) ] || fail "spilled $(bytes light) bytes, whole rows take $(bytes whole)"
-expect 0 "$SLUICE" plan p.lua --run-dir p
+expect 0 "$SLUICE" plan p.lua --run-dir "$(place p)"
 says "size, rows: _row, kinds, size  [positions: 'read_jsonl' is read again, which costs less than storing and loading rows]"
-expect 0 "$SLUICE" plan p.lua --run-dir p edit=true
+expect 0 "$SLUICE" plan p.lua --run-dir "$(place p)" edit=true
 says "rows: no reader's text goes by unchanged]"
-expect 0 "$SLUICE" plan p.lua --run-dir p spill=rows
+expect 0 "$SLUICE" plan p.lua --run-dir "$(place p)" spill=rows
 says '[rows: spill = "rows"]'
 expect 2 "$SLUICE" check p.lua spill=some
 says 'auto, rows, positions'
@@ -72,44 +76,48 @@ cp "$BUILD/tests/pipeline/fickle.so" .
 cat >f.lua <<'L'
 local s = require "sluice"
 local f = s.plugin "./fickle.so"
-local a = s.args { spill = { "string", "auto" } }
-return s.pipeline { "f", spill = a.spill, s.files "lines/*" | f.fickle_reader {} | s.exact { partitions = 2 } | s.write_jsonl { "f" } }
+local a = s.args { spill = { "string", "auto" }, out = { "path" } }
+return s.pipeline { "f", spill = a.spill, s.files "lines/*" | f.fickle_reader {} | s.exact { partitions = 2 } | s.write_jsonl { a.out } }
 L
 mkdir lines
 seq 1000 >lines/one
-expect 0 "$SLUICE" run f.lua --quiet --trust --run-dir steady
+expect 0 "$SLUICE" run f.lua --quiet --trust --run-dir "$(place steady)" "out=$(place f)"
 echo NOW-AND-THEN >>lines/one
-expect 4 "$SLUICE" run f.lua --quiet --trust --run-dir fickle
+expect 4 "$SLUICE" run f.lua --quiet --trust --run-dir "$(place fickle)" "out=$(place f)"
 says 'one@0: found 1000 records in the second pass over the input, expected 1001'
-expect 0 "$SLUICE" run f.lua --quiet --trust --run-dir fickle spill=rows
+expect 0 "$SLUICE" run f.lua --quiet --trust --run-dir "$(place fickle)" "out=$(place f)" spill=rows
 
 # Whatever it gives another time, that never takes the place of what is published: files are named by
 # what is in them, too.
 cat >w.lua <<'L'
 local s = require "sluice"
 local f = s.plugin "./fickle.so"
-return s.pipeline { "w", s.files "lines/*" | f.fickle_reader {} | s.write_jsonl { "w", compression = "none" } }
+local a = s.args { out = { "path" } }
+return s.pipeline { "w", s.files "lines/*" | f.fickle_reader {} | s.write_jsonl { a.out, compression = "none" } }
 L
-expect 0 "$SLUICE" run w.lua --quiet --trust --run-dir twice
-expect 1 env FICKLE=1 "$SLUICE" run w.lua --quiet --trust --run-dir twice --fresh
+expect 0 "$SLUICE" run w.lua --quiet --trust --run-dir "$(place twice)" "out=$(place w)"
+expect 1 env FICKLE=1 "$SLUICE" run w.lua --quiet --trust --run-dir "$(place twice)" "out=$(place w)" --fresh
 says 'not deterministic'
-expect 0 "$SLUICE" verify w
-expect 0 "$SLUICE" verify w@1
+expect 0 "$SLUICE" verify "$(place w)"
+expect 0 "$SLUICE" verify "$(place w)@1"
+land w
 lines w | grep -q NOW-AND-THEN || fail 'another result took the place of the first'
-expect 0 env FICKLE=1 "$SLUICE" run w.lua --quiet --trust --run-dir another
-expect 0 "$SLUICE" verify w@1
-expect 0 "$SLUICE" verify w@2
+expect 0 env FICKLE=1 "$SLUICE" run w.lua --quiet --trust --run-dir "$(place another)" "out=$(place w)"
+expect 0 "$SLUICE" verify "$(place w)@1"
+expect 0 "$SLUICE" verify "$(place w)@2"
 
 # ---- an input that changes behind the first pass ----
-expect 0 "$SLUICE" prepare f.lua --trust --run-dir steady
-expect 0 "$SLUICE" task steady 0
+expect 0 "$SLUICE" prepare f.lua --trust --run-dir "$(place steady)" "out=$(place f)"
+expect 0 "$SLUICE" task "$(place steady)" 0
 cat >g.lua <<'L'
 local s = require "sluice"
-return s.pipeline { "g", s.files "late.jsonl" | s.read_jsonl {} | s.exact { partitions = 2 } | s.write_jsonl { "g" } }
+local a = s.args { out = { "path" } }
+return s.pipeline { "g", s.files "late.jsonl" | s.read_jsonl {} | s.exact { partitions = 2 } | s.write_jsonl { a.out } }
 L
 zstd -qdc more/*.zst | head -n 40 >late.jsonl
-expect 0 "$SLUICE" run g.lua --quiet --run-dir late
+expect 0 "$SLUICE" run g.lua --quiet --run-dir "$(place late)" "out=$(place g)"
 # What the last phase reads is a part of its key: another text under the same rows is read and written anew.
 sed -i '$s/"text":"[^"]*"/"text":"another text"/; $s/"text": "[^"]*"/"text": "another text"/' late.jsonl
-expect 0 "$SLUICE" run g.lua --quiet --run-dir late
+expect 0 "$SLUICE" run g.lua --quiet --run-dir "$(place late)" "out=$(place g)"
+land g
 lines g | grep -q 'another text' || fail 'the change is not in the output'

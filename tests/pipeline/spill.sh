@@ -17,15 +17,17 @@ go() {
     rm -f log
     SLUICE_TEST_OPLOG=$TMP/log
     export SLUICE_TEST_OPLOG
-    expect 0 "$SLUICE" run spill.lua --quiet --run-dir "$name.run" --scratch "$TMP/$name.scratch" out=$name "$@"
+    expect 0 "$SLUICE" run spill.lua --quiet --run-dir "$(place "$name.run")" --scratch "$TMP/$name.scratch" "out=$(place "$name")" "$@"
     unset SLUICE_TEST_OPLOG
     spilled=$(operations log "^1 $TMP/$name.scratch/")
-    is "$(find "$TMP/$name.scratch" -type f | wc -l)" 0 'scratch files left'
+    land "$name" "$name.run"
+    is "$(find "$TMP/$name.scratch" -type f ! -path '*/cache/*' ! -path '*/content/*' | wc -l)" 0 'scratch files left'
 }
+faults 11:11
 go large --memory 16GiB --workers 1
 is "$spilled" 0 'scratch files with plenty of memory'
-for workers in 1 4; do
-    memory=$(least run spill.lua --quiet --run-dir least.run out=least --workers $workers) || exit 1
+for workers in ${WORKERS:-1 4}; do
+    memory=$(least run spill.lua --quiet --run-dir "$(place least.run)" "out=$(place least)" --workers $workers) || exit 1
     go "small$workers" --memory "$memory" --workers $workers
     [ "$spilled" -gt 0 ] || fail "no scratch file in $memory with $workers workers"
     echo "$spilled scratch files in $memory with $workers workers"

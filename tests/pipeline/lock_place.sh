@@ -1,0 +1,4 @@
+# lock_place.sh - lock.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/pipeline/lock.sh"

@@ -1,0 +1,4 @@
+# twins_place.sh - twins.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/pipeline/twins.sh"
