@@ -306,26 +306,47 @@ static sluice_status insert_provider(struct planner *planner, struct phase *phas
                                      const struct stage_need *need, const char *where,
                                      uint32_t *out, struct sluice_error *err);
 
+/* Adds a note of the host's; takes json. */
+static sluice_status add_note(struct op_stage *stage, const char *key, char *json,
+                              struct sluice_error *err)
+{
+    struct stage_note *notes = realloc(stage->notes, (stage->n_notes + 1u) * sizeof *notes);
+    if (notes == NULL) {
+        free(json);
+        return error_nomem(err, "the plan");
+    }
+    stage->notes = notes;
+    notes[stage->n_notes].key = str_printf("%s", key);
+    notes[stage->n_notes].json = json;
+    stage->n_notes++;
+    return notes[stage->n_notes - 1].key == NULL || json == NULL ? error_nomem(err, "the plan")
+                                                                 : SLUICE_OK;
+}
+
 /* A run with on_timeout = "quarantine" may lose rows to a slow machine: every manifest downstream
  * says so. */
 static sluice_status note_late(struct op_stage *stage, struct sluice_error *err)
 {
-    struct stage_note *notes;
+    return stage->code.quarantine_late ? add_note(stage, "reproducible", str_printf("false"), err)
+                                       : SLUICE_OK;
+}
 
-    if (!stage->code.quarantine_late) {
+/* What the dataset of a writer is. */
+static sluice_status note_class(struct op_stage *stage, const struct node *node,
+                                struct sluice_error *err)
+{
+    struct buf text = BUF_INIT;
+
+    if (node == NULL || node->class == CLASS_NONE) {
         return SLUICE_OK;
     }
-    notes = realloc(stage->notes, (stage->n_notes + 1u) * sizeof *notes);
-    if (notes == NULL) {
-        return error_nomem(err, "the plan");
+    TRY(add_note(stage, "class", str_printf("\"%s\"", graph_class_name(node->class)), err));
+    if (node->class_note == NULL) {
+        return SLUICE_OK;
     }
-    stage->notes = notes;
-    notes[stage->n_notes].key = str_printf("reproducible");
-    notes[stage->n_notes].json = str_printf("false");
-    stage->n_notes++;
-    return notes[stage->n_notes - 1].key == NULL || notes[stage->n_notes - 1].json == NULL
-               ? error_nomem(err, "the plan")
-               : SLUICE_OK;
+    buf_json_string(&text, node->class_note, strlen(node->class_note));
+    return add_note(stage, node->class == CLASS_BRONZE ? "source" : "tokenizer", buf_take(&text),
+                    err);
 }
 
 /* Prepares op's stage against its inputs, inserting providers behind them as long as derived
@@ -387,6 +408,9 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
             prepared.n_notes = 0;
             planner_find_row(op);
             status = note_late(stage, err);
+            if (status == SLUICE_OK) {
+                status = note_class(stage, op->node, err);
+            }
         }
         stage_prepared_deinit(&prepared);
         if (status != SLUICE_OK || !again) {

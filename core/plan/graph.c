@@ -359,5 +359,5 @@ sluice_status graph_validate(const struct graph *graph, struct sluice_error *err
         }
     }
     free(used);
-    return SLUICE_OK;
+    return graph_check_classes(graph, err);
 }

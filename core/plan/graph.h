@@ -30,6 +30,9 @@ struct node_isolation {
     uint64_t timeout_ns;  /* of a call; 0 = the default */
 };
 
+/* What a writer's dataset is: see classes.c for the rules. */
+enum node_class { CLASS_NONE, CLASS_BRONZE, CLASS_SILVER, CLASS_GOLD };
+
 /* What is spilled of rows that a later phase takes up again: plan_again.c. */
 enum graph_spill {
     SPILL_AUTO,      /* positions, where reading again is known to be cheap */
@@ -57,8 +60,10 @@ struct node {
     bool text;                          /* stage: they are text, as on a command line */
     struct node_isolation isolation;    /* stage */
     struct ask_policy asking;           /* stage; its texts stand in the graph's arena */
-    uint32_t partitions;                /* input of a keyed stage: virtual partitions */
-    bool fill;                          /* union: null where an input lacks a column of another */
+    enum node_class class;              /* writer */
+    const char *class_note; /* bronze: its source, gold: its tokenizer, or NULL; in the arena */
+    uint32_t partitions;    /* input of a keyed stage: virtual partitions */
+    bool fill;              /* union: null where an input lacks a column of another */
     /* nodes of one composite share a group number > 0: inside it, using a node twice is no fork */
     uint32_t group;
     enum node_fork fork; /* graph_restrict: what the whole graph said */
@@ -118,5 +123,10 @@ struct node *graph_find(const struct graph *, const char *name);
 /* Checks what can be checked without schemas: every sink is a writer or gate, readers follow files,
  * ports are connected, no node is left unused (a warning list is returned by graph_unused). */
 sluice_status graph_validate(const struct graph *, struct sluice_error *err) MUST_USE;
+
+/* classes.c: the name of a class, NULL of none; and whether what the script says of datasets'
+ * classes is so: part of graph_validate. */
+const char *graph_class_name(enum node_class);
+sluice_status graph_check_classes(const struct graph *, struct sluice_error *err) MUST_USE;
 
 #endif

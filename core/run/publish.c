@@ -135,23 +135,59 @@ static sluice_status carry_on(const struct op *op, uint32_t number, struct snaps
     return status;
 }
 
+static bool same_files(const struct snapshot *a, const struct snapshot *b)
+{
+    bool same = a->n_shards == b->n_shards;
+
+    for (size_t i = 0; same && i < a->n_shards; i++) {
+        same = strcmp(a->shards[i].file, b->shards[i].file) == 0;
+    }
+    return same;
+}
+
 /* Only the newest snapshot is carried on; publishing the same files once more is no news. */
 static sluice_status check_newest(const struct op *op, uint32_t number,
                                   const struct snapshot *snapshot, struct sluice_error *err)
 {
     struct snapshot *newest = NULL;
     sluice_status status = snapshot_open(op_stage(op)->dataset, 0, &newest, err);
-    bool same = status == SLUICE_OK && newest->n_shards == snapshot->n_shards;
 
-    for (size_t i = 0; same && i < newest->n_shards; i++) {
-        same = strcmp(newest->shards[i].file, snapshot->shards[i].file) == 0;
-    }
-    if (status == SLUICE_OK && newest->number != number && !same) {
+    if (status == SLUICE_OK && newest->number != number && !same_files(newest, snapshot)) {
         status = error_set(err, SLUICE_E_CONFIG,
                            "%s: this run carries snapshot %u on, but the newest is %u; run again "
                            "from %s@%u, so that nothing of it is lost",
                            op_stage(op)->dataset, number, newest->number, op_stage(op)->dataset,
                            newest->number);
+    }
+    snapshot_destroy(newest);
+    return status;
+}
+
+/* What came in is written once: the same again is no news, anything else is refused. */
+static sluice_status check_bronze(const struct op *op, const struct snapshot *snapshot,
+                                  struct sluice_error *err)
+{
+    const char *dataset = op_stage(op)->dataset;
+    struct snapshot *newest = NULL;
+    uint32_t *numbers = NULL;
+    size_t n = 0;
+    sluice_status status;
+
+    if (op->node == NULL || op->node->class != CLASS_BRONZE) {
+        return SLUICE_OK;
+    }
+    status = snapshot_list(dataset, &numbers, &n, err);
+    free(numbers);
+    if (status == SLUICE_OK && n > 0) {
+        status = snapshot_open(dataset, 0, &newest, err);
+    }
+    if (status == SLUICE_OK && newest != NULL && !same_files(newest, snapshot)) {
+        status = error_set(err, SLUICE_E_CONFIG,
+                           "%s is bronze, which is written once: snapshot %u has %llu rows in %u "
+                           "files, this run made others (%u files); write them to another dataset, "
+                           "and read both",
+                           dataset, newest->number, (unsigned long long)newest->rows,
+                           newest->n_shards, snapshot->n_shards);
     }
     snapshot_destroy(newest);
     return status;
@@ -218,6 +254,9 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     if (status == SLUICE_OK && parent > 0) {
         /* Others may have published since the plan was made. */
         status = check_newest(op, parent, snapshot, err);
+    }
+    if (status == SLUICE_OK) {
+        status = check_bronze(op, snapshot, err);
     }
     for (uint32_t k = 0; status == SLUICE_OK && k < op_stage(op)->n_notes; k++) {
         if (strcmp(op_stage(op)->notes[k].key, "catalogue") == 0) {

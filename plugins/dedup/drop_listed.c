@@ -7,15 +7,16 @@
 struct config {
     int32_t reason;
     double limit;
+    uint8_t aside;
 };
 
-#define REASON_IN_INDEX 5 /* behind those that the option may choose */
+#define REASON_IN_INDEX 6 /* behind those that the option may choose */
 
 static const struct sluice_option options[] = {
     { .name = "reason",
       .doc = "Reason that dropped rows carry.",
       .def = "duplicate",
-      .choices = "duplicate|exact_duplicate|minhash_duplicate|listed",
+      .choices = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, reason) },
     { .name = "limit",
@@ -25,6 +26,11 @@ static const struct sluice_option options[] = {
       .min = 0,
       .max = 1,
       .offset = offsetof(struct config, limit) },
+    { .name = "aside",
+      .doc = "Set the rows aside, which max_bad counts, instead of dropping them.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct config, aside) },
 };
 
 struct shared {
@@ -83,6 +89,18 @@ static void stage_worker_close(void *state)
     free(worker);
 }
 
+/* Of a row that is set aside people are told what it is like: "reason: the same values as ID". */
+static int begin_detail(struct worker *worker)
+{
+    static const char *const reasons[] = { "duplicate", "exact_duplicate", "minhash_duplicate",
+                                           "listed", "contract_unique" };
+    static const char same[] = ": the same values as an earlier row, ";
+    const char *reason = reasons[worker->shared->config->reason];
+
+    return sluice_bytes_add(&worker->text, reason, strlen(reason)) &&
+           sluice_bytes_add(&worker->text, same, sizeof same - 1);
+}
+
 static sluice_status take_list(struct worker *worker, const struct sluice_batch *batch,
                                struct sluice_error *err)
 {
@@ -108,6 +126,9 @@ static sluice_status take_list(struct worker *worker, const struct sluice_batch 
                 return sluice_fail(err, SLUICE_E_INTERNAL, "",
                                    "the list of rows to drop is not sorted");
             }
+        }
+        if (worker->shared->config->aside && !begin_detail(worker)) {
+            return sluice_nomem(err);
         }
         listed.end = worker->text.size + n;
         if (!sluice_bytes_add(&worker->text, id, n) ||
@@ -139,6 +160,11 @@ static sluice_status judge(void *state, const struct sluice_batch *batch, int64_
         verdict->similarity = verdict->value = listed->similarity;
         verdict->dup_of = worker->text.data + begin;
         verdict->dup_of_length = (int32_t)(listed->end - begin);
+        if (config->aside) {
+            *verdict = (struct sluice_verdict){ .reason = SLUICE_VERDICT_BAD,
+                                                .dup_of = verdict->dup_of,
+                                                .dup_of_length = verdict->dup_of_length };
+        }
     }
     return SLUICE_OK;
 }
@@ -153,7 +179,7 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
 const struct sluice_stage drop_listed_stage = {
     .size = sizeof drop_listed_stage,
     .name = "drop_listed",
-    .version = "1.0",
+    .version = "1.1",
     .summary = "Drops the rows that a side input lists (part of `exact` and `minhash`)",
     .doc = "The side input has the columns _pos (uint64: split << 40 | row), dup_of (utf8), "
            "similarity (float64) and, where survivors may be in an index, reason (uint64: 0 = a "
@@ -165,7 +191,8 @@ const struct sluice_stage drop_listed_stage = {
     .n_options = sizeof options / sizeof options[0],
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
-    .reasons = "duplicate|exact_duplicate|minhash_duplicate|listed|minhash_in_index",
+    .reasons =
+        "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|minhash_in_index",
     .bytes_worker = 1 << 20,
     .open = stage_open,
     .prepare = stage_prepare,

@@ -3,6 +3,7 @@
  * are integers that add up over tasks; thresholds only matter at the barrier, so changing one runs
  * nothing again. A null in a required column halts at once, as no later row can mend it. */
 #include "gate.h"
+#include "gate_schema.h"
 #include "sluice_simple.h"
 
 #include <inttypes.h>
@@ -215,76 +216,11 @@ static sluice_status gate_open(const struct sluice_host_api *api, struct sluice_
 
 /* ---- prepare ---- */
 
-/* Is found ("utf8?") among asked ("utf8|json"), but for nulls and white space? */
-static bool type_among(const char *found, const char *asked)
-{
-    size_t n = strlen(found);
-
-    n -= n > 0 && found[n - 1] == '?';
-    while (*asked != '\0') {
-        size_t at = 0;
-        bool equal = true;
-        while (*asked != '\0' && *asked != '|') {
-            char c = *asked++;
-            if (c == ' ' || c == '\t' ||
-                (c == '?' && (*asked == '\0' || *asked == '|' || *asked == ' '))) {
-                continue;
-            }
-            equal = equal && at < n && found[at] == c;
-            at++;
-        }
-        if (equal && at == n) {
-            return true;
-        }
-        asked += *asked == '|';
-    }
-    return false;
-}
-
-static sluice_status check_schema(const struct stage *stage, struct sluice_plan *plan,
-                                  struct sluice_error *err)
-{
-    const struct sluice_map *schema = &stage->config->schema;
-
-    for (uint64_t i = 0; i < schema->n; i++) {
-        const char *wanted = schema->keys[i];
-        char message[500];
-        for (uint32_t k = 0;; k++) {
-            const char *name;
-            const char *type;
-            int32_t index;
-            sluice_status status = plan->column(plan, 0, k, &name, &type);
-            if (status != SLUICE_OK) {
-                return sluice_fail(err, status, "schema",
-                                   "the columns of the input can't be listed");
-            }
-            if (name[0] == '\0') {
-                /* Its message says what there is instead; it refuses as there is no such column. */
-                status = plan->need(plan, 0, wanted, "", 0, &index, err);
-                return status != SLUICE_OK
-                           ? status
-                           : sluice_fail(err, SLUICE_E_SCHEMA, wanted,
-                                         "a hidden or derived column has no place in a schema");
-            }
-            if (strcmp(name, wanted) != 0) {
-                continue;
-            }
-            if (!type_among(type, schema->values[i])) {
-                snprintf(message, sizeof message,
-                         "the column '%.100s' is %.150s, the schema expects %.150s", wanted, type,
-                         schema->values[i]);
-                return sluice_fail(err, SLUICE_E_SCHEMA, wanted, message);
-            }
-            break;
-        }
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status gate_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     struct stage *stage = shared;
-    sluice_status status = check_schema(stage, plan, err);
+    const struct gate_schema schema = { .types = &stage->config->schema, .field = "schema" };
+    sluice_status status = gate_schema_check(&schema, plan, err);
 
     stage->row = stage->id = -1;
     for (uint64_t k = 0; status == SLUICE_OK && k < stage->n_columns; k++) {
@@ -299,7 +235,7 @@ static sluice_status gate_prepare(void *shared, struct sluice_plan *plan, struct
             if (status != SLUICE_OK || name[0] == '\0') {
                 break;
             }
-            if (strcmp(name, "id") == 0 && type_among(type, "utf8")) {
+            if (strcmp(name, "id") == 0 && gate_type_among(type, "utf8")) {
                 status = plan->need(plan, 0, "id", "", 1, &stage->id, err);
             }
         }
@@ -325,8 +261,8 @@ static sluice_status halt(const struct stage *stage, const struct column *column
     }
     snprintf(message, sizeof message,
              "the required column '%.100s' is null in %s%s%.*s%s. Likely cause: its records have "
-             "lost this member; see the file in an editor, or take the "
-             "column out of `require`",
+             "lost this member or call it otherwise; see the file in an editor (a required column "
+             "of s.contract says what it may be called now), or take the column out of `require`",
              column->name, place, n > 0 ? " (id '" : "", (int)(n < 200 ? n : 200), id,
              n > 0 ? "')" : "");
     return sluice_fail(err, SLUICE_E_HALT, column->name, message);
@@ -624,4 +560,5 @@ static const struct sluice_stage gate_stage = {
     .close = gate_close,
 };
 
-SLUICE_PLUGIN("gate", "1.0", "MIT", &gate_stage);
+SLUICE_PLUGIN("gate", "1.1", "MIT", &gate_stage, &contract_rows_stage, &contract_check_stage,
+              &contract_profile_stage, &contract_infer_stage);

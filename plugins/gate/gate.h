@@ -4,6 +4,9 @@
 
 #include <sluice_arrays.h>
 
+extern const struct sluice_stage contract_rows_stage, contract_check_stage, contract_profile_stage,
+    contract_infer_stage;
+
 struct gate_config {
     int64_t rows_min, rows_max;
     double pass_rate_min, pass_rate_max, rows_ratio_min, rows_ratio_max;

@@ -9,7 +9,7 @@
 #define COLUMNS_MAX 200
 
 static sluice_status add_column(struct whole_rows *rows, struct sluice_plan *plan, const char *name,
-                                const char *type, struct sluice_error *err)
+                                const char *as, const char *type, struct sluice_error *err)
 {
     struct whole_column *more = realloc(rows->columns, (rows->n + 1u) * sizeof *more);
     struct whole_column *column;
@@ -35,8 +35,8 @@ static sluice_status add_column(struct whole_rows *rows, struct sluice_plan *pla
                                   name, type);
     }
     rows->n++;
-    column->id = strcmp(name, "id") == 0 && column->layout.kind == LAYOUT_TEXT;
-    return plan->add(plan, name, type, plan->metadata(plan, 0, column->index, ""), err);
+    column->id = strcmp(as, "id") == 0 && column->layout.kind == LAYOUT_TEXT;
+    return plan->add(plan, as, type, plan->metadata(plan, 0, column->index, ""), err);
 }
 
 /* The rows may say what they were made of (packed rows do, and shuffled ones): that is handed on,
@@ -77,7 +77,8 @@ static sluice_status prepare_origin(struct whole_rows *rows, struct sluice_plan 
 }
 
 sluice_status whole_rows_prepare(struct whole_rows *rows, struct sluice_plan *plan,
-                                 const char *without, bool behind, struct sluice_error *err)
+                                 const struct whole_choice *choice, bool behind,
+                                 struct sluice_error *err)
 {
     sluice_status status = SLUICE_OK;
 
@@ -85,11 +86,13 @@ sluice_status whole_rows_prepare(struct whole_rows *rows, struct sluice_plan *pl
     for (uint32_t k = 0; status == SLUICE_OK; k++) {
         const char *name;
         const char *type;
+        const char *as;
         status = plan->column(plan, 0, k, &name, &type);
         if (status != SLUICE_OK || name[0] == '\0') {
             break;
         }
-        if (without != NULL && strcmp(name, without) == 0) {
+        as = choice == NULL ? name : choice->as(choice->ctx, name);
+        if (as == NULL) {
             continue;
         }
         if (rows->n == COLUMNS_MAX) {
@@ -97,7 +100,7 @@ sluice_status whole_rows_prepare(struct whole_rows *rows, struct sluice_plan *pl
                                 "the rows have more than %d columns; drop some of them before",
                                 COLUMNS_MAX);
         }
-        status = add_column(rows, plan, name, type, err);
+        status = add_column(rows, plan, name, as, type, err);
     }
     return status == SLUICE_OK ? prepare_origin(rows, plan, behind, err) : status;
 }
@@ -267,4 +270,47 @@ sluice_status whole_rows_give(const struct whole_rows *rows, const struct sluice
         return emit->batch(emit, &out);
     }
     return status == SLUICE_E_NOMEM ? shuffle_nomem(err) : status;
+}
+
+/* Selected rows as runs of neighbours. 0 = out of memory. */
+static int runs_of(const struct sluice_batch *batch, struct layout_run **out, size_t *n)
+{
+    struct layout_run *runs = malloc(((size_t)batch->n + 1) * sizeof *runs);
+
+    *out = runs;
+    *n = 0;
+    if (runs == NULL) {
+        return 0;
+    }
+    if (batch->rows == NULL) {
+        runs[(*n)++] = (struct layout_run){ 0, batch->n };
+        return 1;
+    }
+    for (int64_t k = 0; k < batch->n; k++) {
+        int64_t row = batch->rows[k];
+        if (*n > 0 && runs[*n - 1].first + runs[*n - 1].n == row) {
+            runs[*n - 1].n++;
+        } else {
+            runs[(*n)++] = (struct layout_run){ row, 1 };
+        }
+    }
+    return 1;
+}
+
+sluice_status whole_rows_give_all(const struct whole_rows *rows, const struct sluice_batch *batch,
+                                  struct sluice_emit *emit, struct sluice_error *err)
+{
+    struct layout_run *runs;
+    size_t n;
+    sluice_status status;
+
+    if (batch->n == 0) {
+        return SLUICE_OK;
+    }
+    if (!runs_of(batch, &runs, &n)) {
+        return shuffle_nomem(err);
+    }
+    status = whole_rows_give(rows, batch, runs, n, NULL, emit, err);
+    free(runs);
+    return status;
 }

@@ -20,11 +20,17 @@ struct whole_rows {
     bool composed;         /* _origin's numbers have that of a task in them */
 };
 
-/* Asks for every column of port 0 but `without` (NULL: for all), and declares them, _origin, and
+/* Under which name a column goes on; NULL: it does not. Borrowed until the call that asks ends. */
+struct whole_choice {
+    const char *(*as)(const void *ctx, const char *name);
+    const void *ctx;
+};
+
+/* Asks for every column of port 0 that is chosen (NULL: for all), and declares them, _origin, and
  * _span where there is one, in that order. Behind an exchange (behind: _pos is asked for) rows are
  * told by task << 40 | row, else by _row; those that say what they come from by that. */
-sluice_status whole_rows_prepare(struct whole_rows *, struct sluice_plan *, const char *without,
-                                 bool behind, struct sluice_error *);
+sluice_status whole_rows_prepare(struct whole_rows *, struct sluice_plan *,
+                                 const struct whole_choice *, bool behind, struct sluice_error *);
 void whole_rows_deinit(struct whole_rows *);
 
 /* Emits the rows of the runs. copies: what stands behind the id of the k-th row that goes out: 0 or
@@ -32,6 +38,10 @@ void whole_rows_deinit(struct whole_rows *);
 sluice_status whole_rows_give(const struct whole_rows *, const struct sluice_batch *,
                               const struct layout_run *runs, size_t n_runs, const uint32_t *copies,
                               struct sluice_emit *, struct sluice_error *);
+
+/* Emits all selected rows of a batch. */
+sluice_status whole_rows_give_all(const struct whole_rows *, const struct sluice_batch *,
+                                  struct sluice_emit *, struct sluice_error *);
 
 /* Bytes of a row, about. */
 uint64_t whole_rows_size(const struct whole_rows *, const struct sluice_batch *, int64_t row);

@@ -45,61 +45,32 @@ static void rows_close(void *shared)
     free(stage);
 }
 
+static const char *without_key(const void *ctx, const char *name)
+{
+    (void)ctx;
+    return strcmp(name, SLUICE_KEY) == 0 ? NULL : name;
+}
+
 static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
+    static const struct whole_choice choice = { without_key, NULL };
     struct stage *stage = shared;
     char seed[24];
-    sluice_status status = plan->need(plan, 0, "key", "fixed[16]", 0, NULL, err);
+    sluice_status status = plan->need(plan, 0, SLUICE_KEY, "fixed[16]", 0, NULL, err);
 
     if (status == SLUICE_OK) {
-        status = whole_rows_prepare(&stage->rows, plan, "key", true, err);
+        status = whole_rows_prepare(&stage->rows, plan, &choice, true, err);
     }
     (void)snprintf(seed, sizeof seed, "%lld", (long long)stage->config->seed);
     return status == SLUICE_OK ? plan->note(plan, "seed", seed, err) : status;
-}
-
-/* Selected rows as runs of neighbours. 0 = out of memory. */
-static int runs_of(const struct sluice_batch *batch, struct layout_run **out, size_t *n)
-{
-    struct layout_run *runs = malloc(((size_t)batch->n + 1) * sizeof *runs);
-
-    *out = runs;
-    *n = 0;
-    if (runs == NULL) {
-        return 0;
-    }
-    if (batch->rows == NULL) {
-        runs[(*n)++] = (struct layout_run){ 0, batch->n };
-        return 1;
-    }
-    for (int64_t k = 0; k < batch->n; k++) {
-        int64_t row = batch->rows[k];
-        if (*n > 0 && runs[*n - 1].first + runs[*n - 1].n == row) {
-            runs[*n - 1].n++;
-        } else {
-            runs[(*n)++] = (struct layout_run){ row, 1 };
-        }
-    }
-    return 1;
 }
 
 static sluice_status rows_process(void *worker, const struct sluice_batch *batch,
                                   struct sluice_emit *emit, struct sluice_error *err)
 {
     const struct stage *stage = worker;
-    struct layout_run *runs;
-    size_t n;
-    sluice_status status;
 
-    if (batch->n == 0) {
-        return SLUICE_OK;
-    }
-    if (!runs_of(batch, &runs, &n)) {
-        return shuffle_nomem(err);
-    }
-    status = whole_rows_give(&stage->rows, batch, runs, n, NULL, emit, err);
-    free(runs);
-    return status;
+    return whole_rows_give_all(&stage->rows, batch, emit, err);
 }
 
 const struct sluice_stage shuffle_rows_stage = {

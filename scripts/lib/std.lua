@@ -346,6 +346,7 @@ M.join = s.composite {
 }
 
 M.gate = core.module("lib.std_gate", s, core)
+M.contract = core.module("lib.std_contract", s, core)
 M.statistics = core.module("lib.std_stats", s, core)
 for name, composite in pairs(core.module("lib.std_shuffle", s, core)) do M[name] = composite end
 

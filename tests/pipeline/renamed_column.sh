@@ -23,6 +23,13 @@ local good = docs | s.gopher_quality { min_doc_words = 10 } | s.gate { pass_rate
 return s.pipeline { "rate", good | s.write_jsonl { a.out } }
 L
 
+cat >suggest.lua <<'L'
+local s = require "sluice"
+local a = s.args { input = { "glob", "corpus/*" }, out = { "path", "out" } }
+local docs = s.files { a.input, split = "64KiB" } | s.read_jsonl { text = "response" } | s.contract { required = { "text" }, limit = 0 }
+return s.pipeline { "suggest", docs | s.gopher_quality { min_doc_words = 10 } | s.write_jsonl { a.out } }
+L
+
 unpublished() {
     [ ! -e "$1/latest" ] && [ -z "$(ls "$1/snapshots" 2>/dev/null)" ] || fail "$1 was published"
 }
@@ -39,7 +46,11 @@ expect 3 "$SLUICE" run rate.lua --quiet out=two
 is "$(reran .sluice/rate | sum)" 0 'tasks that ran again'
 unpublished two
 
-for script in contract rate; do
+expect 4 "$SLUICE" run suggest.lua --quiet out=three
+says part-00004.jsonl "the required column 'text' is null; the record has 'completion' instead" 'was it renamed?'
+unpublished three
+
+for script in contract rate suggest; do
     expect 0 "$SLUICE" run "$script.lua" --quiet "input=$TMP/sound/*" "out=sound-$script"
     [ "$(lines "sound-$script" | wc -l)" -gt 470 ] || fail "rows of sound files, $script"
 done

@@ -171,8 +171,39 @@ static int core_args(lua_State *L)
     return status == SLUICE_OK ? 1 : bindings_raise(L, &err);
 }
 
+/* core.read(path) -> the text of a file; core.json(text) -> its value, or nil and what is wrong. */
+static int core_read(lua_State *L)
+{
+    struct binding *binding = bindings_of(L);
+    const struct loaded_file *file = NULL;
+    struct sluice_error err = ERROR_INIT;
+
+    if (script_text(binding->script, luaL_checkstring(L, 1), binding->planning, &file, &err) !=
+        SLUICE_OK) {
+        return bindings_raise(L, &err);
+    }
+    lua_pushlstring(L, file->text, file->size);
+    return 1;
+}
+
+static int core_json(lua_State *L)
+{
+    size_t n;
+    const char *text = luaL_checklstring(L, 1, &n);
+    struct value value = VALUE_INIT;
+    struct sluice_error err = ERROR_INIT;
+
+    if (value_parse_json(text, n, &value, &err) != SLUICE_OK) {
+        lua_pushnil(L);
+        lua_pushstring(L, err.message);
+        return 2;
+    }
+    luavalue_push(L, &value);
+    value_deinit(&value);
+    return 1;
+}
+
 const luaL_Reg bindings_args[] = {
-    { "options", core_options },
-    { "args", core_args },
-    { NULL, NULL },
+    { "read", core_read }, { "json", core_json }, { "options", core_options },
+    { "args", core_args }, { NULL, NULL },
 };

@@ -57,6 +57,10 @@ static inline const char *script_place(const struct script *script, const char *
  * there. */
 sluice_status script_file(struct script *, const char *path, const char *name, bool *found,
                           struct sluice_error *) MUST_USE;
+/* A file that the script reads as text, under the path that it says: part of the script from then
+ * on, as its modules are, so that all workers and every frozen plan see the same one. Borrowed. */
+sluice_status script_text(struct script *, const char *path, bool planning,
+                          const struct loaded_file **out, struct sluice_error *) MUST_USE;
 /* Loads the chunk of a module ("x.y", or the script with name NULL) and leaves it as a
  * function on the stack. */
 sluice_status script_chunk(struct script *, lua_State *, const char *module, bool planning,

@@ -81,6 +81,31 @@ sluice_status script_file(struct script *script, const char *path, const char *n
                : SLUICE_OK;
 }
 
+sluice_status script_text(struct script *script, const char *path, bool planning,
+                          const struct loaded_file **out, struct sluice_error *err)
+{
+    char *full;
+    sluice_status status;
+
+    *out = find_file(script, path);
+    if (*out != NULL) {
+        return SLUICE_OK;
+    }
+    if (!planning) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "the file %s is new in a worker; a script must read the same files each "
+                         "time",
+                         path);
+    }
+    full = path[0] == '/' ? str_printf("%s", path) : str_printf("%s/%s", script->base_dir, path);
+    status = full == NULL ? error_nomem(err, "a path") : script_file(script, full, path, NULL, err);
+    free(full);
+    if (status == SLUICE_OK) {
+        *out = &script->files[script->n_files - 1];
+    }
+    return status;
+}
+
 /* "heuristics.digits" -> "heuristics/digits.lua"; refuses what is no module name. */
 static bool module_file(const char *module, char name[300])
 {
