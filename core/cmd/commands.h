@@ -27,6 +27,7 @@ int cmd_try(int argc, char **argv);
 int cmd_lock(int argc, char **argv);
 int cmd_tokenize(int argc, char **argv);
 int cmd_new(int argc, char **argv);
+int cmd_contract(int argc, char **argv);
 int cmd_inspect(int argc, char **argv);
 int cmd_plugins(int argc, char **argv);
 int cmd_bundle(int argc, char **argv);

@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "cmd/look/look.h"
 #include "plugin/option_table.h"
+#include "store/pending.h"
 
 /* Options of commands that take a script. */
 static const struct arg_spec script_specs[] = {
@@ -193,5 +194,20 @@ int common_registry(const struct command *command, int argc, char **argv,
     session.options.plugins = NULL; /* they are loaded */
     session.options.n_plugins = 0;
     session_close(&session);
+    return status;
+}
+
+sluice_status common_write(const char *path, const void *data, size_t n, struct sluice_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL   ? str_copy(".", 1)
+                   : slash == path ? str_copy("/", 1)
+                                   : str_copy(path, (size_t)(slash - path));
+    struct published published;
+    sluice_status status = folder == NULL ? error_nomem(err, "a path")
+                                          : pending_put(folder, slash == NULL ? path : slash + 1,
+                                                        data, n, 0, &published, err);
+
+    free(folder);
     return status;
 }

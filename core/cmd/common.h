@@ -19,6 +19,10 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
 /* For session_options.log: what stages say goes to standard error. */
 void common_log(void *ctx, int32_t level, const char *stage, const char *message);
 
+/* Writes a small file that the user names, whole or not at all, over what is there. */
+sluice_status common_write(const char *path, const void *data, size_t n,
+                           struct sluice_error *) MUST_USE;
+
 /* A word alone that names a run directory means its frozen plan, not a script. */
 void common_frozen(struct common *);
 

@@ -175,3 +175,26 @@ sluice_status temp_sweep(const char *dir, uint32_t *removed, struct sluice_error
     disk_names_deinit(&names);
     return status;
 }
+
+sluice_status temp_folder(const char *dir, char **path, struct sluice_error *err)
+{
+    int failure = EEXIST;
+
+    *path = NULL;
+    TRY(disk_mkdirs(dir, err));
+    TRY(temp_sweep(dir, NULL, err)); /* of those that were killed */
+    for (uint32_t n = 0; failure == EEXIST; n++) {
+        free(*path);
+        *path = temp_path(dir, n);
+        if (*path == NULL) {
+            return error_nomem(err, "a path");
+        }
+        failure = disk_mkdir(*path);
+    }
+    if (failure != 0) {
+        free(*path);
+        *path = NULL;
+        return error_errno(err, failure, "can't make a folder in %s", dir);
+    }
+    return SLUICE_OK;
+}

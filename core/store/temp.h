@@ -10,6 +10,10 @@
  * out of memory. Gives. */
 char *temp_path(const char *dir, uint32_t n);
 
+/* Makes a folder under such a name, and dir where it is absent; removes what the dead left there.
+ * *path is given. */
+sluice_status temp_folder(const char *dir, char **path, struct sluice_error *) MUST_USE;
+
 /* Creates an empty file under such a name, for reading and writing: 0 or an errno. *path is given
  * (on errors too; NULL then says that memory ran out). */
 int temp_create(const char *dir, char **path, int *fd);

@@ -248,6 +248,7 @@ const struct sluice_stage columns_rename_stage = {
     PASS("rename_columns", "Rows with other names for some of their columns",
          "Names may be exchanged: { { a = \"b\", b = \"a\" } }. Two columns of one name are an "
          "error. Derived columns (words, sentences) are made anew where a stage wants them.",
-         "docs | s.rename_columns { { response = \"text\" } }", rename_options, struct map_config),
+         "docs | s.rename_columns { { response = \"answer\" } }", rename_options,
+         struct map_config),
     .prepare = rename_prepare,
 };

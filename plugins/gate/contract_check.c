@@ -335,7 +335,7 @@ const struct sluice_stage contract_check_stage = {
     .doc = "What `s.contract` puts into the pipeline for `limit` and `freshness`, judged once all "
            "rows are counted, before anything is published; changing a limit runs nothing again.",
     .example = "docs | s.contract { freshness = { column = \"crawled\", max_age = \"36h\", at = "
-               "a.now }, limit = 0.001 }",
+               "\"2026-03-01\" }, limit = 0.001 }",
     .role = SLUICE_ROLE_GATE,
     .mode = SLUICE_MODE_ORDERED,
     .options = options,

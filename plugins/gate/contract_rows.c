@@ -420,7 +420,7 @@ const struct sluice_stage contract_rows_stage = {
         "required member is quarantined with the member of it that may be its new name: of the "
         "same type, keeping the column's other rules, with the name most alike.",
     .example = "docs | s.contract { columns = { text = \"utf8\" }, required = { \"text\" }, "
-               "range = { score = { 0, 1 } } }",
+               "range = { year = { 1990, 2100 } } }",
     .role = SLUICE_ROLE_FILTER,
     .mode = SLUICE_MODE_STATELESS,
     .options = options,

@@ -101,28 +101,22 @@ static int compare_json(const json_t *a, const json_t *b)
 /* Keeps a value among the column's; takes it. */
 static bool keep(struct column *column, json_t *value)
 {
+    size_t n = json_array_size(column->values);
     size_t at = 0;
-    bool ok = value != NULL;
+    bool known = value == NULL;
 
-    while (ok && at < json_array_size(column->values)) {
-        const json_t *there = json_array_get(column->values, at);
-        int order = json_equal(there, value) ? 0 : compare_json(there, value);
-        if (order == 0) {
-            json_decref(value);
-            return true;
-        }
-        if (order > 0) {
-            break;
-        }
+    for (size_t i = 0; !known && i < n; i++) {
+        known = json_equal(json_array_get(column->values, i), value) != 0;
+    }
+    if (known || n == PROFILE_VALUES) {
+        column->many = column->many || !known;
+        json_decref(value);
+        return value != NULL;
+    }
+    while (at < n && compare_json(json_array_get(column->values, at), value) < 0) {
         at++;
     }
-    if (ok && json_array_size(column->values) == PROFILE_VALUES) {
-        column->many = true;
-        json_array_clear(column->values);
-        json_decref(value);
-        return true;
-    }
-    return ok && json_array_insert_new(column->values, at, value) == 0;
+    return json_array_insert_new(column->values, at, value) == 0;
 }
 
 static void number(struct column *column, long double value)
@@ -359,6 +353,9 @@ json_t *profile_contract(const struct profile *profile)
         size_t n = json_array_size(column->values);
         for (int k = 0; k < IS_KINDS; k++) {
             there += column->kinds[k];
+        }
+        if (there == 0 && strcmp(column->name, "text") == 0) {
+            continue; /* readers give it where there is none */
         }
         json_object_set_new(columns, column->name, json_string(type));
         if (there == profile->rows && there > 0) {

@@ -373,6 +373,12 @@ function M.gate(given)
   return std.gate(given)
 end
 
+-- What rows must be like at an edge: s.contract { columns = { text = "utf8" }, required = { "text" } }, or a file's name. See lib/std_contract.lua.
+function M.contract(given)
+  if std == nil then std = core.module("lib.std", M, core) end
+  return std.contract(given)
+end
+
 -- A format: s.writer { "write_tsv", suffix = ".tsv", row = function(doc, o) return doc.text .. "\n" end }; docs | write_tsv { "out/kept" }
 function M.writer(definition)
   return lua_stage("writer", definition, check_definition(definition, "writer", "row", "function(doc, options)"))

@@ -32,6 +32,10 @@
 ---@field on_timeout? "halt"|"quarantine" What a row that takes too long does.
 ---@field max_deaths? integer Batches that may kill a process before the run ends.
 
+---What a dataset is: bronze (what came in: says where from, has a contract before it, is written once), silver and gold (made of snapshots; gold
+---says for which tokenizer, unless rows are tokenized on the way).
+---@alias sluice.Class { bronze: string }|"silver"|"gold"|{ gold: string }
+
 ---A rule that cuts a text into words.
 ---@alias sluice.Words "whitespace"|"uax29"|"spacy-en"
 
@@ -440,6 +444,24 @@ function Pieces:dup_ngram_chars(n) end
 ---@field baseline? string|{ [1]: string, min: number?, max: number? } Snapshot whose rows are compared with.
 ---@field action? "halt"|"warn"
 
+---@class sluice.options.contract
+---@field [1]? string A file with a contract: the own form, JSON Schema, a suite of Great Expectations, a schema of TFDV.
+---@field columns? table<string, string> Columns that must be there, and their types: also "integer", "number", "any", "int32|int64".
+---@field optional? string[] Those of them that need not be there.
+---@field required? string|string[] Columns without nulls.
+---@field unique? string|(string|string[])[] Columns, or lists of columns, in which no two rows have the same values; exact, across the whole edge.
+---@field range? table<string, any> Smallest and largest value, inclusive: { 0, 1 }, { min = 0 }, "0..1"; texts by bytes.
+---@field length? table<string, any> Fewest and most characters of a text.
+---@field regex? table<string, string> Expression (PCRE2) that is found in every text.
+---@field allowed? table<string, any[]> The values that there may be.
+---@field freshness? { column: string, max_age: string, at: string, unit: string?, action: string? } How old the newest row may be at a time that is stated: tasks know no clock.
+---@field evolution? "add"|"fixed" Whether other columns and members may be there. Default: add.
+---@field broken? "quarantine"|"drop" What becomes of a row that breaks a rule. Default: quarantine, which max_bad counts.
+---@field limit? number Largest share of rows that may break the contract; more halt the run.
+---@field partial? boolean Does without what the file says and can't be checked, and names it.
+---@field name? string What manifests call it; of a file: the file's name.
+---@field partitions? integer Virtual partitions of the exchange of `unique`. Default: 32.
+
 ---The pipeline language: `local s = require "sluice"`.
 ---@class sluice
 ---@field math table exp, log, pow and the trigonometric functions with the same bits on every machine.
@@ -570,6 +592,15 @@ function s.reader(definition) end
 ---@return sluice.LuaStage
 ---@overload fun(contract: sluice.options.gate): sluice.Stage
 function s.gate(definition) end
+
+---A contract: what rows must be like at this edge of the pipeline. Columns and types are checked before any data is read, and a column that is
+---missing is refused with what it may be called now; a row that breaks a rule is set aside, or dropped.
+---```lua
+---s.contract { columns = { text = "utf8", year = "integer" }, required = { "text" }, unique = { "id" }, range = { year = { 1990, 2100 } } }
+---```
+---@param contract string|sluice.options.contract
+---@return sluice.Stage
+function s.contract(contract) end
 
 ---A writer: a text a row, into the files of a dataset. Options of each: path (first), compression, level, shard_size.
 ---```lua

@@ -145,6 +145,22 @@ function s.c4_paragraph(options) end
 ---@return sluice.Stage
 function s.c4_quality(options) end
 
+---@class sluice.options.cast_columns
+---@field [1] table<string, string|number|boolean>? The same as types.
+---@field types? table<string, string|number|boolean> The new type of each column that gets one: { score = "float64" }; bool, int8 to int64, uint8 to uint64, float32, float64, utf8, binary, json. May be given without its name.
+---@field bad? "quarantine"|"null"|"error" What becomes of a row with a value that the type can't hold: it is set aside, the value becomes null, or the run ends. Default: quarantine.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Columns as other types, each value exactly or not at all.
+---
+---Whole numbers: within the type's range, from texts as [+-]digits, from floats without a fraction, from bools as 0 and 1. Floats: whole numbers that they hold exactly, texts as decimal numbers, `nan`, `inf`, `-inf` (rounded to the nearest); float64 to float32 rounds to the nearest, beyond its range is bad. bool: true, false, 1, 0. utf8: numbers as the shortest decimals that read back equal; binary that is UTF-8. json to others: its string, number or bool; what has members as its text. json from utf8: texts that are JSON. Blanks and empty texts are no numbers. Nulls stay nulls.
+---```lua
+---docs | s.cast_columns { { score = "float64", year = "int32" }, bad = "null" }
+---```
+---@param options sluice.options.cast_columns|table<string, string|number|boolean>
+---@return sluice.Stage
+function s.cast_columns(options) end
+
 ---@class sluice.options.contaminated
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
@@ -200,6 +216,49 @@ function s.contaminated(options) end
 ---@param options sluice.options.contamination|string
 ---@return sluice.Stage
 function s.contamination(options) end
+
+---@class sluice.options.contract_check
+---@field of? sluice.Rows|string Node before the contract: its rows that are not here broke it. Does not change the output.
+---@field limit? number|string Largest share of rows that may break the contract; -1 is no limit. Does not change the output. Within [-1, 1]. Default: -1.
+---@field time? string Column with the time of a row: ISO 8601 as text, or a whole number of `unit` since 1970.
+---@field unit? "s"|"ms"|"us"|"ns" Of times that are numbers. Default: s.
+---@field max_age? number|string How old the newest row may be at the time `at`. Does not change the output. Within [0s, 2500000h].
+---@field at? string The time that ages are counted from, ISO 8601: an argument of the pipeline, as tasks know no clock. Does not change the output.
+---@field action? "halt"|"warn" What a broken rule does. Does not change the output. Default: halt.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---What a contract says of all rows together: how many break it, how old the newest is.
+---
+---What `s.contract` puts into the pipeline for `limit` and `freshness`, judged once all rows are counted, before anything is published; changing a limit runs nothing again.
+---```lua
+---docs | s.contract { freshness = { column = "crawled", max_age = "36h", at = "2026-03-01" }, limit = 0.001 }
+---```
+---@param options? sluice.options.contract_check
+---@return sluice.Stage
+function s.contract_check(options) end
+
+---@class sluice.options.contract_rows
+---@field name? string What the contract is called in manifests and messages. Does not change the output. Default: contract.
+---@field columns? table<string, string|number|boolean> Columns that must be there, with their types ("utf8", "int64|float64", "any"); nulls don't matter here.
+---@field optional? string[]|string Those of them that need not be there.
+---@field required? string[]|string Columns without nulls.
+---@field range? table<string, string|number|boolean> Smallest and largest value of a column, "0..1", "0.."; texts are compared by bytes.
+---@field length? table<string, string|number|boolean> Fewest and most characters of a text, "1..10000".
+---@field regex? table<string, string|number|boolean> Expression (PCRE2) that is found in every text of a column.
+---@field allowed? table<string, string|number|boolean> The values that a column may have, as a list of JSON: '["en", "de"]'.
+---@field evolution? "add"|"fixed" add: columns that the contract does not have may be there; fixed: they may not, nor other members of records. Default: add.
+---@field broken? "quarantine"|"drop" What becomes of a row that breaks a rule: it is set aside, which max_bad counts, or dropped. Default: quarantine.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---The rules of a contract on columns and on each row.
+---
+---What `s.contract` puts into the pipeline. Columns and types are checked before any data is read; a column that is missing is refused with what it may be called now. The rules on rows are checked in the order required, range, length, regex, allowed, extra; the first that is broken counts. Nulls keep every rule but `required`. A record without a required member is quarantined with the member of it that may be its new name: of the same type, keeping the column's other rules, with the name most alike.
+---```lua
+---docs | s.contract { columns = { text = "utf8" }, required = { "text" }, range = { year = { 1990, 2100 } } }
+---```
+---@param options? sluice.options.contract_rows
+---@return sluice.Stage
+function s.contract_rows(options) end
 
 ---@class sluice.options.doc_stats
 ---@field over? string Column that holds the text. Default: text.
@@ -316,6 +375,21 @@ function s.dolma_mix(options) end
 ---@param options sluice.options.dolma_tag|string[]|string
 ---@return sluice.Stage
 function s.dolma_tag(options) end
+
+---@class sluice.options.drop_columns
+---@field [1] string[]|string? The same as columns.
+---@field columns? string[]|string Columns that end here; all others go on. May be given without its name.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Rows without some of their columns.
+---
+---A column that is not there is an error, with the nearest name that is.
+---```lua
+---docs | s.drop_columns { "metadata" }
+---```
+---@param options sluice.options.drop_columns|string[]|string
+---@return sluice.Stage
+function s.drop_columns(options) end
 
 ---@class sluice.options.fasttext_filter
 ---@field [1] string? The same as model.
@@ -461,6 +535,21 @@ function s.gopher_repetition(options) end
 ---@param options? sluice.options.holdout|number|string
 ---@return sluice.Stage
 function s.holdout(options) end
+
+---@class sluice.options.keep_columns
+---@field [1] string[]|string? The same as columns.
+---@field columns? string[]|string Columns that go on; all others end here. May be given without its name.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Rows with some of their columns.
+---
+---The columns keep their order, types and metadata. What is not named here is not read, where the reader can leave it out.
+---```lua
+---docs | s.keep_columns { "id", "text" }
+---```
+---@param options sluice.options.keep_columns|string[]|string
+---@return sluice.Stage
+function s.keep_columns(options) end
 
 ---@class sluice.options.language
 ---@field [1] string? The same as model.
@@ -677,6 +766,21 @@ function s.read_text(options) end
 ---@param options sluice.options.regex|string
 ---@return sluice.Stage
 function s.regex(options) end
+
+---@class sluice.options.rename_columns
+---@field [1] table<string, string|number|boolean>? The same as names.
+---@field names? table<string, string|number|boolean> The new name of each column that gets one: { response = "text" }. May be given without its name.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Rows with other names for some of their columns.
+---
+---Names may be exchanged: { { a = "b", b = "a" } }. Two columns of one name are an error. Derived columns (words, sentences) are made anew where a stage wants them.
+---```lua
+---docs | s.rename_columns { { response = "answer" } }
+---```
+---@param options sluice.options.rename_columns|table<string, string|number|boolean>
+---@return sluice.Stage
+function s.rename_columns(options) end
 
 ---@class sluice.options.sampler
 ---@field [1] number|string? The same as rate.
@@ -990,6 +1094,7 @@ function s.words(options) end
 ---@field compression? "none"|"gzip"|"zstd" Codec of the files; Dolma reads gzip and zstd. Default: gzip.
 ---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field aligned? boolean A row of the input that is missing, dropped or set aside on the way, ends the run: the lines would no longer belong to those of the documents. Default: true.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Attributes as Dolma's attribute files: a line for each document, in order.
@@ -1005,6 +1110,7 @@ function s.write_attributes(options) end
 ---@class sluice.options.write_bloom
 ---@field [1] string? The same as path.
 ---@field path? string Dataset folder; the filter is the one file of a snapshot. May be given without its name. A dataset folder to be written.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Writes the filter of `bloom_index`, for `bloom_paragraphs { use = ... }`.
@@ -1025,6 +1131,7 @@ function s.write_bloom(options) end
 ---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 1GiB.
 ---@field tokenizer? string Name of the tokenizer in the metadata file; by default the hash that the tokens carry.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as datatrove's .ds files, with index, metadata and loss mask.
@@ -1044,6 +1151,7 @@ function s.write_datatrove(options) end
 ---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field shard_size? integer|string Uncompressed bytes after which a file is ended, at the end of a record. Within [1, 1000TB]. Default: 256MiB.
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---JSON objects, one a line, into the files of a dataset.
@@ -1066,6 +1174,7 @@ function s.write_jsonl(options) end
 ---@field fixed? boolean Say the rows' length once in the index instead of in each sample; rows must be padded by pack to one length. Default: false.
 ---@field compression? string none, zstd (level 3) or zstd:N: shards as .mds.zstd, which StreamingDataset unpacks when it fetches them. Default: none.
 ---@field hashes? string[]|string Hashes of each shard in the index, for StreamingDataset's validate_hash: md5, sha1, sha256, xxh128, xxh3_64, xxh64, in this order. Default: "".
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as MosaicML streaming's MDS shards with index.json.
@@ -1085,6 +1194,7 @@ function s.write_mds(options) end
 ---@field sequences? "auto"|"rows"|"documents" What a sequence is: a row (and a document as well), or each document's piece in a row, without padding; auto is rows. Default: auto.
 ---@field loss_mask? string Column of a loss mask: rows that have one are refused, for there is no place for it; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes of .bin after which a pair of files is ended, at the end of a row. Within [1, 1000TB]. Default: 1GiB.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as Megatron-LM's indexed dataset: .bin and .idx.
@@ -1105,6 +1215,7 @@ function s.write_megatron(options) end
 ---@field loss_mask? string Column of the loss mask, a byte a token, where there is one; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
 ---@field layout? "raw"|"nanogpt" raw: tokens without a header, as OLMo reads them. nanogpt: with nanoGPT's header of 1 KiB; a file is then held in memory until it ends. Default: raw.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as flat files to map: OLMo's raw .npy, nanoGPT's .bin.
@@ -1122,6 +1233,7 @@ function s.write_memmap(options) end
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
 ---@field top_k? integer Groups by a column's values that are kept: those with the most documents. Within [1, 1000000000]. Default: 100000.
 ---@field rows? integer Groups of a column in the page for people. Within [1, 100000]. Default: 20.
+---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---The statistics of a corpus as JSON and as a page for people.

@@ -20,13 +20,13 @@ fi
     print "$stage $_\n" for $options =~ /\{"name":"(\w+)"/g' | sort >there
 perl -ne '
     $stage = $1 if /^---\@class sluice\.options\.(\w+)/;
-    print "$stage $1\n" if /^---\@field (\w+)/ && $1 ne "isolate";
+    print "$stage $1\n" if /^---\@field (\w+)/ && $1 !~ /^(isolate|class)$/;
     print "s.$1\n" if /^function s\.(\w+)/' stages.lua | sort >annotated
 diff there annotated && echo "$(grep -c '^s\.' there | sed 's/^[1-9][0-9]*$/some/') stages, all options"
 
 # The functions of the language. Composites are the standard library's.
 # (pack is the plugin's stage, and annotated with them.)
-sed -n 's/^M\.\([a-z_]*\) = .*/\1/p' "$SRC/scripts/lib/std.lua" "$SRC/scripts/lib/std_shuffle.lua" | grep -v -x -e gate -e pack >composites
+sed -n 's/^M\.\([a-z_]*\) = .*/\1/p' "$SRC/scripts/lib/std.lua" "$SRC/scripts/lib/std_shuffle.lua" | grep -v -x -e gate -e contract -e pack >composites
 sed -n 's/^function M\.\([a-z_]*\).*/\1/p' "$SRC/scripts/lib/sluice.lua" | sort >there
 sed -n 's/^function s\.\([a-z_]*\).*/\1/p' "$ANNOTATIONS/sluice.lua" | grep -v -x -f composites | sort >annotated
 diff there annotated && echo 'all functions'
@@ -39,10 +39,12 @@ while read -r composite; do
     [ -s there ] || [ "$composite" = mix_table ] || echo "no options of $composite"
     diff there annotated && echo "all options of $composite"
 done <composites
-printf 'local s = require "sluice"\nlocal x = s.gate { nonsense = 1 }\n' >x.lua
-"$SLUICE" check x.lua 2>&1 | sed -n 's/.*a gate takes //p' | tr -d ' ' | tr ',' '\n' | sort >there
-sed -n '/^---@class sluice.options.gate$/,/^$/s/^---@field \([a-z_]*\).*/\1/p' "$ANNOTATIONS/sluice.lua" | sort >annotated
-diff there annotated && echo 'all options of gate'
+for name in gate contract; do
+    printf 'local s = require "sluice"\nlocal x = s.%s { nonsense = 1 }\n' $name >x.lua
+    "$SLUICE" check x.lua 2>&1 | sed -n "s/.*a $name takes //p" | tr -d ' ' | tr ',' '\n' | sort >there
+    sed -n "/^---@class sluice.options.$name\$/,/^\$/s/^---@field \\([a-z_]\\{1,\\}\\).*/\\1/p" "$ANNOTATIONS/sluice.lua" | sort >annotated
+    diff there annotated && echo "all options of $name"
+done
 
 # The members of definitions: known ones are annotated, and annotated ones known.
 perl -e '

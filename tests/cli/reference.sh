@@ -60,6 +60,7 @@ perl -e '
             my $script = "local s = require \"sluice\"\n";
             $script .= "local docs = s.files \"docs.jsonl\" | s.read_jsonl {}\n" if $name =~ /^s\./ || $example !~ /s\.files/;
             $script =~ s/\{\}$/{ columns = { url = "utf8" } }/ if $example =~ /url_filter|url_parts/;
+            $script =~ s/\{\}$/{ columns = { score = "utf8", year = "int64", crawled = "utf8", response = "utf8" } }/m if $example =~ /_columns|contract/;
             $script .= "local tokens = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" }\n" if $example =~ /\btokens\b/;
             $script .= "local tagged = docs | s.dolma_tag { \"gopher_v2\" }\n" if $example =~ /\btagged\b/;
             $script .= "local scored = docs | s.annotate { \"scored\", function(doc) return { english = #doc.text > 0 and 0.5 or 0 } end,"

@@ -31,6 +31,7 @@ run() {
         */fasttext.so) kit "$file" --option "model=$TMP/model.bin" --option tagger=ft_lang_id_en_paragraph_with_doc_score_v2 ;;
         */join.so) kit "$file" --option on=id --option columns=text ;;
         */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
+        */columns.so) kit "$file" --option columns=text --option names=text=body --option types=text=binary ;;
         */columnar.so) kit "$file" --data "$SRC/tests/data/parquet/docs.parquet" ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
@@ -71,7 +72,7 @@ for file in "$BUILD"/plugins/*.so; do
     fi
 done
 # And the checks that matter most were not skipped where they apply.
-for line in 'c4_quality: row_local' 'pack: batch_splits' 'read_jsonl: chunks' 'gate_check: gate_merge' 'gopher_quality: threads' \
+for line in 'c4_quality: row_local' 'pack: batch_splits' 'read_jsonl: chunks' 'gate_check: gate_merge' 'contract_check: gate_merge' 'contract_rows: row_local' 'cast_columns: row_local' 'gopher_quality: threads' \
     'write_jsonl: rolls' 'minhash_components: batch_splits' 'tokenize: allocations' 'read_text: deterministic'; do
     grep -qh "^passed  $line\$" "$TMP"/*.report || fail "not passed: $line"
 done

@@ -73,7 +73,7 @@ bad() {
     says "$@"
 }
 # A column that has another name now: by the likeness of names, or as the only one of its type.
-bad '{ columns = { response = "utf8", text = "utf8" } }' "the column 'response' (utf8) is not there, but 'responses' (utf8) is" 'their names are alike' \
+bad '{ columns = { response = "utf8", text = "utf8" } }' "the column 'response' (utf8) is not there, but 'responses' (utf8?) is" 'their names are alike' \
     's.rename_columns { { responses = "response" } }'
 bad '{ columns = { count = "integer", text = "utf8" } }' "the column 'count'" "but 'n' (int64" 'no other column has that type'
 bad '{ columns = { score = "float64" } }' "no 'score'"

@@ -141,6 +141,9 @@ static void put_stage(struct buf *out, const struct registry_entry *entry)
     for (uint64_t k = 0; option_at(&table, k, &option); k++) {
         put_option(out, &option);
     }
+    if (stage->role == SLUICE_ROLE_WRITER) {
+        buf_puts(out, "---@field class? sluice.Class What its dataset is.\n");
+    }
     buf_puts(out,
              "---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.\n\n");
     buf_printf(out, "---%s.\n", stage->summary);

@@ -1,5 +1,5 @@
-/* sluice new: a project for a plugin, or a file for a heuristic, from the templates that are
- * installed beside the scripts. */
+/* sluice new: a project for a plugin or for a dataset, or a file for a heuristic, from the
+ * templates that are installed beside the scripts. */
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,8 @@
 #include "cmd/session.h"
 
 static const char usage[] = "sluice new plugin NAME [--lang LANG] [--role ROLE] [--dir FOLDER]\n"
-                            "       sluice new heuristic NAME [--dir FOLDER]";
+                            "       sluice new heuristic NAME [--dir FOLDER]\n"
+                            "       sluice new project NAME [--dir FOLDER]";
 static const char text[] =
     "`new plugin` writes a folder NAME with a stage of that name that works: an option with a "
     "range, a test, sample data\n"
@@ -24,6 +25,11 @@ static const char text[] =
     "`new heuristic` writes one file NAME.lua: a measure, a threshold, and documents that it keeps "
     "and drops. `sluice test\n"
     "NAME.lua` runs them.\n"
+    "\n"
+    "`new project` writes a folder NAME with a dataset in three steps: bronze (what came in, with "
+    "its contract), silver\n"
+    "(cleaned) and gold (what is trained on), a pipeline each, and four documents. `make` runs "
+    "them.\n"
     "\n"
     "languages: c, cpp, rust, lua\n"
     "roles:     filter     keeps or drops documents, with a reason and the value measured\n"
@@ -48,7 +54,8 @@ static const struct arg_spec specs[] = {
 };
 #define N_SPECS (sizeof specs / sizeof specs[0])
 
-static const char *const kinds[] = { "plugin", "heuristic" };
+enum kind { KIND_PLUGIN, KIND_HEURISTIC, KIND_PROJECT };
+static const char *const kinds[] = { "plugin", "heuristic", "project" };
 static const char *const langs[] = { "c", "cpp", "rust", "lua" };
 static const char *const lang_names[] = { "C", "C++", "Rust", "Lua" };
 static const char *const roles[] = { "filter",        "annotator", "transform", "reader",
@@ -64,7 +71,8 @@ static const char *const role_names[] = {
 /* One `sluice new`. */
 struct project {
     const char *name, *lang, *lang_name, *role, *role_name;
-    bool heuristic, json;
+    enum kind kind;
+    bool json;
     char *parent;  /* as given, "" = here */
     char *path;    /* parent/NAME or parent/NAME.lua */
     char *share;   /* the installation's share/sluice: template, rust */
@@ -119,24 +127,25 @@ static sluice_status read_args(const struct args *args, struct project *project,
     const char *lang = args_get(args, "--lang");
     const char *role = args_get(args, "--role");
     const char *dir = args_get(args, "--dir");
-    size_t kind = 0;
+    size_t kind = KIND_PLUGIN;
     size_t lang_index = 0;
     size_t role_index = 0;
 
     if (args->n_words == 0) {
         return error_set(err, SLUICE_E_CONFIG,
-                         "what is to be made is not said: sluice new plugin NAME, or sluice new "
-                         "heuristic NAME");
+                         "what is to be made is not said: sluice new plugin NAME, sluice new "
+                         "heuristic NAME, or sluice new project NAME");
     }
     TRY(choose("new", args->words[0], kinds, COUNT(kinds), &kind, err));
     if (args->n_words != 2) {
         return error_set(err, SLUICE_E_CONFIG, "found %zu names, expected one: sluice new %s NAME",
                          args->n_words - 1, kinds[kind]);
     }
-    project->heuristic = kind == 1;
-    if (project->heuristic && (lang != NULL || role != NULL)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "a heuristic is a filter in Lua: leave %s out, or say sluice new plugin",
+    project->kind = (enum kind)kind;
+    if (project->kind != KIND_PLUGIN && (lang != NULL || role != NULL)) {
+        return error_set(err, SLUICE_E_CONFIG, "%s: leave %s out, or say sluice new plugin",
+                         project->kind == KIND_HEURISTIC ? "a heuristic is a filter in Lua"
+                                                         : "a project is pipelines in Lua",
                          lang != NULL ? "--lang" : "--role");
     }
     TRY(choose("--lang", lang == NULL ? "c" : lang, langs, COUNT(langs), &lang_index, err));
@@ -164,7 +173,8 @@ static sluice_status check_name(const struct project *project, struct registry *
     struct sluice_error ignored = ERROR_INIT;
 
     TRY(new_name_check(project->name, err));
-    if (registry_find(registry, project->name, &entry, &ignored) == SLUICE_OK) {
+    if (project->kind != KIND_PROJECT &&
+        registry_find(registry, project->name, &entry, &ignored) == SLUICE_OK) {
         return error_set(err, SLUICE_E_CONFIG,
                          "'%s' is a stage of the plugin '%s' already; choose another name, such as "
                          "'my_%s'",
@@ -222,7 +232,7 @@ static sluice_status write_project(struct project *project, struct sluice_error 
     char *stage = lua ? str_printf("require \"%s\"", project->name)
                       : str_printf("s.plugin(\"%s.so\").%s", project->name, project->name);
     const char *const parts[] = { "all", lua ? "all" : "native", all, role, own };
-    const char *const heuristic[] = { "heuristic" };
+    const char *const alone[] = { kinds[project->kind] };
     const struct template_word words[] = {
         { "NAME_HERE", project->name },      { "ROLE_HERE", project->role_name },
         { "LANG_HERE", project->lang_name }, { "STAGE_HERE", stage },
@@ -230,8 +240,8 @@ static sluice_status write_project(struct project *project, struct sluice_error 
     };
     const struct template template = {
         .root = root,
-        .parts = project->heuristic ? heuristic : parts,
-        .n_parts = project->heuristic ? 1 : COUNT(parts),
+        .parts = project->kind == KIND_PLUGIN ? parts : alone,
+        .n_parts = project->kind == KIND_PLUGIN ? COUNT(parts) : 1,
         .words = words,
         .n_words = COUNT(words),
     };
@@ -241,7 +251,7 @@ static sluice_status write_project(struct project *project, struct sluice_error 
             : SLUICE_OK;
 
     project->path = str_printf("%s%s%s%s", project->parent, project->parent[0] != '\0' ? "/" : "",
-                               project->name, project->heuristic ? ".lua" : "");
+                               project->name, project->kind == KIND_HEURISTIC ? ".lua" : "");
     if (status == SLUICE_OK && project->path == NULL) {
         status = error_nomem(err, "a path");
     }
@@ -249,7 +259,7 @@ static sluice_status write_project(struct project *project, struct sluice_error 
         status = disk_mkdirs(project->parent, err);
     }
     if (status == SLUICE_OK) {
-        status = project->heuristic
+        status = project->kind == KIND_HEURISTIC
                      ? template_write_file(&template, "NAME_HERE.lua", project->path, err)
                      : template_write(&template, project->path, &project->files, err);
     }
@@ -277,11 +287,16 @@ static void plan_next(struct project *project)
 {
     bool native = strcmp(project->lang, "lua") != 0;
 
-    if (project->heuristic) {
+    if (project->kind == KIND_HEURISTIC) {
         next(project, str_printf("sluice test %s", project->path));
         return;
     }
     next(project, str_printf("cd %s", project->path));
+    if (project->kind == KIND_PROJECT) {
+        next(project, str_printf("make"));
+        next(project, str_printf("sluice why bronze --quarantine"));
+        return;
+    }
     if (native && project->pc_dir != NULL && !project->pc_found) {
         next(project, str_printf("export PKG_CONFIG_PATH=%s${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}",
                                  project->pc_dir));
@@ -316,15 +331,18 @@ static void print_json(const struct project *project)
 
 static void print_text(const struct project *project)
 {
-    if (project->heuristic) {
+    if (project->kind == KIND_HEURISTIC) {
         say("%s: a heuristic with a document that it keeps and one that it drops\n", project->path);
+    } else if (project->kind == KIND_PROJECT) {
+        say("%s: a dataset in three steps, bronze, silver and gold\n", project->path);
     } else {
         say("%s: a %s in %s\n", project->path, project->role_name, project->lang_name);
     }
     for (size_t k = 0; k < project->files.n; k++) {
         say("  %s\n", project->files.names[k]);
     }
-    if (!project->heuristic && project->pc_dir == NULL && strcmp(project->lang, "lua") != 0) {
+    if (project->kind == KIND_PLUGIN && project->pc_dir == NULL &&
+        strcmp(project->lang, "lua") != 0) {
         say("\nThis sluice is not installed, and plugins are built against an installed one: "
             "`make install PREFIX=…` in its tree.\n");
     }

@@ -9,23 +9,14 @@
 #include "cmd/commands.h"
 #include "cmd/common.h"
 #include "cmd/plan/used.h"
-#include "store/pending.h"
 
 static sluice_status write_lock(const struct session *session, const char *path,
                                 struct sluice_error *err)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash == NULL   ? str_copy(".", 1)
-                   : slash == path ? str_copy("/", 1)
-                                   : str_copy(path, (size_t)(slash - path));
     char *text = used_text(session->used);
-    struct published published;
-    sluice_status status = folder == NULL || text == NULL
-                               ? error_nomem(err, "the lock file")
-                               : pending_put(folder, slash == NULL ? path : slash + 1, text,
-                                             strlen(text), 0, &published, err);
+    sluice_status status = text == NULL ? error_nomem(err, "the lock file")
+                                        : common_write(path, text, strlen(text), err);
 
-    free(folder);
     free(text);
     return status;
 }

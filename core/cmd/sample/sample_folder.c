@@ -1,6 +1,5 @@
 /* The run directory that `sluice sample` works in: beside the others, under a name that a sweep
  * removes when its process died. See sampleInt.h. */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -81,26 +80,9 @@ sluice_status sample_folder_make(struct sampling *sampling, const struct session
                    : given[0] == '/' ? str_copy(given, strlen(given))
                                      : disk_join(session->cwd, given);
     char *run = NULL;
-    int failure = EEXIST;
-    sluice_status status = parent == NULL ? error_nomem(err, "a path") : disk_mkdirs(parent, err);
+    sluice_status status =
+        parent == NULL ? error_nomem(err, "a path") : temp_folder(parent, &sampling->work, err);
 
-    if (status == SLUICE_OK) {
-        status = temp_sweep(parent, NULL, err); /* of those that were killed */
-    }
-    for (uint32_t n = 0; status == SLUICE_OK && failure == EEXIST; n++) {
-        free(sampling->work);
-        sampling->work = temp_path(parent, n);
-        if (sampling->work == NULL) {
-            status = error_nomem(err, "a path");
-        } else {
-            failure = disk_mkdir(sampling->work);
-        }
-    }
-    if (status == SLUICE_OK && failure != 0) {
-        free(sampling->work);
-        sampling->work = NULL;
-        status = error_errno(err, failure, "can't make a folder in %s", parent);
-    }
     if (status != SLUICE_OK && status != SLUICE_E_NOMEM && given == NULL) {
         error_prefix(err, "sample needs a place to work in; give one with --scratch DIR");
     }
