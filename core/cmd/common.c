@@ -21,6 +21,7 @@ static const struct arg_spec script_specs[] = {
     { "--limit", "N", "only the first N input files of every reader, such as 20 or 20files" },
     { "--batch", "SIZE", "bytes of a record batch (default 1MiB); never changes the output" },
     { "--fresh", NULL, "ignore finished tasks of earlier runs" },
+    { "--take-over", NULL, "go on with datasets that another pipeline or node wrote before" },
     { "--plugin", "FILE", "load a plugin (may be repeated)" },
     { "--locked", NULL, "refuse scripts, plugins and models that the lock file does not list" },
     { "--lock-file", "FILE", "the lock file (default: PIPELINE.lock beside PIPELINE.lua)" },
@@ -146,6 +147,7 @@ sluice_status common_script(int argc, char **argv, const char *usage, const char
     common->options.locked =
         args_get(&common->args, "--locked") != NULL || common->options.lock_file != NULL;
     common->options.fresh = args_get(&common->args, "--fresh") != NULL;
+    common->options.take_over = args_get(&common->args, "--take-over") != NULL;
     TRY(args_size(&common->args, "--memory", &common->options.memory, err));
     TRY(args_size(&common->args, "--batch", &common->options.batch_bytes, err));
     TRY(args_number(&common->args, "--workers", 1, 1024, 0, &workers, err));

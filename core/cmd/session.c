@@ -272,6 +272,7 @@ static sluice_status open_run(struct session *session, struct sluice_error *err)
                                .memory = session->options.memory,
                                .batch_bytes = session->options.batch_bytes,
                                .fresh = session->options.fresh,
+                               .take_over = session->options.take_over,
                                .lock = session->options.lock,
                                .kind = session->options.kind,
                                .inputs = session->cache,

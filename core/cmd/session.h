@@ -32,6 +32,7 @@ struct session_options {
     uint64_t memory;  /* 0 = what is granted */
     uint64_t batch_bytes;
     bool fresh, lock;
+    bool take_over;        /* datasets that belong to others */
     const char *kind;      /* of a run's worker: "run", "work", "task" */
     bool read_only;        /* don't write plan.json or what it names */
     bool freeze;           /* SESSION_PLAN of a script: write them */

@@ -10,19 +10,22 @@
 #include "run/names.h"
 #include "run/runInt.h"
 
-/* "KEY24-0001-HASH12.jsonl.zst" becomes "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin
- * and .idx) share the part's number. */
-static sluice_status public_name(const char *file, uint32_t part, char out[300],
-                                 struct sluice_error *err)
+/* Of a dataset that was read: the hash of what its files hold (snapshot_holds), by which the
+ * snapshot is found again. NULL = out of memory. */
+static json_t *holds_json(const struct lane *lane)
 {
-    const char *dash = strchr(file, '-');
-    const char *suffix = dash == NULL ? NULL : strchr(dash, '.');
+    struct hasher *hasher = hasher_create();
+    char hex[33];
 
-    if (suffix == NULL || strlen(suffix) > 100) {
-        return error_set(err, SLUICE_E_INTERNAL, "a shard has the name '%s'", file);
+    if (hasher == NULL) {
+        return NULL;
     }
-    snprintf(out, 300, "part-%05u-%.12s%s", part, file, suffix);
-    return SLUICE_OK;
+    for (size_t i = 0; i < lane->files.n; i++) {
+        hasher_add_hash(hasher, lane->hashes[i]);
+    }
+    hash_hex(hasher_digest(hasher), hex);
+    hasher_destroy(hasher);
+    return json_string(hex);
 }
 
 /* What it was made from, without paths, hosts or times: equal runs give equal manifests, and an
@@ -45,9 +48,12 @@ static json_t *lineage_json(const struct run *run)
         hash_hex(hasher_digest(hasher), hex);
         hasher_destroy(hasher);
         if (lane->kind == LANE_SPLITS) {
-            json_array_append_new(inputs,
-                                  json_pack("{s:s, s:I, s:s}", "reader", lane->node->name, "files",
-                                            (json_int_t)lane->files.n, "content", hex));
+            json_t *input = json_pack("{s:s, s:I, s:s}", "reader", lane->node->name, "files",
+                                      (json_int_t)lane->files.n, "content", hex);
+            if (input != NULL && lane->hashes != NULL) {
+                json_object_set_new(input, "holds", holds_json(lane));
+            }
+            json_array_append_new(inputs, input);
         }
     }
     if (lineage != NULL) {
@@ -211,6 +217,21 @@ static void say_damage(const struct run *run, const struct op *op,
     services->log(services->ctx, SLUICE_LOG_WARN, op->name, text);
 }
 
+static void say_adopted(const struct run *run, const struct op *op, uint32_t number)
+{
+    const struct stage_services *services = run->plan->options.services;
+    char text[900];
+
+    if (services == NULL || services->log == NULL) {
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%.500s: its snapshots up to %u name no owner (an earlier version wrote them); from "
+             "%u on it belongs to this node, and another one needs --take-over",
+             op_stage(op)->dataset, (unsigned)number - 1, (unsigned)number);
+    services->log(services->ctx, SLUICE_LOG_INFO, op->name, text);
+}
+
 static sluice_status publish_writer(struct run *run, uint32_t p, const struct op *op,
                                     struct run_published *published, struct sluice_error *err)
 {
@@ -240,7 +261,7 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
                 part++;
             }
             snprintf(last, sizeof last, "%.*s", (int)stem, output->file);
-            status = public_name(output->file, part, name, err);
+            status = snapshot_part_name(output->file, part, name, err);
             if (status == SLUICE_OK) {
                 status = snapshot_add_shard(snapshot, name, output->file, output->rows,
                                             output->bytes, output->hash, NULL, err);
@@ -250,6 +271,9 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
             published->shards++;
         }
         part += last[0] != '\0';
+    }
+    if (status == SLUICE_OK) {
+        status = run_own(run, op, snapshot, err);
     }
     if (status == SLUICE_OK && parent > 0) {
         /* Others may have published since the plan was made. */
@@ -283,6 +307,9 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         published->mended = outcome.mended;
         if (status == SLUICE_OK && outcome.damaged > 0) {
             say_damage(run, op, &outcome);
+        }
+        if (status == SLUICE_OK && outcome.adopted) {
+            say_adopted(run, op, snapshot->number);
         }
     }
     snapshot_destroy(snapshot);

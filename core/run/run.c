@@ -330,6 +330,7 @@ sluice_status run_all(struct run *run, struct run_published **list, size_t *n,
     *n = 0;
     TRY(finish_join(run, run->options.lock, err));
     TRY(run_check_memory(run, err));
+    TRY(run_check_owners(run, err));
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         TRY(run_prepare_phase(run, p, err));
         TRY(run_phase(run, p, err));

@@ -14,6 +14,7 @@
  *   failures/HEX/           tasks that failed (work/troubles.h)
  *   attempts/N-ID.jsonl     one line each time that a process tried a task (work/attempts.h)
  *   stop                    the order to stop (work/stop.h)
+ *   take-over               datasets of others that it may go on with (owners.c)
  *   finish                  number and plan of the execution under way (see finish.c)
  *   history/N.json          one report a finished run
  *   last.json               the newest report (also of a halted run) */
@@ -69,6 +70,7 @@ struct run_options {
     uint64_t memory;              /* of the process tree, bytes */
     uint64_t batch_bytes;         /* 0 = 1 MiB */
     bool fresh;                   /* ignore commits that are there */
+    bool take_over;               /* go on with datasets that belong to others */
     bool lock;                    /* it leads, as `run` does: there is one at a time */
     const char *kind;             /* "run", "work", "task", for people; NULL = "run" */
     struct statcache *inputs;     /* what is known of input files; NULL = nothing; borrowed */

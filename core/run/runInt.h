@@ -40,6 +40,12 @@ sluice_status phase_folder(const struct run *, uint32_t phase, char **out,
 sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct commit *commit,
                          bool reused, struct sluice_error *) MUST_USE;
 
+/* owners.c: whose the snapshot of a writer's dataset will be. */
+sluice_status run_own(const struct run *, const struct op *writer, struct snapshot *,
+                      struct sluice_error *) MUST_USE;
+/* Refuses, before any work is done, to write datasets of others, unless the run takes them over. */
+sluice_status run_check_owners(const struct run *, struct sluice_error *) MUST_USE;
+
 /* finish.c: joins the execution of the plan that is under way; begin: begins one if there is
  * none. */
 sluice_status finish_join(struct run *, bool begin, struct sluice_error *) MUST_USE;

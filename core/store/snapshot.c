@@ -97,6 +97,30 @@ void snapshot_destroy(struct snapshot *s)
     free(s);
 }
 
+sluice_status snapshot_own(struct snapshot *s, const char *pipeline, const char *node,
+                           struct sluice_error *err)
+{
+    s->pipeline = arena_copy(&s->arena, pipeline, strlen(pipeline));
+    s->node = arena_copy(&s->arena, node, strlen(node));
+    return arena_status(&s->arena, err, "a manifest");
+}
+
+sluice_status snapshot_check_owner(const char *dataset_dir, const struct snapshot *newest,
+                                   const struct snapshot *next, struct sluice_error *err)
+{
+    if (newest == NULL || newest->node == NULL || next->node == NULL ||
+        newest->number == next->take_over ||
+        (strcmp(newest->pipeline, next->pipeline) == 0 && strcmp(newest->node, next->node) == 0)) {
+        return SLUICE_OK;
+    }
+    return error_set(err, SLUICE_E_CONFIG,
+                     "%s belongs to node '%s' of pipeline '%s', which wrote its snapshot %u; '%s' "
+                     "of '%s' would put its own in the place of that: give it another folder, or "
+                     "let it take the dataset over (sluice run --take-over)",
+                     dataset_dir, newest->node, newest->pipeline, (unsigned)newest->number,
+                     next->node, next->pipeline);
+}
+
 static bool measures_valid(const json_t *measures)
 {
     const char *key;
@@ -150,6 +174,52 @@ sluice_status snapshot_add_shard(struct snapshot *s, const char *name, const cha
                                  .hash = hash,
                                  .measures = measures };
     return arena_status(&s->arena, err, "a manifest");
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct snapshot_shard *const *x = a;
+    const struct snapshot_shard *const *y = b;
+
+    return strcmp((*x)->name, (*y)->name);
+}
+
+sluice_status snapshot_holds(const struct snapshot *s, struct hash128 *hash,
+                             struct sluice_error *err)
+{
+    const struct snapshot_shard **shards = calloc(s->n_shards + 1u, sizeof *shards);
+    struct hasher *hasher = hasher_create();
+    sluice_status status =
+        shards == NULL || hasher == NULL ? error_nomem(err, "a hash") : SLUICE_OK;
+
+    for (uint32_t i = 0; status == SLUICE_OK && i < s->n_shards; i++) {
+        shards[i] = &s->shards[i];
+    }
+    if (status == SLUICE_OK && s->n_shards > 1) {
+        qsort(shards, s->n_shards, sizeof(const struct snapshot_shard *), compare_names);
+    }
+    for (uint32_t i = 0; status == SLUICE_OK && i < s->n_shards; i++) {
+        hasher_add_hash(hasher, shards[i]->hash);
+    }
+    if (status == SLUICE_OK) {
+        *hash = hasher_digest(hasher);
+    }
+    hasher_destroy(hasher);
+    free(shards);
+    return status;
+}
+
+sluice_status snapshot_part_name(const char *file, uint32_t part, char out[300],
+                                 struct sluice_error *err)
+{
+    const char *dash = strchr(file, '-');
+    const char *suffix = dash == NULL ? NULL : strchr(dash, '.');
+
+    if (suffix == NULL || strlen(suffix) > 100) {
+        return error_set(err, SLUICE_E_INTERNAL, "a shard has the name '%s'", file);
+    }
+    snprintf(out, 300, "part-%05u-%.12s%s", part, file, suffix);
+    return SLUICE_OK;
 }
 
 /* ---- sets of names ---- */

@@ -22,7 +22,8 @@
 #include "base/arena.h"
 #include "store/vouch.h"
 
-#define SNAPSHOT_FORMAT 1
+/* Format 2 names an owner; without one the format is 1, which earlier versions wrote. */
+#define SNAPSHOT_FORMAT 2
 #define SNAPSHOT_MAX 999999999u
 
 struct snapshot_shard {
@@ -52,11 +53,26 @@ struct snapshot {
     json_t *lineage;  /* inputs: names and hashes */
     json_t *notes;    /* facts: tokenizer, eos id … */
     struct hash128 content;
+    /* Whose dataset it is: the node of a pipeline. Both NULL: an older version wrote it, and
+     * whoever publishes next owns it. */
+    const char *pipeline, *node;
+    /* Of its publication; not printed. over: only behind this snapshot, 0 = whichever is newest.
+     * take_over: the owner of this one may be another than its own, 0 = of none. */
+    uint32_t over, take_over;
 };
 
 /* An empty one; NULL = out of memory. Gives. */
 struct snapshot *snapshot_create(const char *dataset);
 void snapshot_destroy(struct snapshot *);
+
+/* Copies the owner's names. */
+sluice_status snapshot_own(struct snapshot *, const char *pipeline, const char *node,
+                           struct sluice_error *) MUST_USE;
+
+/* Whether `next` may be published behind `newest` (NULL: there is none), which owners decide.
+ * SLUICE_E_CONFIG says whose it is. */
+sluice_status snapshot_check_owner(const char *dataset_dir, const struct snapshot *newest,
+                                   const struct snapshot *next, struct sluice_error *) MUST_USE;
 
 /* Copies names; takes the reference to measures (may be NULL), on errors too. Names are checked
  * (SLUICE_E_CONFIG) and must be unique at publish. */
@@ -66,6 +82,7 @@ sluice_status snapshot_add_shard(struct snapshot *, const char *name, const char
 
 struct snapshot_outcome {
     bool is_new;     /* false: the newest snapshot has the same content */
+    bool adopted;    /* the one before it named no owner */
     uint64_t mended; /* files and links that were missing or damaged, and were put right */
     /* Files of older snapshots, and manifests, that were damaged and nobody has a good copy of, and
      * what is wrong with the first. */
@@ -77,7 +94,8 @@ struct snapshot_outcome {
  * Fills number, parent, added, removed, totals, content. The snapshots there are put right: files
  * and links that lead to other bytes than their manifests say, where there is a good copy; and
  * folder and `latest` of the newest one. vouch knows which files are as they were
- * made (NULL: only sizes are compared). outcome may be NULL. */
+ * made (NULL: only sizes are compared). Where the newest one is a compaction of this content
+ * (store/compact.h), that stands for it and there is no new number. outcome may be NULL. */
 sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, struct vouch *vouch,
                                struct snapshot_outcome *outcome, struct sluice_error *) MUST_USE;
 
@@ -94,6 +112,15 @@ sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct sna
 sluice_status snapshot_print(const struct snapshot *, struct buf *out,
                              struct sluice_error *) MUST_USE;
 sluice_status snapshot_parse(const char *data, size_t n, struct snapshot **out,
+                             struct sluice_error *) MUST_USE;
+
+/* The public name of a shard: "KEY24-0001-HASH12.jsonl.zst" becomes
+ * "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx) share the part's number. */
+sluice_status snapshot_part_name(const char *file, uint32_t part, char out[300],
+                                 struct sluice_error *) MUST_USE;
+
+/* A hash of what its files hold, in the order of their public names: that of who reads them all. */
+sluice_status snapshot_holds(const struct snapshot *, struct hash128 *,
                              struct sluice_error *) MUST_USE;
 
 /* Path of a shard's stored file; NULL = out of memory. Gives. */

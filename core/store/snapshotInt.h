@@ -6,6 +6,11 @@
 
 #define SNAPSHOT_MAX_BYTES ((uint64_t)1 << 30) /* of a manifest's text */
 
+/* Behind the number in the name of what stands, where lists may lack files, for a manifest that was
+ * forgotten; and of what says that a snapshot has tags. */
+#define SNAPSHOT_GONE ".gone"
+#define SNAPSHOT_TAGGED ".tagged"
+
 /* "000012.json" and "v000012". */
 void snapshot_manifest_name(uint32_t number, char name[24]);
 void snapshot_folder_name(uint32_t number, char name[24]);

@@ -26,6 +26,7 @@ struct publication {
     struct vouch *vouch;
     bool links;        /* files may have a second name: there are folders, and `latest` */
     struct stat *seen; /* per shard: its stored file when it was checked */
+    bool adopted;
     uint64_t mended;
     struct snapshot_damage damage;
 };
@@ -289,6 +290,20 @@ static sluice_status put_manifest(const char *manifests, const struct snapshot *
     return status;
 }
 
+/* Whether it may stand behind the newest one. */
+static sluice_status check_terms(const char *dir, const struct snapshot *parent, uint32_t newest,
+                                 const struct snapshot *s, struct sluice_error *err)
+{
+    TRY(snapshot_check_owner(dir, parent, s, err));
+    if (s->over != 0 && s->over != newest) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: this was made from snapshot %u, but meanwhile the newest is %u, of "
+                         "which it would lose what is new there; begin again from that",
+                         dir, (unsigned)s->over, (unsigned)newest);
+    }
+    return SLUICE_OK;
+}
+
 /* One try to get the next number. *done = false: it was lost, look again. */
 static sluice_status publish_round(const char *dir, const char *manifests, struct snapshot *s,
                                    char **staged, struct publication *p, bool *done,
@@ -331,6 +346,12 @@ static sluice_status publish_round(const char *dir, const char *manifests, struc
         *done = true;
         return status;
     }
+    status = check_terms(dir, parent, newest, s, err);
+    if (status != SLUICE_OK) {
+        snapshot_destroy(parent);
+        return status;
+    }
+    p->adopted = parent != NULL && parent->node == NULL && s->node != NULL;
     s->number = newest + 1;
     s->parent = newest;
     status = snapshot_take_names(s, parent, err);
@@ -393,8 +414,33 @@ static sluice_status mend(const char *dir, const struct snapshot *s, struct publ
     return status;
 }
 
-sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
-                               struct snapshot_outcome *outcome, struct sluice_error *err)
+/* The newest snapshot, if it is a compaction of what s holds: there is nothing new to publish. */
+static sluice_status find_compacted(const char *dir, struct snapshot *s, struct snapshot **out,
+                                    struct sluice_error *err)
+{
+    const char *compacts;
+    uint32_t number;
+    char hex[33];
+
+    *out = NULL;
+    TRY(snapshot_newest(dir, &number, err));
+    if (number == 0) {
+        return SLUICE_OK;
+    }
+    TRY(snapshot_add_up(s, err));
+    TRY(snapshot_hash(s, err));
+    TRY(snapshot_open(dir, number, out, err));
+    compacts = json_string_value(json_object_get((*out)->lineage, "compacts"));
+    hash_hex(s->content, hex);
+    if (compacts == NULL || strcmp(compacts, hex) != 0) {
+        snapshot_destroy(*out);
+        *out = NULL;
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
+                             struct snapshot_outcome *outcome, struct sluice_error *err)
 {
     struct publication p = { .vouch = vouch,
                              .links = (store_caps(dataset_dir) & STORE_LINKS) != 0 };
@@ -440,6 +486,7 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
     snapshot_folder_drop(staged);
     if (outcome != NULL) {
         *outcome = (struct snapshot_outcome){ .is_new = status == SLUICE_OK && is_new,
+                                              .adopted = p.adopted,
                                               .mended = p.mended,
                                               .damaged = p.damage.n };
         memcpy(outcome->damage, p.damage.first, sizeof outcome->damage);
@@ -447,5 +494,22 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, stru
     free(p.seen);
     free(manifests);
     free(latest);
+    return status;
+}
+
+sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
+                               struct snapshot_outcome *outcome, struct sluice_error *err)
+{
+    struct snapshot *compacted;
+    sluice_status status;
+
+    TRY(find_compacted(dataset_dir, s, &compacted, err));
+    if (compacted == NULL) {
+        return publish(dataset_dir, s, vouch, outcome, err);
+    }
+    status = publish(dataset_dir, compacted, vouch, outcome, err); /* puts it right */
+    s->number = compacted->number;
+    s->parent = compacted->parent;
+    snapshot_destroy(compacted);
     return status;
 }

@@ -20,10 +20,41 @@ static sluice_status manifest_there(const char *dataset_dir, uint32_t number, bo
     return status;
 }
 
+/* The number of a name "000012.gone", 0 if it is none. */
+static uint32_t gone_number(const char *name)
+{
+    const char *end;
+    uint32_t number = snapshot_number(name, &end);
+
+    return strcmp(end, SNAPSHOT_GONE) == 0 ? number : 0;
+}
+
+/* Whether a mark says that the number was forgotten. */
+static sluice_status is_gone(const char *dataset_dir, const struct disk_names *names,
+                             uint32_t number, bool *gone, struct sluice_error *err)
+{
+    uint64_t bytes;
+    char *path;
+    sluice_status status;
+
+    *gone = false;
+    for (size_t i = 0; i < names->n && !*gone; i++) {
+        *gone = gone_number(names->names[i]) == number;
+    }
+    if (*gone) {
+        return SLUICE_OK;
+    }
+    path = str_printf("%s/snapshots/%06u" SNAPSHOT_GONE, dataset_dir, (unsigned)number);
+    status = path == NULL ? error_nomem(err, "a path") : store_size(path, &bytes, gone, err);
+    free(path);
+    return status;
+}
+
 /* A list of a store may lack what was put last, or anything: a manifest that is opened is there.
- * Publishers take one number behind the other, so those below the highest are asked for too. */
-static sluice_status complete(const char *dataset_dir, uint32_t **numbers, size_t *n,
-                              struct sluice_error *err)
+ * Publishers take one number behind the other, so those below the highest are asked for too. One
+ * that was forgotten (store/retain.h) has left a mark, so that the row goes on behind it. */
+static sluice_status complete(const char *dataset_dir, const struct disk_names *names,
+                              uint32_t **numbers, size_t *n, struct sluice_error *err)
 {
     uint32_t highest = *n > 0 ? (*numbers)[*n - 1] : 0;
     uint32_t *all = NULL;
@@ -34,12 +65,16 @@ static sluice_status complete(const char *dataset_dir, uint32_t **numbers, size_
 
     for (uint32_t number = 1; status == SLUICE_OK; number++) {
         bool there = at < *n && (*numbers)[at] == number;
+        bool gone = false;
         if (there) {
             at++;
         } else {
             status = manifest_there(dataset_dir, number, &there, err);
         }
-        if (status != SLUICE_OK || (!there && number > highest)) {
+        if (status == SLUICE_OK && !there) {
+            status = is_gone(dataset_dir, names, number, &gone, err);
+        }
+        if (status != SLUICE_OK || (!there && !gone && number > highest)) {
             break;
         }
         if (n_all == capacity) {
@@ -96,8 +131,10 @@ sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t 
         (*numbers)[at] = number;
         ++*n;
     }
+    status =
+        store_is_local(dataset_dir) ? SLUICE_OK : complete(dataset_dir, &names, numbers, n, err);
     disk_names_deinit(&names);
-    return store_is_local(dataset_dir) ? SLUICE_OK : complete(dataset_dir, numbers, n, err);
+    return status;
 }
 
 sluice_status snapshot_newest(const char *dataset_dir, uint32_t *number, struct sluice_error *err)

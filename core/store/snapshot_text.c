@@ -108,6 +108,18 @@ static json_t *totals_json(const struct snapshot *s)
     return object;
 }
 
+static json_t *owner_json(const struct snapshot *s)
+{
+    json_t *object = json_object();
+
+    if (object == NULL || !put(object, "pipeline", jsontext_string(s->pipeline)) ||
+        !put(object, "node", jsontext_string(s->node))) {
+        json_decref(object);
+        return NULL;
+    }
+    return object;
+}
+
 /* What `content` covers. NULL = out of memory. */
 static json_t *content_json(const struct snapshot *s)
 {
@@ -122,7 +134,8 @@ static json_t *content_json(const struct snapshot *s)
         good = put(root, "shards", shards);
         shards = NULL;
     }
-    good = good && put(root, "format", json_integer(SNAPSHOT_FORMAT)) &&
+    good = good && put(root, "format", json_integer(s->node == NULL ? 1 : SNAPSHOT_FORMAT)) &&
+           (s->node == NULL || put(root, "owner", owner_json(s))) &&
            put(root, "dataset", jsontext_string(s->dataset)) &&
            put(root, "totals", totals_json(s)) && put(root, "ledger", or_null(s->ledger)) &&
            put(root, "lineage", or_null(s->lineage)) && put(root, "notes", or_null(s->notes));
@@ -265,6 +278,19 @@ static sluice_status check_content(json_t *root, const struct snapshot *s, struc
     return SLUICE_OK;
 }
 
+static sluice_status parse_owner(struct snapshot *s, const json_t *owner, struct sluice_error *err)
+{
+    const char *pipeline;
+    const char *node;
+
+    if (!jsontext_get_text(owner, "pipeline", &pipeline) ||
+        !jsontext_get_text(owner, "node", &node)) {
+        return error_set(err, SLUICE_E_DATA,
+                         "a manifest without the pipeline and node of its owner");
+    }
+    return snapshot_own(s, pipeline, node, err);
+}
+
 static sluice_status parse_members(json_t *root, struct snapshot **out, struct sluice_error *err)
 {
     const char *dataset;
@@ -272,11 +298,11 @@ static sluice_status parse_members(json_t *root, struct snapshot **out, struct s
     uint64_t format;
     struct snapshot *s;
 
-    if (!jsontext_get_u64(root, "format", &format) || format != SNAPSHOT_FORMAT) {
-        return error_set(
-            err, SLUICE_E_DATA,
-            "a manifest of another format than %d; a newer version of Sluice may read it",
-            SNAPSHOT_FORMAT);
+    if (!jsontext_get_u64(root, "format", &format) || format < 1 || format > SNAPSHOT_FORMAT) {
+        return error_set(err, SLUICE_E_DATA,
+                         "a manifest of another format than 1 to %d; a newer version of Sluice may "
+                         "read it",
+                         SNAPSHOT_FORMAT);
     }
     if (!jsontext_get_text(root, "dataset", &dataset) ||
         !jsontext_get_array(root, "shards", &shards)) {
@@ -287,6 +313,9 @@ static sluice_status parse_members(json_t *root, struct snapshot **out, struct s
         return error_nomem(err, "a manifest");
     }
     *out = s;
+    if (format > 1) {
+        TRY(parse_owner(s, json_object_get(root, "owner"), err));
+    }
     if (!jsontext_get_u32(root, "number", &s->number) || s->number == 0 ||
         s->number > SNAPSHOT_MAX || !jsontext_get_hash(root, "content", &s->content)) {
         return error_set(err, SLUICE_E_DATA, "a manifest without number or content");

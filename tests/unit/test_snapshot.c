@@ -147,6 +147,68 @@ static void test_publish(void **state)
     kit_remove(dir);
 }
 
+/* An owned snapshot of one shard, made over another one and taking over that of a number. */
+static sluice_status publish_owned(const char *dir, const char *letter, const char *pipeline,
+                                   const char *node, uint32_t over, uint32_t take_over,
+                                   bool *adopted, struct sluice_error *e)
+{
+    struct snapshot *s = snapshot_create("gold");
+    struct snapshot_outcome outcome = { .adopted = false };
+    char file[32];
+    sluice_status status;
+
+    snprintf(file, sizeof file, "key%s.jsonl", letter);
+    add_shard(s, dir, file, file, letter);
+    KIT_OK(snapshot_own(s, pipeline, node, err));
+    s->over = over;
+    s->take_over = take_over;
+    status = snapshot_publish(dir, s, NULL, &outcome, e);
+    *adopted = outcome.adopted;
+    snapshot_destroy(s);
+    return status;
+}
+
+static void test_owner(void **state)
+{
+    char *dir = kit_folder();
+    struct sluice_error e = ERROR_INIT;
+    struct snapshot *s;
+    uint32_t *numbers;
+    size_t n;
+    bool adopted;
+    bool is_new;
+
+    (void)state;
+    assert_int_equal(publish(dir, "ab", &is_new), 1);
+    KIT_OK(snapshot_open(dir, 1, &s, err));
+    assert_null(s->node);
+    snapshot_destroy(s);
+    KIT_OK(publish_owned(dir, "c", "curate", "gold", 0, 0, &adopted, err));
+    assert_true(adopted);
+    KIT_OK(snapshot_open(dir, 2, &s, err));
+    assert_string_equal(s->pipeline, "curate");
+    assert_string_equal(s->node, "gold");
+    snapshot_destroy(s);
+    KIT_OK(publish_owned(dir, "d", "curate", "gold", 2, 0, &adopted, err));
+    assert_false(adopted);
+
+    /* Another node, another pipeline, and one that may follow an older snapshot alone. */
+    assert_int_equal(publish_owned(dir, "e", "curate", "silver", 0, 0, &adopted, &e),
+                     SLUICE_E_CONFIG);
+    assert_non_null(strstr(e.message, "belongs to node 'gold' of pipeline 'curate'"));
+    assert_int_equal(publish_owned(dir, "e", "other", "gold", 0, 2, &adopted, &e), SLUICE_E_CONFIG);
+    /* What was made from a snapshot that is not the newest any more. */
+    assert_int_equal(publish_owned(dir, "e", "curate", "gold", 2, 0, &adopted, &e),
+                     SLUICE_E_CONFIG);
+    assert_non_null(strstr(e.message, "made from snapshot 2, but meanwhile the newest is 3"));
+    KIT_OK(snapshot_list(dir, &numbers, &n, err));
+    assert_int_equal(n, 3);
+    free(numbers);
+    KIT_OK(publish_owned(dir, "e", "other", "gold", 0, 3, &adopted, err));
+    assert_false(adopted);
+    kit_remove(dir);
+}
+
 static void test_repair(void **state)
 {
     char *dir = kit_folder();
@@ -710,6 +772,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_publish),
+        cmocka_unit_test(test_owner),
         cmocka_unit_test(test_repair),
         cmocka_unit_test(test_verify),
         cmocka_unit_test(test_mend),
