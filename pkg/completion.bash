@@ -1,7 +1,7 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle gc help"
-    local script="--workers --memory --run-dir --scratch --limit --batch --fresh --plugin --trust --json --quiet --help"
+    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle datasets diff tag compact retain gc help"
+    local script="--workers --memory --run-dir --scratch --limit --batch --fresh --take-over --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
     if [ "$COMP_CWORD" = 1 ]; then
@@ -34,6 +34,11 @@ _sluice() {
         options="--lang --role --dir --json --help"
         ;;
     bundle) options="-o --messages --json --help" ;;
+    datasets) options="--json --help" ;;
+    diff) options="--key --text --json --help" ;;
+    tag) options="--move --remove --json --help" ;;
+    compact) options="--target --least --dry-run --json --help" ;;
+    retain) options="--keep --older --dry-run --json --help" ;;
     gc) options="--dry-run --json --help" ;;
     *) options="--help" ;;
     esac

@@ -25,11 +25,16 @@ commands=(
     'test:run the examples of the heuristics in a script'
     'new:write a plugin or a heuristic that works, to begin with'
     'bundle:pack what a report of a fault needs of a run, without the data'
+    'datasets:the datasets of a folder'
+    'diff:what two snapshots have in common and what not'
+    'tag:names for snapshots of a dataset'
+    'compact:join the small files of a dataset'
+    'retain:forget old snapshots of a dataset'
     'gc:remove files that no run or snapshot needs'
 )
 script=('--workers[threads]:number' '--memory[memory of the process]:size' '--run-dir[state of the run]:directory:_files -/'
     '--scratch[where stages spill]:directory:_files -/' '--limit[first N files]:number' '--batch[bytes of a record batch]:size'
-    '--fresh[reuse nothing]' '--plugin[load a plugin]:file:_files' '--trust[allow plugins from outside]' '--json[for programs]'
+    '--fresh[reuse nothing]' '--take-over[datasets of others]' '--plugin[load a plugin]:file:_files' '--trust[allow plugins from outside]' '--json[for programs]'
     '--quiet[no progress]' '--help[usage]')
 if (( CURRENT == 2 )); then
     _describe command commands
@@ -62,6 +67,11 @@ verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]
 new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
     '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
 bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[of errors as well]' '--json' '--help' ;;
+datasets) _arguments '*:folder:_files -/' '--json' '--help' ;;
+diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text[whose lengths are told]:field' '--json' '--help' ;;
+tag) _arguments '*:dataset:_files -/' '--move' '--remove' '--json' '--help' ;;
+compact) _arguments '*:dataset:_files -/' '--target[bytes of a file]:size' '--least[small neighbours]:number' '--dry-run' '--json' '--help' ;;
+retain) _arguments '*:dataset:_files -/' '--keep[newest snapshots]:number' '--older[than a time]:time' '--dry-run' '--json' '--help' ;;
 gc) _arguments '*:run:_files -/' '--dry-run' '--json' '--help' ;;
 *) _arguments '*:file:_files' '--help' ;;
 esac

@@ -16,6 +16,11 @@ int cmd_trace(int argc, char **argv);
 int cmd_head(int argc, char **argv);
 int cmd_verify(int argc, char **argv);
 int cmd_gc(int argc, char **argv);
+int cmd_datasets(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
+int cmd_tag(int argc, char **argv);
+int cmd_retain(int argc, char **argv);
+int cmd_compact(int argc, char **argv);
 int cmd_test(int argc, char **argv);
 int cmd_test_plugin(int argc, char **argv);
 

@@ -44,6 +44,12 @@ static const struct {
     { "lock", cmd_lock, "write down what a pipeline is made of, for run --locked" },
     { "test-plugin", cmd_test_plugin, "put the stages of a plugin through what the contract asks" },
     { "bundle", cmd_bundle, "pack what a report of a fault needs of a run, without the data" },
+    { "datasets", cmd_datasets,
+      "the datasets of a folder: snapshots, owners, what was made of what" },
+    { "diff", cmd_diff, "what two snapshots have in common and what not: files, rows, reasons" },
+    { "tag", cmd_tag, "names for snapshots of a dataset" },
+    { "compact", cmd_compact, "join the small files of a dataset in a new snapshot" },
+    { "retain", cmd_retain, "forget old snapshots of a dataset" },
     { "gc", cmd_gc, "remove files that no run or snapshot needs" },
 };
 

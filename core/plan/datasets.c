@@ -11,6 +11,7 @@
 #include "store/paths.h"
 #include "store/snapshot.h"
 #include "store/store.h"
+#include "store/tags.h"
 
 /* Does inner lie in one of the folders that the dataset outer makes? */
 static bool inside(const char *outer, const char *inner)
@@ -36,11 +37,12 @@ static sluice_status check_pair(const struct op *one, const char *folder, const 
     if (inside(other, folder) || inside(folder, other)) {
         const struct op *within = inside(other, folder) ? one : two;
         const struct op *around = within == one ? two : one;
-        return error_set(err, SLUICE_E_CONFIG,
-                         "%s: the dataset %s of '%s' lies in a folder that the dataset %s of '%s' "
-                         "keeps for itself (data, snapshots, latest, v000001 ...); give it another",
-                         where, op_stage(within)->dataset, within->name, op_stage(around)->dataset,
-                         around->name);
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "%s: the dataset %s of '%s' lies in a folder that the dataset %s of '%s' "
+            "keeps for itself (data, snapshots, latest, tags, v000001 ...); give it another",
+            where, op_stage(within)->dataset, within->name, op_stage(around)->dataset,
+            around->name);
     }
     return SLUICE_OK;
 }
@@ -139,17 +141,14 @@ static sluice_status check_pattern(const char *base_dir, const char *text, const
 static sluice_status check_reference(const char *base_dir, const char *text, const char *folder,
                                      bool *caught, struct sluice_error *err)
 {
-    char *path = NULL;
     uint32_t number;
-    char *full;
+    char *full = NULL;
     char *canonical;
 
-    TRY(snapshot_reference(text, &path, &number, err));
-    full = path[0] == '/' ? str_copy(path, strlen(path)) : str_printf("%s/%s", base_dir, path);
-    canonical = full == NULL ? NULL : path_canonical(full);
+    TRY(tags_resolve(base_dir, text, &full, &number, err));
+    canonical = path_canonical(full);
     *caught = number == 0 && canonical != NULL && strcmp(canonical, folder) == 0;
     free(full);
-    free(path);
     if (canonical == NULL) {
         return error_nomem(err, "the plan");
     }

@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "store/snapshot.h"
+#include "store/tags.h"
 
 /* A snapshot reference becomes the folder that holds exactly its shards. *shards is given. */
 static sluice_status dataset_folder(struct planner *planner, const struct node *node,
@@ -16,17 +17,11 @@ static sluice_status dataset_folder(struct planner *planner, const struct node *
                                     struct sluice_error *err)
 {
     struct arena *arena = &planner->arena;
-    char *path = NULL;
     char *full;
     uint32_t number = 0;
     sluice_status status;
 
-    TRY(snapshot_reference(node->patterns[0], &path, &number, err));
-    full = store_absolute(planner->plan->options.base_dir, path);
-    free(path);
-    if (full == NULL) {
-        return error_nomem(err, "the plan");
-    }
+    TRY(tags_resolve(planner->plan->options.base_dir, node->patterns[0], &full, &number, err));
     status = snapshot_open(full, number, shards, err);
     if (status == SLUICE_OK) {
         /* Folders of links are for people and other programs; where there are none, its files are

@@ -14,8 +14,8 @@ char *path_canonical(const char *path);
  * outer. Both canonical. Borrowed. */
 const char *path_below(const char *outer, const char *inner);
 
-/* Whether a name is one of the folders that a dataset makes: data, snapshots, latest, v000001. n:
- * its length. */
+/* Whether a name is one of the folders that a dataset makes: data, snapshots, latest, tags,
+ * v000001. n: its length. */
 bool dataset_part(const char *name, size_t n);
 
 /* Whether a folder is a dataset: it has a folder of snapshots with one in it. */

@@ -19,25 +19,6 @@ static const struct arg_spec gc_specs[] = {
 };
 #define N_GC_SPECS (sizeof gc_specs / sizeof gc_specs[0])
 
-/* Joins those who work on the run, and is the only one. */
-static sluice_status be_alone(const char *dir, struct crew **crew, struct sluice_error *err)
-{
-    struct holder *list = NULL;
-    size_t n = 0;
-    sluice_status status;
-
-    TRY(crew_join(dir, "gc", NULL, crew, err));
-    TRY(crew_lead(*crew, &session_drain, err));
-    status = member_others(crew_member(*crew), true, &session_drain, &list, &n, err);
-    if (status == SLUICE_OK && n > 0) {
-        status = error_field(err, SLUICE_E_IO, "lock",
-                             "%s: %s works on it; wait until that ends or stop it (`sluice stop`)",
-                             dir, list[0].words);
-    }
-    free(list);
-    return status;
-}
-
 static sluice_status open_run(const char *name, bool dry, struct look *look, struct crew **crew,
                               struct sluice_error *err)
 {
@@ -60,7 +41,7 @@ static sluice_status open_run(const char *name, bool dry, struct look *look, str
             status = crew_refuse(dir, holder, err);
         }
     } else {
-        status = be_alone(dir, crew, err);
+        status = look_alone(dir, "gc", crew, err);
     }
     free(dir);
     TRY(status);

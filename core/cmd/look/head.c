@@ -8,11 +8,10 @@
 #include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/commands.h"
+#include "cmd/look/field.h"
 #include "cmd/look/headInt.h"
-#include "store/input.h"
+#include "cmd/look/lines.h"
 
-#define READ_BYTES (1u << 20)
-#define LINE_MOST (UINT64_C(1) << 30)
 #define COLUMNS_ELSE 100u /* where there is no terminal */
 
 static const struct arg_spec head_specs[] = {
@@ -174,30 +173,10 @@ static bool value_is(const json_t *value, const char *text)
     }
 }
 
-/* FIELD may be a name with dots, or a path through objects. */
-static const json_t *find_field(const json_t *object, const char *path)
-{
-    const json_t *value = json_object_get(object, path);
-    const char *dot = path;
-
-    while (value == NULL && (dot = strchr(dot, '.')) != NULL) {
-        char name[256];
-        if ((size_t)(dot - path) < sizeof name) {
-            const json_t *inner;
-            memcpy(name, path, (size_t)(dot - path));
-            name[dot - path] = '\0';
-            inner = json_object_get(object, name);
-            value = inner == NULL ? NULL : find_field(inner, dot + 1);
-        }
-        dot++;
-    }
-    return value;
-}
-
 static bool matches(const json_t *row, const struct condition *conditions, size_t n)
 {
     for (size_t k = 0; k < n; k++) {
-        const json_t *value = find_field(row, conditions[k].path);
+        const json_t *value = field_find(row, conditions[k].path);
         if (value == NULL ? strcmp(conditions[k].value, "null") != 0
                           : !value_is(value, conditions[k].value)) {
             return false;
@@ -276,9 +255,10 @@ static sluice_status conditional(struct lines *lines, const char *text, size_t n
     return SLUICE_OK;
 }
 
-static sluice_status one_line(struct lines *lines, const char *text, size_t n, bool *stop,
+static sluice_status one_line(void *ctx, const char *text, size_t n, bool *stop,
                               struct sluice_error *err)
 {
+    struct lines *lines = ctx;
     sluice_status status = SLUICE_OK;
 
     if (lines->n_conditions > 0) {
@@ -289,51 +269,6 @@ static sluice_status one_line(struct lines *lines, const char *text, size_t n, b
         *stop = lines->at == lines->n_rows;
     }
     lines->row++;
-    return status;
-}
-
-static sluice_status read_lines(struct lines *lines, const char *path, bool *stop,
-                                struct sluice_error *err)
-{
-    struct input *input = NULL;
-    struct buf text = BUF_INIT;
-    size_t begin = 0; /* of the line that is not complete yet */
-    size_t scanned = 0;
-    size_t got = 1;
-    sluice_status status = input_open(path, &input, err);
-
-    while (status == SLUICE_OK && !*stop && got > 0) {
-        char *end;
-        if (!buf_reserve(&text, READ_BYTES)) {
-            status = error_nomem(err, "a row");
-            break;
-        }
-        status = input_read(input, text.data + text.size, READ_BYTES, &got, err);
-        text.size += status == SLUICE_OK ? got : 0;
-        while (status == SLUICE_OK && !*stop &&
-               (end = memchr(text.data + scanned, '\n', text.size - scanned)) != NULL) {
-            status =
-                one_line(lines, text.data + begin, (size_t)(end - text.data) - begin, stop, err);
-            begin = (size_t)(end - text.data) + 1;
-            scanned = begin;
-        }
-        scanned = text.size;
-        if (begin > 0) {
-            memmove(text.data, text.data + begin, text.size - begin);
-            text.size -= begin;
-            scanned -= begin;
-            begin = 0;
-        }
-        if (status == SLUICE_OK && text.size > LINE_MOST) {
-            status = error_set(err, SLUICE_E_DATA, "%s has a line of more than %llu bytes", path,
-                               (unsigned long long)LINE_MOST);
-        }
-    }
-    if (status == SLUICE_OK && !*stop && text.size > 0) {
-        status = one_line(lines, text.data, text.size, stop, err);
-    }
-    input_close(input);
-    buf_deinit(&text);
     return status;
 }
 
@@ -354,7 +289,8 @@ static sluice_status show_lines(struct lines *lines, struct sluice_error *err)
             continue;
         }
         path = snapshot_shard_path(lines->head->dir, shard);
-        status = path == NULL ? error_nomem(err, "a path") : read_lines(lines, path, &stop, err);
+        status = path == NULL ? error_nomem(err, "a path")
+                              : lines_read(path, one_line, lines, &stop, err);
         free(path);
         TRY(status);
         if (!stop && lines->row != lines->shard_first + shard->rows) {

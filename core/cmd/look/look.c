@@ -12,6 +12,7 @@
 #include "base/say.h"
 #include "store/snapshot.h"
 #include "store/store.h"
+#include "store/tags.h"
 
 /* Warnings for people on standard error. */
 static void look_warn(void *ctx, const char *message)
@@ -115,21 +116,29 @@ sluice_status look_dataset(const char *reference, char **dir, uint32_t *number,
                            struct sluice_error *err)
 {
     char cwd[PATH_MAX];
-    char *path = NULL;
-    size_t n;
 
     *dir = NULL;
-    TRY(snapshot_reference(reference, &path, number, err));
-    for (n = strlen(path); n > 1 && path[n - 1] == '/'; n--) {
-        path[n - 1] = '\0';
+    return getcwd(cwd, sizeof cwd) == NULL ? error_nomem(err, "a path")
+                                           : tags_resolve(cwd, reference, dir, number, err);
+}
+
+sluice_status look_alone(const char *dir, const char *kind, struct crew **crew,
+                         struct sluice_error *err)
+{
+    struct holder *list = NULL;
+    size_t n = 0;
+    sluice_status status;
+
+    TRY(crew_join(dir, kind, NULL, crew, err));
+    TRY(crew_lead(*crew, &session_drain, err));
+    status = member_others(crew_member(*crew), true, &session_drain, &list, &n, err);
+    if (status == SLUICE_OK && n > 0) {
+        status = error_field(err, SLUICE_E_IO, "lock",
+                             "%s: %s works on it; wait until that ends or stop it (`sluice stop`)",
+                             dir, list[0].words);
     }
-    if (path[0] == '/' || !store_is_local(path)) {
-        *dir = path;
-        return SLUICE_OK;
-    }
-    *dir = getcwd(cwd, sizeof cwd) == NULL ? NULL : str_printf("%s/%s", cwd, path);
-    free(path);
-    return *dir == NULL ? error_nomem(err, "a path") : SLUICE_OK;
+    free(list);
+    return status;
 }
 
 const char *plural(uint64_t n)

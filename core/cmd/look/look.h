@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "cmd/session.h"
 #include "run/runview.h"
+#include "run/work/crew.h"
 
 struct look {
     struct session session; /* with the plan, at SESSION_PLAN */
@@ -34,14 +35,18 @@ bool look_is_run(const char *text);
 bool look_print(const char *event, json_t *object);
 /* Columns of the terminal behind standard output; COLUMNS, or 0 (no limit) where there is none. */
 size_t look_columns(void);
-/* The folder of a dataset's argument: PATH or PATH@N, relative to the working directory. *dir is
- * given. */
+/* The folder of a dataset's argument: PATH, PATH@N or PATH@TAG, relative to the working directory.
+ * *dir is given. */
 sluice_status look_dataset(const char *reference, char **dir, uint32_t *number,
                            struct sluice_error *) MUST_USE;
 /* The run of a dataset: of the name that its manifest gives its pipeline, here or beside the
  * dataset. *run (a directory) is given. SLUICE_E_CONFIG: there is none. */
 sluice_status look_dataset_run(const char *dir, uint32_t number, char **run,
                                struct sluice_error *) MUST_USE;
+/* Joins those who work on a run (a directory), as its lead, and is the only one: for what changes
+ * the run's files. kind: "gc", …. *crew is given, after an error too (crew_leave). */
+sluice_status look_alone(const char *run_dir, const char *kind, struct crew **crew,
+                         struct sluice_error *) MUST_USE;
 /* "" for 1, "s" otherwise. */
 const char *plural(uint64_t n);
 

@@ -9,6 +9,7 @@
 #include "cmd/look/look.h"
 #include "cmd/view/view.h"
 #include "run/facts/origin.h"
+#include "store/compact.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec trace_specs[] = {
@@ -25,7 +26,8 @@ struct tracing {
     char *dataset;      /* folder */
     uint32_t number;    /* its snapshot */
     char *writer;       /* NULL = the only one of the snapshot */
-    char *file, *shown; /* the shard: stored name, public name */
+    char *file, *shown; /* the shard: stored name, of what it was joined from, and public name */
+    uint64_t row;       /* in the shard that is shown */
     struct origin origin;
 };
 
@@ -74,7 +76,10 @@ static sluice_status find_shard(struct tracing *tracing, const char *text, struc
             error_set(err, SLUICE_E_CONFIG, "%s has rows 0 to %llu, found row %llu", found->name,
                       (unsigned long long)found->rows - 1, (unsigned long long)tracing->origin.row);
     } else {
-        tracing->file = str_copy(found->file, strlen(found->file));
+        const char *file = found->file;
+        tracing->row = tracing->origin.row;
+        (void)compact_origin(snapshot, &file, &tracing->origin.row);
+        tracing->file = str_copy(file, strlen(file));
         tracing->shown = str_copy(found->name, strlen(found->name));
         if (tracing->writer == NULL) {
             tracing->writer = str_copy(snapshot->dataset, strlen(snapshot->dataset));
@@ -133,7 +138,7 @@ static sluice_status show(const struct tracing *tracing, bool text, bool as_json
     }
     facts = json_pack("{s:s, s:s, s:i, s:I, s:o}", "writer", tracing->writer, "shard",
                       tracing->shown, "snapshot", (int)tracing->number, "row",
-                      (json_int_t)tracing->origin.row, "origin", list);
+                      (json_int_t)tracing->row, "origin", list);
     if (as_json) {
         look_print("trace", facts);
         return SLUICE_OK;

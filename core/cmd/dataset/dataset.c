@@ -1,0 +1,65 @@
+/* What the commands on datasets share: see dataset.h. */
+#include "cmd/dataset/dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/view/view.h"
+#include "run/facts/facts.h"
+
+json_t *dataset_owner_json(const struct snapshot *s)
+{
+    return s->node == NULL
+               ? json_null()
+               : json_pack("{s:o, s:o}", "pipeline", facts_text(s->pipeline, strlen(s->pipeline)),
+                           "node", facts_text(s->node, strlen(s->node)));
+}
+
+sluice_status dataset_hold(const char *reference, const char *kind, struct dataset_hold *hold,
+                           struct sluice_error *err)
+{
+    struct sluice_error none = ERROR_INIT;
+    char *run = NULL;
+    sluice_status status;
+
+    memset(hold, 0, sizeof *hold);
+    TRY(look_dataset(reference, &hold->dir, &hold->number, err));
+    if (kind == NULL) {
+        return SLUICE_OK;
+    }
+    status = look_dataset_run(hold->dir, 0, &run, &none);
+    if (status == SLUICE_OK) {
+        status = look_alone(run, kind, &hold->crew, err);
+    } else if (status == SLUICE_E_CONFIG) { /* its run is somewhere else, or nowhere any more */
+        status = SLUICE_OK;
+    } else {
+        status = error_set(err, status, "%s", none.message);
+    }
+    free(run);
+    return status;
+}
+
+void dataset_release(struct dataset_hold *hold)
+{
+    crew_leave(hold->crew);
+    free(hold->dir);
+    memset(hold, 0, sizeof *hold);
+}
+
+int dataset_show(const char *event, const struct args *args, json_t *facts)
+{
+    struct sluice_error err = ERROR_INIT;
+    int status = 0;
+
+    if (facts == NULL) {
+        error_nomem(&err, "facts");
+        return session_fail(&err, args_get(args, "--json") != NULL);
+    }
+    if (args_get(args, "--json") != NULL) {
+        look_print(event, json_incref(facts));
+    } else if (view_once(event, args_get(args, "--view"), facts, NULL, &err) != SLUICE_OK) {
+        status = session_fail(&err, false);
+    }
+    json_decref(facts);
+    return status;
+}

@@ -1,0 +1,31 @@
+/* What the commands on datasets share. Depends on look. */
+#ifndef SLUICE_CMD_DATASET_H
+#define SLUICE_CMD_DATASET_H
+
+#include <jansson.h>
+
+#include "cmd/look/look.h"
+#include "run/work/crew.h"
+#include "store/tags.h"
+
+/* {"pipeline", "node"}, or null: an older version wrote the snapshot. */
+json_t *dataset_owner_json(const struct snapshot *);
+
+/* A dataset that is to be changed: nothing works on the run that writes it meanwhile, if that is
+ * here. */
+struct dataset_hold {
+    char *dir;
+    uint32_t number;   /* 0: no snapshot is named */
+    struct crew *crew; /* NULL: the run is not here */
+};
+
+/* SLUICE_E_IO: somebody works on the run. kind: "compact", …; NULL: it is only looked at. Release
+ * after an error too. */
+sluice_status dataset_hold(const char *reference, const char *kind, struct dataset_hold *,
+                           struct sluice_error *) MUST_USE;
+void dataset_release(struct dataset_hold *);
+
+/* Facts to people or, with json, to programs. *Takes* facts. The exit status. */
+int dataset_show(const char *event, const struct args *, json_t *facts);
+
+#endif
