@@ -679,6 +679,48 @@ function s.pii(options) end
 ---@return sluice.Stage
 function s.pii_peer(options) end
 
+---@class sluice.options.read_arrow
+---@field text? string Column that holds the text; it becomes the column `text`. Default: text.
+---@field id? string Column that names the document (text or whole numbers); absent ids are made of the file and the row's place in it. Default: id.
+---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
+---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Arrow IPC files and streams, Feather.
+---
+---Columns and types as s.read_parquet has them; dictionaries, runs, views and types with offsets of 64 bits become ordinary ones. A file is read by record batches on all cores, a stream from its begin to its end by one. A row with text that is not UTF-8 is quarantined (invalid_utf8); a damaged file ends the run, with file, record batch and column. Feather version 1 is refused.
+---```lua
+---s.files "corpus/*.arrow" | s.read_arrow()
+---```
+---@param options? sluice.options.read_arrow
+---@return sluice.Stage
+function s.read_arrow(options) end
+
+---@class sluice.options.read_csv
+---@field text? string Column that holds the text; it becomes the column `text`. Default: text.
+---@field id? string Column that names the document; absent and empty ids are made of file and byte. Default: id.
+---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64 or bool; all where none is named.
+---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field header? boolean The first record names the columns. Default: true.
+---@field names? string[]|string Names of the columns of files without a header; column1, column2, … by default.
+---@field delimiter? string One ASCII character between fields; `auto`: a tab in files whose names end in .tsv or .tab (and .gz, .zst), else a comma. Default: auto.
+---@field quote? string One ASCII character around fields that hold others; empty: there is none. Default: ".
+---@field null? string[]|string What a field without quotes holds that is null; nothing by default. Default: "".
+---@field mode? "strict"|"tolerant" Quarantine rows that break RFC 4180, or make of them what can be made. Default: strict.
+---@field sample? integer By how many rows of the first file the types of columns that are not declared are found out. Within [1, 1000000000]. Default: 1000.
+---@field max_record? integer|string Most bytes of a record. Within [1, 1GiB]. Default: 16MiB.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---CSV and TSV files, plain or compressed.
+---
+---Columns: `text`, `id`, and the declared ones, or all that the first file has; their types are declared, or found out by its first rows, and hold for all rows of all files: a value of another type quarantines its row (wrong_type). Fields may hold line ends within quotes. Numbers that begin with 0 or +, and whole ones beyond int64, are taken for text; a field without quotes that is one of `null` is null. Rows are quarantined with the byte at which they begin: wrong_fields (too few or many), invalid_utf8, and in the strict mode what breaks RFC 4180: bad_quote, bare_cr, nul_byte. The tolerant mode takes those as Python's csv does, fills up short rows with nulls, overlooks empty fields behind the last column and blank lines, and quarantines the first line of a record that has no end (unclosed_quote, record_too_long), which ends a strict run. A file that is not compressed is read on all cores; it is looked through once before, for the ends of its records. Codecs are told by content: gzip, zstd.
+---```lua
+---s.files "reviews/*.csv" | s.read_csv { text = "review", columns = { stars = "int64" } }
+---```
+---@param options? sluice.options.read_csv
+---@return sluice.Stage
+function s.read_csv(options) end
+
 ---@class sluice.options.read_json
 ---@field text? string Member that holds the text; it becomes the column `text`. Default: text.
 ---@field id? string Member that names the document (a string or integer); absent ids are made of file and offset. Default: id.
@@ -717,7 +759,7 @@ function s.read_jsonl(options) end
 
 ---@class sluice.options.read_parquet
 ---@field text? string Column that holds the text; it becomes the column `text`. Default: text.
----@field id? string Column that names the document (text or whole numbers); absent ids are made of file, row group and row. Default: id.
+---@field id? string Column that names the document (text or whole numbers); absent ids are made of the file and the row's place in it. Default: id.
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
