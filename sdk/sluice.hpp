@@ -691,7 +691,9 @@ template <class D> class gate : public detail::stage_base<D>
 /* A writer of one kind of file. D: static constexpr const char *suffix (".tsv"); void write(row or
  * text, std::string &out[, worker &]) const appends a record; an option with .output_path(). May
  * have: const char *codec() const ("none", "gzip", "zstd"); std::uint64_t shard_size() const, the
- * uncompressed bytes after which a file is ended, at the end of a record. */
+ * uncompressed bytes after which a file is ended, at the end of a record. With run() instead: it ends
+ * files itself, and may have void finish(emitter &[, worker &]) const, the end of a worker's
+ * input. */
 template <class D> class writer : public detail::stage_base<D>
 {
   public:
@@ -719,9 +721,31 @@ template <class D> class writer : public detail::stage_base<D>
         detail::life<D, state>::fill(s);
         s.role = SLUICE_ROLE_WRITER;
         s.process = process;
+        if constexpr (std::is_invocable_v<detail::call_finish, const D &, emitter &,
+                                          typename D::worker &> ||
+                      std::is_invocable_v<detail::call_finish, const D &, emitter &>) {
+            s.flush = flush;
+        }
     }
 
   private:
+    static sluice_status flush(void *worker, sluice_emit *emit, sluice_error *err) noexcept
+    {
+        return detail::guard(err, [&] {
+            emitter out(emit);
+            flush_all(*static_cast<state *>(worker), out);
+            return SLUICE_OK;
+        });
+    }
+    template <class S> static void flush_all(S &s, emitter &out)
+    {
+        if constexpr (std::is_invocable_v<detail::call_finish, const D &, emitter &,
+                                          typename D::worker &>) {
+            s.d.finish(out, s.own);
+        } else {
+            s.d.finish(out);
+        }
+    }
     struct state : detail::holder<D> {
         using detail::holder<D>::holder;
         std::string out;
@@ -772,6 +796,16 @@ template <class D> class writer : public detail::stage_base<D>
         return ::sluice::detail::plugin_of_classes<__VA_ARGS__>(plugin_name, plugin_version, \
                                                                 plugin_license);             \
     }                                                                                        \
+    static_assert(sizeof(plugin_name) > 1, "a plugin needs a name")
+
+/* The same where the classes stand in several files: each has a function that returns
+ * sluice::stage_of<CLASS>(), and these are listed. */
+#define SLUICE_PLUGIN_STAGES(plugin_name, plugin_version, plugin_license, ...)       \
+    extern "C" const struct sluice_plugin *sluice_plugin_v1(void)                    \
+    {                                                                                \
+        return ::sluice::detail::plugin_of_classes<__VA_ARGS__>(plugin_name, plugin_version, \
+                                                        plugin_license);             \
+    }                                                                                \
     static_assert(sizeof(plugin_name) > 1, "a plugin needs a name")
 
 /* The same where the classes stand in several files: each has a function that returns

@@ -12,10 +12,7 @@
 namespace sluice_columnar
 {
 
-namespace
-{
-
-void put_text(std::string_view text, std::string &out)
+void json_text(std::string_view text, std::string &out)
 {
     static const char digits[] = "0123456789abcdef";
 
@@ -40,6 +37,9 @@ void put_text(std::string_view text, std::string &out)
     }
     out += '"';
 }
+
+namespace
+{
 
 /* The shortest digits that give the number again. */
 template <class T> bool put_real(T value, std::string &out)
@@ -74,7 +74,7 @@ bool put_struct(const arrow::StructArray &all, std::int64_t row, std::string &ou
     out += '{';
     for (int k = 0; k < all.num_fields() && good; k++) {
         out += k > 0 ? "," : "";
-        put_text(all.type()->field(k)->name(), out);
+        json_text(all.type()->field(k)->name(), out);
         out += ':';
         good = json_value(*all.field(k), row, out);
     }
@@ -104,7 +104,7 @@ bool json_value(const arrow::Array &column, std::int64_t row, std::string &out)
     case arrow::Type::DOUBLE:
         return put_real(static_cast<const arrow::DoubleArray &>(column).Value(row), out);
     case arrow::Type::STRING:
-        put_text(static_cast<const arrow::StringArray &>(column).GetView(row), out);
+        json_text(static_cast<const arrow::StringArray &>(column).GetView(row), out);
         return true;
     case arrow::Type::LIST:
     case arrow::Type::MAP:
@@ -115,7 +115,7 @@ bool json_value(const arrow::Array &column, std::int64_t row, std::string &out)
         if (arrow::is_integer(column.type_id())) {
             out += format_value(column, row);
         } else {
-            put_text(format_value(column, row), out);
+            json_text(format_value(column, row), out);
         }
         return true;
     }

@@ -97,7 +97,12 @@ std::vector<Output> declare_outputs(const Request &request, const arrow::Schema 
 
     for (const Output &output : chosen) {
         if (plan.wanted(output.name.c_str())) {
-            plan.add(output.name, (output.type + (output.id ? "" : "?")).c_str());
+            const auto field = first == nullptr || output.source.empty()
+                                   ? nullptr
+                                   : first->GetFieldByName(output.source);
+            const std::string note =
+                field == nullptr ? "" : arrow_note(*field->type(), output.type);
+            plan.add(output.name, (output.type + (output.id ? "" : "?")).c_str(), note.c_str());
             out.push_back(output);
         }
     }

@@ -9,6 +9,9 @@ namespace sluice_columnar
 
 const sluice_stage *read_parquet_stage();
 const sluice_stage *read_arrow_stage();
+const sluice_stage *write_arrow_stage();
+const sluice_stage *write_csv_stage();
+const sluice_stage *write_parquet_stage();
 
 } /* namespace sluice_columnar */
 

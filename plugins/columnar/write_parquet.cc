@@ -1,0 +1,215 @@
+/* write_parquet - documents as Parquet files. The library encodes and compresses in memory of the
+ * host, into files of the host. Where a row group, a page and a file end, rows alone decide. */
+#include <optional>
+
+#include "gather.h"
+#include "parquetfile.h"
+#include "roworder.h"
+#include "stages.h"
+
+using namespace sluice_columnar;
+
+namespace
+{
+
+/* So much is gathered before the library gets it: it cuts pages only in between. */
+constexpr Limits gathered = { 4096, std::int64_t{ 1 } << 20 };
+/* So much of a file's beginning decides what its columns are like. */
+constexpr Limits sampled = { 16384, std::int64_t{ 8 } << 20 };
+
+/* What a worker keeps from call to call. */
+struct Making {
+    Making(const sluice::host_services &host, const std::vector<Target> &targets,
+           const std::vector<std::size_t> &sorted)
+        : pool(host), gather(targets, gathered, pool)
+    {
+        if (!sorted.empty()) {
+            order.emplace(sorted);
+        }
+    }
+    HostPool pool;
+    HostSink sink;
+    Gather gather;
+    std::optional<RowOrder> order;
+    arrow::RecordBatchVector sample; /* of a file that has not begun */
+    std::optional<ParquetFile> file;
+    Limits group = { 0, 0 }; /* what the open row group still takes */
+    Limits to_sample = sampled;
+    std::int64_t rows = 0; /* of the file */
+};
+
+struct write_parquet : sluice::writer<write_parquet> {
+    static constexpr const char *name = "write_parquet";
+    static constexpr const char *version = "1.0";
+    static constexpr const char *summary = "Parquet files of a dataset";
+    static constexpr const char *doc =
+        "All columns, `text` and `id` first, in Parquet's types for them; nested ones as they are, "
+        "json columns as text. What read_parquet had to give as text or as another number (dates, "
+        "times, decimals, float16, maps) becomes what it was, where no stage replaced it. Tokens "
+        "of a vocabulary up to 65536 are stored as uint16. Pages have checksums, row groups and "
+        "pages statistics, columns that repeat themselves a dictionary (by the first rows of each "
+        "file). The files name under `sluice.columns` what is known of each column, as its "
+        "tokenizer. Row groups, pages and files end where the rows say so, whatever the batches "
+        "and workers.";
+    static constexpr const char *example =
+        "docs | s.write_parquet { \"out/kept\", bloom = { \"id\" } }";
+    static constexpr std::uint64_t bytes_worker = std::uint64_t{ 96 } << 20;
+    static constexpr double bytes_per_batch = 4; /* gathered, a page of it, and it compressed */
+
+    struct options {
+        sluice::path_name path;
+        Codec compression;
+        std::int64_t level;
+        sluice::byte_size shard_size, row_group, page;
+        sluice_list columns, bloom, sorted_by;
+        bool dictionary;
+    };
+    static void declare(sluice::option_table<options> &t)
+    {
+        t.add(&options::path, "path", "Dataset folder that is written.")
+            .positional()
+            .required()
+            .output_path();
+        t.add(&options::compression, "compression", "zstd", "Codec of the pages.")
+            .choices("zstd|snappy|gzip|brotli|lz4|none");
+        t.add(&options::level, "level", "0", "Level of the codec; 0 is its default, of zstd 3.")
+            .range(0, 22);
+        t.add(&options::shard_size, "shard_size", "256MiB",
+              "Stored bytes after which a file is ended, at the end of a row group.")
+            .range(1, 1e15);
+        t.add(&options::row_group, "row_group", "64MiB",
+              "Bytes of texts and numbers after which a row group is ended, at the end of a row; "
+              "1048576 rows end one, too.")
+            .range(1, 1e12);
+        t.add(&options::page, "page", "1MiB", "Bytes after which a page is ended.").range(1, 1e9);
+        t.add(&options::columns, "columns",
+              "Columns to write, in this order; none given: all, `text` and `id` first.");
+        t.add(&options::bloom, "bloom",
+              "Columns of numbers or texts that get a bloom filter, for looking up single values.");
+        t.add(&options::sorted_by, "sorted_by",
+              "Columns by which the rows come sorted, ascending, nulls first; it is checked and "
+              "noted in the files.");
+        t.add(&options::dictionary, "dictionary", "true",
+              "Store columns whose values repeat themselves as numbers into a dictionary.");
+    }
+    struct worker : Making {
+        explicit worker(const write_parquet &stage) : Making(stage.host(), stage.targets, stage.wish.sorted)
+        {
+        }
+    };
+
+    void prepare(sluice::plan &p)
+    {
+        check_level(opts().compression, opts().level);
+        targets = choose_targets(p, opts().columns);
+        schema = schema_of(targets);
+        wish = { opts().compression, static_cast<int>(opts().level),
+                 static_cast<std::int64_t>(opts().page), opts().dictionary, {}, {} };
+        for (std::uint64_t k = 0; k < opts().bloom.n; k++) {
+            find_target(targets, "bloom", opts().bloom.items[k]);
+            wish.bloom.emplace_back(opts().bloom.items[k]);
+        }
+        for (std::uint64_t k = 0; k < opts().sorted_by.n; k++) {
+            wish.sorted.push_back(find_target(targets, "sorted_by", opts().sorted_by.items[k]));
+        }
+        check_wish(wish, targets, *schema);
+        p.output(".parquet");
+    }
+
+    void run(const sluice::batch &batch, sluice::emitter &out, worker &w) const
+    {
+        const SinkCall call(w.sink, out);
+        const BatchView view(targets, batch.raw());
+
+        for (std::int64_t k = 0; k < view.size();) {
+            if (w.group.rows <= 0 || w.group.bytes <= 0) {
+                w.group = { group_rows_most, static_cast<std::int64_t>(opts().row_group) };
+            }
+            k = w.gather.add(view, k, w.group);
+            if (w.gather.full()) {
+                host().stop_if_cancelled();
+                give(w);
+                if (w.group.rows <= 0 || w.group.bytes <= 0) {
+                    end_group(out, w);
+                }
+            }
+        }
+        out.measure("documents", batch.size());
+    }
+
+    void finish(sluice::emitter &out, worker &w) const
+    {
+        const SinkCall call(w.sink, out);
+
+        if (w.gather.rows() > 0) {
+            give(w);
+        }
+        if (w.rows > 0) {
+            begin(w);
+            w.file->close();
+            w.file.reset();
+        }
+    }
+
+  private:
+    /* The gathered rows to the file, which begins when enough is known. */
+    void give(worker &w) const
+    {
+        const std::int64_t bytes = w.gather.bytes();
+        auto rows = w.gather.take();
+
+        if (w.order.has_value()) {
+            w.order->check(rows);
+        }
+        w.rows += rows->num_rows();
+        if (w.file.has_value()) {
+            w.file->add(*rows);
+            return;
+        }
+        w.to_sample.rows -= rows->num_rows();
+        w.to_sample.bytes -= bytes;
+        w.sample.push_back(std::move(rows));
+        if (w.to_sample.rows <= 0 || w.to_sample.bytes <= 0) {
+            begin(w);
+        }
+    }
+
+    void begin(worker &w) const
+    {
+        if (w.file.has_value()) {
+            return;
+        }
+        w.file.emplace(wish, targets, schema, w.sample, w.sink, w.pool);
+        for (auto &rows : w.sample) {
+            w.file->add(*rows);
+            rows.reset();
+        }
+        w.sample.clear();
+        w.to_sample = sampled;
+    }
+
+    void end_group(sluice::emitter &out, worker &w) const
+    {
+        begin(w);
+        w.file->end_group();
+        if (w.order.has_value()) {
+            w.order->forget();
+        }
+        if (static_cast<std::uint64_t>(w.sink.size()) >= opts().shard_size) {
+            w.file->close();
+            w.file.reset();
+            out.roll(std::exchange(w.rows, 0));
+        }
+    }
+
+    std::vector<Target> targets;
+    std::shared_ptr<arrow::Schema> schema;
+    ParquetWish wish;
+};
+
+} /* namespace */
+
+const sluice_stage *sluice_columnar::write_parquet_stage()
+{
+    return sluice::stage_of<write_parquet>();
+}
