@@ -320,13 +320,16 @@ sluice_status identity_read(struct run *run, const struct lane *lane, size_t num
 {
     const struct split *split = &lane->splits.items[number];
     const struct source_file *files = source_files_all(run->lane_files[lane->index]);
+    const struct source_options how =
+        sources_options(run->plan, lane->node, run->options.batch_bytes);
+    const enum probe_for what = splits_random(how.cut) ? PROBE_STORED : PROBE_DECODING;
     struct hash128 digest = { 0, 0 };
 
     if (lane->hashes == NULL) {
         TRY(read_digest(run, lane, number, &digest, err));
     }
     for (size_t k = 0; lane->hashes != NULL && k < split->n_ranges; k++) {
-        TRY(source_file_compare(&files[split->ranges[k].file], err));
+        TRY(source_file_compare(&files[split->ranges[k].file], what, err));
     }
     return identity_found(run, lane, number, digest, err);
 }

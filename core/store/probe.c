@@ -16,6 +16,7 @@ struct frames {
     size_t n, capacity;
     uint64_t decoded; /* of all frames so far; INPUT_UNKNOWN once one does not state its size */
     bool failed;
+    bool foreign; /* the file is of a format that nobody here decodes */
 };
 
 void input_info_deinit(struct input_info *info)
@@ -84,8 +85,8 @@ static sluice_status probe_unchanged(struct store_file *opened, const struct lis
 
 /* Reads the whole file once: codec, hash, frames. */
 static sluice_status probe_read(struct store_file *opened, const struct listing_file *file,
-                                struct hasher *hasher, unsigned char *buffer, size_t capacity,
-                                struct input_info *out, struct frames *frames,
+                                enum probe_for what, struct hasher *hasher, unsigned char *buffer,
+                                size_t capacity, struct input_info *out, struct frames *frames,
                                 struct sluice_error *err)
 {
     struct zstdwalk walk;
@@ -98,7 +99,13 @@ static sluice_status probe_read(struct store_file *opened, const struct listing_
         TRY(store_read(opened, &extent, 1, err));
         n = extent.got;
         if (offset == 0) {
-            TRY(codec_detect(buffer, n, file->path, &out->codec, err));
+            sluice_status status = codec_detect(buffer, n, file->path, &out->codec, err);
+            if (status != SLUICE_OK && what == PROBE_STORED) {
+                out->codec = CODEC_PLAIN;
+                frames->foreign = true;
+            } else if (status != SLUICE_OK) {
+                return status;
+            }
         }
         if (n == 0) {
             break;
@@ -122,9 +129,10 @@ static sluice_status probe_read(struct store_file *opened, const struct listing_
     return SLUICE_OK;
 }
 
-static sluice_status probe_uncached(const struct listing_file *file, struct hasher *hasher,
-                                    unsigned char *buffer, size_t capacity, struct frames *frames,
-                                    struct input_info *out, struct sluice_error *err)
+static sluice_status probe_uncached(const struct listing_file *file, enum probe_for what,
+                                    struct hasher *hasher, unsigned char *buffer, size_t capacity,
+                                    struct frames *frames, struct input_info *out,
+                                    struct sluice_error *err)
 {
     struct store_file *opened;
     bool found;
@@ -143,7 +151,7 @@ static sluice_status probe_uncached(const struct listing_file *file, struct hash
     if (file->version.size >= READ_SIZE) {
         store_sequential(opened);
     }
-    status = probe_read(opened, file, hasher, buffer, capacity, out, frames, err);
+    status = probe_read(opened, file, what, hasher, buffer, capacity, out, frames, err);
     if (status != SLUICE_OK) {
         /* Where the file is another by now, that is the reason. */
         sluice_status changed = probe_unchanged(opened, file, err);
@@ -165,10 +173,10 @@ static sluice_status probe_uncached(const struct listing_file *file, struct hash
     return status;
 }
 
-sluice_status probe_file(const struct listing_file *file, struct statcache *cache,
-                         struct input_info *out, struct sluice_error *err)
+sluice_status probe_file(const struct listing_file *file, enum probe_for what,
+                         struct statcache *cache, struct input_info *out, struct sluice_error *err)
 {
-    struct frames frames = { NULL, 0, 0, 0, false };
+    struct frames frames = { .items = NULL };
     size_t capacity = file->version.size < READ_SIZE ? (size_t)file->version.size + 1 : READ_SIZE;
     struct hasher *hasher;
     unsigned char *buffer;
@@ -186,7 +194,7 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
     if (hasher == NULL || buffer == NULL) {
         status = error_nomem(err, "a buffer to examine files");
     } else {
-        status = probe_uncached(file, hasher, buffer, capacity, &frames, out, err);
+        status = probe_uncached(file, what, hasher, buffer, capacity, &frames, out, err);
     }
     hasher_destroy(hasher);
     free(buffer);
@@ -203,7 +211,8 @@ sluice_status probe_file(const struct listing_file *file, struct statcache *cach
             out->frames = frames.items;
             frames.items = NULL;
         }
-        if (cache != NULL) {
+        /* To whoever decodes, such a file is an error, which the cache would hide. */
+        if (cache != NULL && !frames.foreign) {
             status = statcache_put(cache, file, out, err);
         }
     }

@@ -33,11 +33,15 @@ struct input_info {
     size_t n_frames;
 };
 
+/* What the file is probed for: its codec must be known where it is to be decoded; who reads it as it
+ * is stored wants the hash alone. */
+enum probe_for { PROBE_DECODING, PROBE_STORED };
+
 /* Probes one file. cache may be NULL. What is reported depends on the file only, never on what the
  * cache happens to know. SLUICE_E_DATA: not readable, truncated (zstd: seen here; gzip: only when
  * decoded), or it is not what was listed, or changed while it was read. Release with
  * input_info_deinit. */
-sluice_status probe_file(const struct listing_file *, struct statcache *cache,
+sluice_status probe_file(const struct listing_file *, enum probe_for, struct statcache *cache,
                          struct input_info *out, struct sluice_error *err) MUST_USE;
 void input_info_deinit(struct input_info *);
 

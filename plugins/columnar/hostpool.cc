@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include <parquet/exception.h>
-
 namespace sluice_columnar
 {
 
@@ -37,6 +35,7 @@ arrow::Status HostPool::Allocate(std::int64_t size, std::int64_t alignment, std:
     try {
         block = host_.alloc(static_cast<std::uint64_t>(size) + apart + sizeof(void *));
     } catch (const std::bad_alloc &) {
+        refused_ = true;
         return arrow::Status::OutOfMemory("no memory for ", size, " bytes");
     }
     const std::uintptr_t least = reinterpret_cast<std::uintptr_t>(block) + sizeof(void *);
@@ -105,21 +104,20 @@ void check_made(const arrow::Status &status, const char *what)
     }
 }
 
-void guarded_write(const char *what, HostSink &sink, const std::function<void()> &body)
+void guarded_write(const char *what, HostSink &sink, HostPool &pool,
+                   const std::function<void()> &body)
 {
     try {
         body();
-    } catch (const parquet::ParquetStatusException &e) {
-        sink.rethrow();
-        check_made(e.status(), what);
-        throw;
-    } catch (const sluice::error &) {
-        sink.rethrow();
-        throw;
-    } catch (const std::bad_alloc &) {
-        throw;
     } catch (const std::exception &e) {
+        if (pool.take_refusal()) {
+            throw std::bad_alloc();
+        }
         sink.rethrow();
+        if (dynamic_cast<const sluice::error *>(&e) != nullptr ||
+            dynamic_cast<const std::bad_alloc *>(&e) != nullptr) {
+            throw;
+        }
         throw sluice::error(SLUICE_E_INTERNAL,
                             std::string(what) + " can't be made: " + e.what());
     }

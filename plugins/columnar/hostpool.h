@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include <arrow/io/interfaces.h>
 #include <arrow/memory_pool.h>
@@ -43,6 +44,12 @@ class HostPool : public arrow::MemoryPool
     {
         return calls_;
     }
+    /* Was something refused since the last time that it was asked? The library tells it as another
+     * error now and then. */
+    bool take_refusal()
+    {
+        return std::exchange(refused_, false);
+    }
     std::string backend_name() const override
     {
         return "sluice";
@@ -51,6 +58,7 @@ class HostPool : public arrow::MemoryPool
   private:
     const sluice::host_services &host_;
     std::int64_t allocated_ = 0, total_ = 0, calls_ = 0;
+    bool refused_ = false;
 };
 
 /* What is written goes to the host during a call of it, and is refused between two. */
@@ -117,7 +125,8 @@ class SinkCall
 
 /* Runs something of the library that writes; what it throws becomes an error of ours: of memory as
  * such. */
-void guarded_write(const char *what, HostSink &sink, const std::function<void()> &body);
+void guarded_write(const char *what, HostSink &sink, HostPool &pool,
+                   const std::function<void()> &body);
 /* The same for what it returns. */
 void check_made(const arrow::Status &status, const char *what);
 template <class T> T made(arrow::Result<T> &&result, const char *what)

@@ -1,6 +1,7 @@
 /* See parquetfile.h. */
 #include "parquetfile.h"
 
+#include <cstring>
 #include <unordered_set>
 
 #include <arrow/array.h>
@@ -111,9 +112,11 @@ int only_leaf(const parquet::SchemaDescriptor &schema, const arrow::Schema &fiel
 {
     const std::vector<int> leaves = leaves_of(schema, fields.GetFieldIndex(name));
 
-    if (leaves.size() != 1) {
+    /* What is looked up may lie in lists; an order is one of rows. */
+    if (leaves.size() != 1 || (std::strcmp(option, "sorted_by") == 0 &&
+                               schema.Column(leaves[0])->max_repetition_level() > 0)) {
         throw sluice::error(SLUICE_E_CONFIG,
-                            "column '" + name + "' is " +
+                            std::string("`") + option + "`: column '" + name + "' is " +
                                 fields.GetFieldByName(name)->type()->ToString() +
                                 "; expected one of numbers or texts",
                             option);
@@ -253,7 +256,7 @@ void check_wish(const ParquetWish &wish, const std::vector<Target> &targets,
         const int leaf = only_leaf(*in_file, schema, name, "bloom");
         if (in_file->Column(leaf)->physical_type() == parquet::Type::BOOLEAN) {
             throw sluice::error(SLUICE_E_CONFIG,
-                                "column '" + name + "' is bool; expected one of numbers or texts",
+                                "`bloom`: column '" + name + "' is bool; expected one of numbers or texts",
                                 "bloom");
         }
     }
@@ -271,7 +274,7 @@ void check_level(Codec codec, std::int64_t level)
     }
     if (!arrow::util::Codec::SupportsCompressionLevel(kind)) {
         throw sluice::error(SLUICE_E_CONFIG,
-                            "found " + std::to_string(level) +
+                            "`level`: found " + std::to_string(level) +
                                 ", but this codec has no levels: leave it out",
                             "level");
     }
@@ -279,7 +282,7 @@ void check_level(Codec codec, std::int64_t level)
     const int most = made(arrow::util::Codec::MaximumCompressionLevel(kind), "the codec");
     if (level < least || level > most) {
         throw sluice::error(SLUICE_E_CONFIG,
-                            "found " + std::to_string(level) + ", expected at most " +
+                            "`level`: found " + std::to_string(level) + ", expected at most " +
                                 std::to_string(most) + " with this codec",
                             "level");
     }
@@ -288,10 +291,10 @@ void check_level(Codec codec, std::int64_t level)
 ParquetFile::ParquetFile(const ParquetWish &wish, const std::vector<Target> &targets,
                          const std::shared_ptr<arrow::Schema> &schema,
                          const arrow::RecordBatchVector &sample, HostSink &sink,
-                         arrow::MemoryPool &pool)
-    : sink_(sink)
+                         HostPool &pool)
+    : sink_(sink), pool_(pool)
 {
-    guarded_write("the file", sink_, [&] {
+    guarded_write("the file", sink_, pool_, [&] {
         parquet::ArrowWriterProperties::Builder arrow_properties;
         arrow_properties.store_schema();
         arrow_properties.set_use_threads(false);
@@ -313,7 +316,7 @@ ParquetFile::ParquetFile(const ParquetWish &wish, const std::vector<Target> &tar
 
 void ParquetFile::add(const arrow::RecordBatch &rows)
 {
-    guarded_write("a row group", sink_, [&] {
+    guarded_write("a row group", sink_, pool_, [&] {
         if (group_ == nullptr) {
             check_made(writer_->NewBufferedRowGroup(), "a row group");
         }
@@ -323,7 +326,7 @@ void ParquetFile::add(const arrow::RecordBatch &rows)
 
 void ParquetFile::end_group()
 {
-    guarded_write("a row group", sink_, [&] {
+    guarded_write("a row group", sink_, pool_, [&] {
         if (group_ != nullptr) {
             std::exchange(group_, nullptr)->Close();
         }
@@ -332,7 +335,7 @@ void ParquetFile::end_group()
 
 void ParquetFile::close()
 {
-    guarded_write("the file", sink_, [&] { check_made(writer_->Close(), "the file"); });
+    guarded_write("the file", sink_, pool_, [&] { check_made(writer_->Close(), "the file"); });
 }
 
 } /* namespace sluice_columnar */

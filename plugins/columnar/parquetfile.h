@@ -37,13 +37,14 @@ class ParquetFile
      * outlive the file. */
     ParquetFile(const ParquetWish &wish, const std::vector<Target> &targets,
                 const std::shared_ptr<arrow::Schema> &schema, const arrow::RecordBatchVector &sample,
-                HostSink &sink, arrow::MemoryPool &pool);
+                HostSink &sink, HostPool &pool);
     void add(const arrow::RecordBatch &rows);
     void end_group();
     void close();
 
   private:
     HostSink &sink_;
+    HostPool &pool_;
     parquet::RowGroupWriter *group_ = nullptr; /* of the library's, while it takes rows */
     std::unique_ptr<parquet::arrow::FileWriter> writer_;
 };

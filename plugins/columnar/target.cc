@@ -292,8 +292,8 @@ std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names)
         if (found == all.end()) {
             p.need(names.items[k]); /* says what there is instead; it also knows hidden columns */
             throw sluice::error(SLUICE_E_CONFIG,
-                                "found the name of a hidden or derived column, which is not "
-                                "written; give it another name first",
+                                "`columns`: found the name of a hidden or derived column, which is "
+                                "not written; give it another name first",
                                 "columns");
         }
         add_target(out, p, found->first, found->second);
@@ -359,8 +359,8 @@ std::size_t find_target(const std::vector<Target> &targets, const char *option,
         there += (k > 0 ? ", " : "") + targets[k].name;
     }
     throw sluice::error(SLUICE_E_CONFIG,
-                        "found '" + name + "', expected one of the columns that are written: " +
-                            there,
+                        std::string("`") + option + "`: found '" + name +
+                            "', expected one of the columns that are written: " + there,
                         option);
 }
 

@@ -86,7 +86,7 @@ struct write_arrow : sluice::writer<write_arrow> {
     void prepare(sluice::plan &p)
     {
         if (opts().level > 0 && opts().compression != BodyCodec::zstd) {
-            throw sluice::error(SLUICE_E_CONFIG, "found a level, which zstd alone has", "level");
+            throw sluice::error(SLUICE_E_CONFIG, "`level`: found one, but zstd alone has levels", "level");
         }
         targets = choose_targets(p, opts().columns);
         schema = schema_of(targets)->WithMetadata(
@@ -131,7 +131,7 @@ struct write_arrow : sluice::writer<write_arrow> {
     {
         const auto rows = w.gather.take();
 
-        guarded_write("the file", w.sink, [&] {
+        guarded_write("the file", w.sink, w.pool, [&] {
             if (w.file == nullptr) {
                 begin(w);
             }
@@ -165,7 +165,7 @@ struct write_arrow : sluice::writer<write_arrow> {
 
     static void close(worker &w)
     {
-        guarded_write("the file", w.sink, [&] { check_made(w.file->Close(), "the file"); });
+        guarded_write("the file", w.sink, w.pool, [&] { check_made(w.file->Close(), "the file"); });
         w.file.reset();
     }
 

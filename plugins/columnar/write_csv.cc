@@ -80,13 +80,13 @@ struct write_csv : sluice::writer<write_csv> {
         if (delimiter.size() != 1 || delimiter[0] == '"' || delimiter[0] == '\n' ||
             delimiter[0] == '\r' || static_cast<unsigned char>(delimiter[0]) >= 0x80) {
             throw sluice::error(SLUICE_E_CONFIG,
-                                "found '" + delimiter +
+                                "`delimiter`: found '" + delimiter +
                                     "', expected one character of ASCII, not \" or a line end",
                                 "delimiter");
         }
         if (null.find_first_of("\"\n\r" + delimiter) != std::string::npos) {
             throw sluice::error(SLUICE_E_CONFIG,
-                                "found '" + null +
+                                "`null`: found '" + null +
                                     "', expected a text without quotation marks, line ends and "
                                     "delimiters",
                                 "null");

@@ -47,7 +47,7 @@ static struct input_info probe(const struct listing_file *file, struct statcache
     struct input_info info;
     struct sluice_error err = ERROR_INIT;
 
-    assert_int_equal(probe_file(file, cache, &info, &err), SLUICE_OK);
+    assert_int_equal(probe_file(file, PROBE_DECODING, cache, &info, &err), SLUICE_OK);
     return info;
 }
 
@@ -446,7 +446,7 @@ static void expect_error(const char *folder, const void *data, size_t n, const c
     struct sluice_error err = ERROR_INIT;
     struct input_info got;
 
-    assert_int_equal(probe_file(&l, NULL, &got, &err), SLUICE_E_DATA);
+    assert_int_equal(probe_file(&l, PROBE_DECODING, NULL, &got, &err), SLUICE_E_DATA);
     assert_non_null(strstr(err.message, path));
     if (strstr(err.message, words) == NULL) {
         print_error("expected '%s' in: %s\n", words, err.message);
@@ -481,15 +481,22 @@ static void test_faults(void **state)
     buf_puts(&file, "junk");
     expect_error(folder, file.data, file.size, "expected a zstd frame");
     expect_error(folder, "BZh91AY&SY....", 14, "bzip2");
+    /* Who reads it as it is stored knows what it is. */
+    path = file_write(folder, "bad", "BZh91AY&SY....", 14);
+    l = listed(path);
+    assert_int_equal(probe_file(&l, PROBE_STORED, NULL, &info, &err), SLUICE_OK);
+    assert_true(hash_equal(info.hash, hash_bytes("BZh91AY&SY....", 14)));
+    input_info_deinit(&info);
+    free(path);
     /* Changed since it was listed. */
     path = file_write(folder, "f", "some text", 9);
     l = listed(path);
     l.version.size = 8;
-    assert_int_equal(probe_file(&l, NULL, &info, &err), SLUICE_E_DATA);
+    assert_int_equal(probe_file(&l, PROBE_DECODING, NULL, &info, &err), SLUICE_E_DATA);
     assert_non_null(strstr(err.message, "changed"));
     l = listed(path);
     unlink(path);
-    assert_int_equal(probe_file(&l, NULL, &info, &err), SLUICE_E_IO);
+    assert_int_equal(probe_file(&l, PROBE_DECODING, NULL, &info, &err), SLUICE_E_IO);
     free(path);
     buf_deinit(&file);
     folder_remove(folder);

@@ -44,7 +44,7 @@ static void sample_frames(struct sample *s, const char *folder, const struct inp
     unlink(path);
     assert_int_equal(statcache_open(path, &s->cache, NULL), SLUICE_OK);
     free(path);
-    assert_int_equal(probe_file(&s->listed, NULL, &info, NULL), SLUICE_OK);
+    assert_int_equal(probe_file(&s->listed, PROBE_DECODING, NULL, &info, NULL), SLUICE_OK);
     free(info.frames);
     info.frames = malloc(n * sizeof *frames);
     memcpy(info.frames, frames, n * sizeof *frames);

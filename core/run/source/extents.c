@@ -34,7 +34,7 @@ sluice_status extents_open(const struct source_file *file, struct extents **out,
     }
     extents->file = file;
     if (file->hash != NULL) {
-        status = source_file_compare(file, err);
+        status = source_file_compare(file, PROBE_STORED, err);
     }
     if (status == SLUICE_OK) {
         status = store_open(file->file->path, &extents->store, NULL, err);

@@ -119,13 +119,13 @@ static struct known *known_of(const struct source_file *file)
 
 /* ---- reading a file whole ---- */
 
-static sluice_status probe_compared(const struct source_file *file, struct input_info *info,
-                                    struct sluice_error *err)
+static sluice_status probe_compared(const struct source_file *file, enum probe_for what,
+                                    struct input_info *info, struct sluice_error *err)
 {
     char is[33];
     char was[33];
 
-    TRY(probe_file(file->file, file->of->cache, info, err));
+    TRY(probe_file(file->file, what, file->of->cache, info, err));
     if (file->hash == NULL || hash_equal(info->hash, *file->hash)) {
         return SLUICE_OK;
     }
@@ -139,7 +139,8 @@ static sluice_status probe_compared(const struct source_file *file, struct input
 }
 
 /* One thread reads; the others wait for what it finds. A failure is met by each anew. */
-sluice_status source_file_compare(const struct source_file *file, struct sluice_error *err)
+sluice_status source_file_compare(const struct source_file *file, enum probe_for what,
+                                  struct sluice_error *err)
 {
     struct source_files *all = file->of;
     struct known *known = known_of(file);
@@ -156,7 +157,7 @@ sluice_status source_file_compare(const struct source_file *file, struct sluice_
     }
     known->probing = true;
     pthread_mutex_unlock(&all->mutex);
-    status = probe_compared(file, &info, err);
+    status = probe_compared(file, what, &info, err);
     pthread_mutex_lock(&all->mutex);
     known->probing = false;
     if (status == SLUICE_OK) {
@@ -240,7 +241,7 @@ sluice_status source_file_open(const struct source_file *file, struct input **ou
 
     *out = NULL;
     if (file->hash != NULL) {
-        status = source_file_compare(file, err);
+        status = source_file_compare(file, PROBE_DECODING, err);
     }
     if (status == SLUICE_OK) {
         status = input_open(file->file->path, out, err);
@@ -316,7 +317,7 @@ sluice_status source_file_place(const struct source_file *file, uint64_t at,
     if (codec == CODEC_PLAIN) {
         *frame = (struct input_frame){ at, at };
     } else if (codec == CODEC_ZSTD) {
-        TRY(source_file_compare(file, err));
+        TRY(source_file_compare(file, PROBE_DECODING, err));
         *frame = frame_before(&known_of(file)->info, at);
     }
     return SLUICE_OK;

@@ -42,7 +42,8 @@ struct statcache *source_files_cache(const struct source_files *); /* or NULL */
 sluice_status source_file_open(const struct source_file *, struct input **out,
                                struct sluice_error *) MUST_USE;
 /* Reads the file whole, unless it was or a cache knows it: does it hold what its manifest says? */
-sluice_status source_file_compare(const struct source_file *, struct sluice_error *) MUST_USE;
+sluice_status source_file_compare(const struct source_file *, enum probe_for,
+                                  struct sluice_error *) MUST_USE;
 /* The same behind reading: SLUICE_E_DATA if somebody wrote to the file meanwhile. Where its name
  * leads by now does not matter. */
 sluice_status source_file_unchanged(const struct source_file *, const struct input *,
