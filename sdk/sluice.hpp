@@ -691,8 +691,8 @@ template <class D> class gate : public detail::stage_base<D>
 /* A writer of one kind of file. D: static constexpr const char *suffix (".tsv"); void write(row or
  * text, std::string &out[, worker &]) const appends a record; an option with .output_path(). May
  * have: const char *codec() const ("none", "gzip", "zstd"); std::uint64_t shard_size() const, the
- * uncompressed bytes after which a file is ended, at the end of a record. With run() instead: it ends
- * files itself, and may have void finish(emitter &[, worker &]) const, the end of a worker's
+ * uncompressed bytes after which a file is ended, at the end of a record. With run() instead: it
+ * ends files itself, and may have void finish(emitter &[, worker &]) const, the end of a worker's
  * input. */
 template <class D> class writer : public detail::stage_base<D>
 {
@@ -796,16 +796,6 @@ template <class D> class writer : public detail::stage_base<D>
         return ::sluice::detail::plugin_of_classes<__VA_ARGS__>(plugin_name, plugin_version, \
                                                                 plugin_license);             \
     }                                                                                        \
-    static_assert(sizeof(plugin_name) > 1, "a plugin needs a name")
-
-/* The same where the classes stand in several files: each has a function that returns
- * sluice::stage_of<CLASS>(), and these are listed. */
-#define SLUICE_PLUGIN_STAGES(plugin_name, plugin_version, plugin_license, ...)       \
-    extern "C" const struct sluice_plugin *sluice_plugin_v1(void)                    \
-    {                                                                                \
-        return ::sluice::detail::plugin_of_classes<__VA_ARGS__>(plugin_name, plugin_version, \
-                                                        plugin_license);             \
-    }                                                                                \
     static_assert(sizeof(plugin_name) > 1, "a plugin needs a name")
 
 /* The same where the classes stand in several files: each has a function that returns

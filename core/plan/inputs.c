@@ -44,7 +44,8 @@ static int compare_shards(const void *a, const void *b)
 }
 
 /* A snapshot's files are those that its manifest names, and hold what it says: whoever reads them
- * compares (run/source/files.h). That one has another size is seen at once. */
+ * compares (run/source/files.h). That one has another size is seen at once. Those without rows are
+ * about the others (an index, a card), and are not read. */
 static sluice_status take_shards(struct planner *planner, struct lane *lane, const char *folder,
                                  const struct snapshot *snapshot, struct sluice_error *err)
 {
@@ -55,27 +56,27 @@ static sluice_status take_shards(struct planner *planner, struct lane *lane, con
     struct listing_given *given =
         ARENA_ARRAY(&planner->arena, struct listing_given, snapshot->n_shards);
     struct hash128 *hashes = ARENA_ARRAY(arena, struct hash128, snapshot->n_shards);
+    size_t n = 0;
 
     TRY(arena_status(arena, err, "the plan"));
     TRY(arena_status(&planner->arena, err, "the plan"));
     for (size_t i = 0; i < snapshot->n_shards; i++) {
-        names[i] = snapshot->shards[i].name;
-        shards[i] = &snapshot->shards[i];
+        if (snapshot->shards[i].rows > 0) {
+            names[n] = snapshot->shards[i].name;
+            shards[n++] = &snapshot->shards[i];
+        }
     }
     if ((store_caps(folder) & STORE_LINKS) == 0) {
-        for (size_t i = 0; i < snapshot->n_shards; i++) {
-            given[i] = (struct listing_given){ snapshot->shards[i].name, snapshot->shards[i].file,
-                                               snapshot->shards[i].bytes };
+        for (size_t i = 0; i < n; i++) {
+            given[i] = (struct listing_given){ shards[i]->name, shards[i]->file, shards[i]->bytes };
         }
-        TRY(listing_take(folder, given, snapshot->n_shards, planner->plan->options.limit_files,
-                         &lane->files, err));
+        TRY(listing_take(folder, given, n, planner->plan->options.limit_files, &lane->files, err));
     } else {
-        TRY(listing_named(folder, names, snapshot->n_shards, planner->plan->options.limit_files,
-                          &lane->files, err));
+        TRY(listing_named(folder, names, n, planner->plan->options.limit_files, &lane->files, err));
     }
     /* Names are unique, and the listing has the first of them in their order. */
-    if (snapshot->n_shards > 1) {
-        qsort(shards, snapshot->n_shards, sizeof(const struct snapshot_shard *), compare_shards);
+    if (n > 1) {
+        qsort(shards, n, sizeof(const struct snapshot_shard *), compare_shards);
     }
     for (size_t i = 0; i < lane->files.n; i++) {
         const struct listing_file *file = &lane->files.files[i];

@@ -45,6 +45,34 @@ static sluice_status read_name(const struct op *op, struct snapshot *snapshot,
     return status;
 }
 
+/* The text with its marks replaced by `number` and `count`, of five digits. */
+static sluice_status number_name(struct snapshot *snapshot, uint32_t number, uint32_t count,
+                                 const char **name, struct sluice_error *err)
+{
+    static const char *const marks[] = { "@NUMBER@", "@COUNT@" };
+    const uint32_t values[] = { number, count };
+
+    for (size_t k = 0; k < sizeof marks / sizeof marks[0]; k++) {
+        const char *at = strstr(*name, marks[k]);
+        if (at != NULL) {
+            *name = arena_printf(&snapshot->arena, "%.*s%05u%s", (int)(at - *name), *name,
+                                 values[k], at + strlen(marks[k]));
+            TRY(arena_status(&snapshot->arena, err, "a name"));
+        }
+    }
+    return SLUICE_OK;
+}
+
+static uint32_t count_names(const struct snapshot *snapshot, const char *suffix)
+{
+    uint32_t n = 0;
+
+    for (size_t k = 0; k < snapshot->n_shards; k++) {
+        n += ends_with(snapshot->shards[k].file, suffix);
+    }
+    return n;
+}
+
 /* Gives the files beside shard k (public names with one stem) the name. */
 static void rename_beside(struct snapshot *snapshot, size_t k, const char *name)
 {
@@ -74,6 +102,8 @@ sluice_status names_apply(const struct op *op, const char *note, struct snapshot
     json_t *json = json_loads(note, JSON_DECODE_ANY, NULL);
     const char *suffix = json_string_value(json);
     sluice_status status = SLUICE_OK;
+    uint32_t number = 0;
+    uint32_t count;
 
     if (suffix == NULL || suffix[0] != '.') {
         json_decref(json);
@@ -82,6 +112,7 @@ sluice_status names_apply(const struct op *op, const char *note, struct snapshot
                          "kind, such as \".name\"",
                          op->name);
     }
+    count = count_names(snapshot, suffix);
     for (size_t k = 0; status == SLUICE_OK && k < snapshot->n_shards;) {
         const char *name;
         if (!ends_with(snapshot->shards[k].file, suffix)) {
@@ -89,6 +120,9 @@ sluice_status names_apply(const struct op *op, const char *note, struct snapshot
             continue;
         }
         status = read_name(op, snapshot, &snapshot->shards[k], &name, err);
+        if (status == SLUICE_OK) {
+            status = number_name(snapshot, number++, count, &name, err);
+        }
         if (status == SLUICE_OK) {
             rename_beside(snapshot, k, name);
             remove_shard(snapshot, k);

@@ -137,8 +137,8 @@ std::int64_t Gather::add(const BatchView &view, std::int64_t k, Limits &rest)
         rest.rows--;
         rest.bytes -= bytes;
         end++;
-        full_ = rows_ >= limits_.rows || bytes_ >= limits_.bytes || rest.rows <= 0 ||
-                rest.bytes <= 0;
+        full_ =
+            rows_ >= limits_.rows || bytes_ >= limits_.bytes || rest.rows <= 0 || rest.bytes <= 0;
     }
     /* ... and taking them, those at once that lie together. */
     std::vector<arrow::ArraySpan> spans;

@@ -118,8 +118,7 @@ void guarded_write(const char *what, HostSink &sink, HostPool &pool,
             dynamic_cast<const std::bad_alloc *>(&e) != nullptr) {
             throw;
         }
-        throw sluice::error(SLUICE_E_INTERNAL,
-                            std::string(what) + " can't be made: " + e.what());
+        throw sluice::error(SLUICE_E_INTERNAL, std::string(what) + " can't be made: " + e.what());
     }
 }
 

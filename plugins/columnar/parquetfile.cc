@@ -107,17 +107,17 @@ std::vector<int> leaves_of(const parquet::SchemaDescriptor &schema, int field)
     return out;
 }
 
-int only_leaf(const parquet::SchemaDescriptor &schema, const arrow::Schema &fields,
-              const std::string &name, const char *option)
+int only_leaf(const parquet::SchemaDescriptor &schema, const std::vector<Target> &targets,
+              std::size_t target, const char *option)
 {
-    const std::vector<int> leaves = leaves_of(schema, fields.GetFieldIndex(name));
+    const std::vector<int> leaves = leaves_of(schema, static_cast<int>(target));
 
     /* What is looked up may lie in lists; an order is one of rows. */
     if (leaves.size() != 1 || (std::strcmp(option, "sorted_by") == 0 &&
                                schema.Column(leaves[0])->max_repetition_level() > 0)) {
         throw sluice::error(SLUICE_E_CONFIG,
-                            std::string("`") + option + "`: column '" + name + "' is " +
-                                fields.GetFieldByName(name)->type()->ToString() +
+                            std::string("`") + option + "`: column '" + targets[target].name +
+                                "' is " + targets[target].field->type()->ToString() +
                                 "; expected one of numbers or texts",
                             option);
     }
@@ -134,10 +134,11 @@ std::shared_ptr<parquet::SchemaDescriptor> schema_in_file(const arrow::Schema &f
     return out;
 }
 
-std::shared_ptr<parquet::WriterProperties>
-properties_of(const ParquetWish &wish, const std::vector<Target> &targets,
-              const arrow::Schema &fields, const parquet::SchemaDescriptor &schema,
-              const arrow::RecordBatchVector &sample, arrow::MemoryPool &pool)
+std::shared_ptr<parquet::WriterProperties> properties_of(const ParquetWish &wish,
+                                                         const std::vector<Target> &targets,
+                                                         const parquet::SchemaDescriptor &schema,
+                                                         const arrow::RecordBatchVector &sample,
+                                                         arrow::MemoryPool &pool)
 {
     parquet::WriterProperties::Builder out;
     std::vector<parquet::SortingColumn> sorted;
@@ -166,15 +167,14 @@ properties_of(const ParquetWish &wish, const std::vector<Target> &targets,
             out.enable_dictionary(schema.Column(leaf)->path());
         }
     }
-    for (const std::string &name : wish.bloom) {
+    for (const std::size_t target : wish.bloom) {
         parquet::BloomFilterOptions bloom;
         bloom.fpp = 0.01;
-        out.enable_bloom_filter(schema.Column(only_leaf(schema, fields, name, "bloom"))->path(),
+        out.enable_bloom_filter(schema.Column(only_leaf(schema, targets, target, "bloom"))->path(),
                                 bloom);
     }
     for (const std::size_t target : wish.sorted) {
-        sorted.push_back({ only_leaf(schema, fields, targets[target].name, "sorted_by"), false,
-                           true });
+        sorted.push_back({ only_leaf(schema, targets, target, "sorted_by"), false, true });
     }
     out.set_sorting_columns(sorted);
     return out.build();
@@ -182,9 +182,8 @@ properties_of(const ParquetWish &wish, const std::vector<Target> &targets,
 
 /* What the file says of itself: the library's schema, which holds what Parquet has no word for, and
  * our columns with what is known of them. */
-std::shared_ptr<const arrow::KeyValueMetadata> notes_of(const std::vector<Target> &targets,
-                                                        const arrow::Schema &fields,
-                                                        arrow::MemoryPool &pool)
+std::shared_ptr<const arrow::KeyValueMetadata>
+notes_of(const std::vector<Target> &targets, const arrow::Schema &fields, arrow::MemoryPool &pool)
 {
     auto out = std::make_shared<arrow::KeyValueMetadata>();
     const auto schema = made(arrow::ipc::SerializeSchema(fields, &pool), "the schema");
@@ -200,8 +199,9 @@ class Watched : public parquet::ParquetFileWriter::Contents
 {
   public:
     Watched(std::unique_ptr<parquet::ParquetFileWriter> file, parquet::RowGroupWriter *&group)
-        : Contents(std::static_pointer_cast<parquet::schema::GroupNode>(file->schema()->schema_root()),
-                   file->key_value_metadata()),
+        : Contents(
+              std::static_pointer_cast<parquet::schema::GroupNode>(file->schema()->schema_root()),
+              file->key_value_metadata()),
           file_(std::move(file)), group_(group)
     {
     }
@@ -252,16 +252,17 @@ void check_wish(const ParquetWish &wish, const std::vector<Target> &targets,
 {
     const auto in_file = schema_in_file(schema);
 
-    for (const std::string &name : wish.bloom) {
-        const int leaf = only_leaf(*in_file, schema, name, "bloom");
+    for (const std::size_t target : wish.bloom) {
+        const int leaf = only_leaf(*in_file, targets, target, "bloom");
         if (in_file->Column(leaf)->physical_type() == parquet::Type::BOOLEAN) {
             throw sluice::error(SLUICE_E_CONFIG,
-                                "`bloom`: column '" + name + "' is bool; expected one of numbers or texts",
+                                "`bloom`: column '" + targets[target].name +
+                                    "' is bool; expected one of numbers or texts",
                                 "bloom");
         }
     }
     for (const std::size_t target : wish.sorted) {
-        only_leaf(*in_file, schema, targets[target].name, "sorted_by");
+        only_leaf(*in_file, targets, target, "sorted_by");
     }
 }
 
@@ -290,8 +291,7 @@ void check_level(Codec codec, std::int64_t level)
 
 ParquetFile::ParquetFile(const ParquetWish &wish, const std::vector<Target> &targets,
                          const std::shared_ptr<arrow::Schema> &schema,
-                         const arrow::RecordBatchVector &sample, HostSink &sink,
-                         HostPool &pool)
+                         const arrow::RecordBatchVector &sample, HostSink &sink, HostPool &pool)
     : sink_(sink), pool_(pool)
 {
     guarded_write("the file", sink_, pool_, [&] {
@@ -304,8 +304,7 @@ ParquetFile::ParquetFile(const ParquetWish &wish, const std::vector<Target> &tar
         const auto in_file = schema_in_file(*schema);
         auto whole = parquet::ParquetFileWriter::Open(
             shared, std::static_pointer_cast<parquet::schema::GroupNode>(in_file->schema_root()),
-            properties_of(wish, targets, *schema, *in_file, sample, pool),
-            notes_of(targets, *schema, pool));
+            properties_of(wish, targets, *in_file, sample, pool), notes_of(targets, *schema, pool));
         auto watched = std::make_unique<parquet::ParquetFileWriter>();
         watched->Open(std::make_unique<Watched>(std::move(whole), group_));
         check_made(parquet::arrow::FileWriter::Make(&pool, std::move(watched), schema,

@@ -26,8 +26,8 @@ struct ParquetWish {
     int level; /* 0 = the codec's: of zstd 3 */
     std::int64_t page;
     bool dictionary;
-    std::vector<std::string> bloom;  /* columns */
-    std::vector<std::size_t> sorted; /* targets, which the rows of each row group are sorted by */
+    std::vector<std::size_t> bloom;  /* targets */
+    std::vector<std::size_t> sorted; /* the same: by which the rows of each row group are sorted */
 };
 
 class ParquetFile
@@ -36,8 +36,8 @@ class ParquetFile
     /* sample: the file's first rows, which decide what has a dictionary. The sink and the pool
      * outlive the file. */
     ParquetFile(const ParquetWish &wish, const std::vector<Target> &targets,
-                const std::shared_ptr<arrow::Schema> &schema, const arrow::RecordBatchVector &sample,
-                HostSink &sink, HostPool &pool);
+                const std::shared_ptr<arrow::Schema> &schema,
+                const arrow::RecordBatchVector &sample, HostSink &sink, HostPool &pool);
     void add(const arrow::RecordBatch &rows);
     void end_group();
     void close();

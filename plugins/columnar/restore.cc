@@ -51,8 +51,8 @@ bool take_date(std::string_view &text, std::int64_t &days)
         take_char(text, '+');
     }
     if (!take_number(text, 4, year) || !take_char(text, '-') || !take_number(text, 2, month) ||
-        !take_char(text, '-') || !take_number(text, 2, day) || month < 1 || month > 12 ||
-        day < 1 || day > 31 || year > 300000000000) {
+        !take_char(text, '-') || !take_number(text, 2, day) || month < 1 || month > 12 || day < 1 ||
+        day > 31 || year > 300000000000) {
         return false;
     }
     year = (minus ? -year : year) - (month <= 2 ? 1 : 0);
@@ -105,8 +105,7 @@ bool parse_date(std::string_view text, const arrow::DataType & /*type*/, std::in
 
 bool parse_time(std::string_view text, const arrow::DataType &type, std::int64_t &out)
 {
-    const std::int64_t units =
-        units_a_second(static_cast<const arrow::TimeType &>(type).unit());
+    const std::int64_t units = units_a_second(static_cast<const arrow::TimeType &>(type).unit());
     std::int64_t seconds = 0, fraction = 0;
     std::string_view rest = text;
 
@@ -270,9 +269,8 @@ std::shared_ptr<arrow::Array> narrow(const Target &target, const arrow::ListArra
 
 } /* namespace */
 
-std::shared_ptr<arrow::Array> restore(const Target &target,
-                                      const std::shared_ptr<arrow::Array> &column,
-                                      arrow::MemoryPool &pool)
+std::shared_ptr<arrow::Array>
+restore(const Target &target, const std::shared_ptr<arrow::Array> &column, arrow::MemoryPool &pool)
 {
     switch (target.restore) {
     case Restore::retype: {

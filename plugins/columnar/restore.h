@@ -14,9 +14,8 @@ namespace sluice_columnar
 
 /* A column of target.given as one of target.field's type. Throws what does not fit, with the
  * value. */
-std::shared_ptr<arrow::Array> restore(const Target &target,
-                                      const std::shared_ptr<arrow::Array> &column,
-                                      arrow::MemoryPool &pool);
+std::shared_ptr<arrow::Array>
+restore(const Target &target, const std::shared_ptr<arrow::Array> &column, arrow::MemoryPool &pool);
 
 } /* namespace sluice_columnar */
 

@@ -69,8 +69,8 @@ void RowOrder::check(const std::shared_ptr<arrow::RecordBatch> &rows)
                 const auto value = rows->column(static_cast<int>(c))->GetScalar(row);
                 throw sluice::error(
                     SLUICE_E_DATA,
-                    "the rows are not sorted by '" + rows->schema()->field(static_cast<int>(c))->name() +
-                        "': a row with " +
+                    "the rows are not sorted by '" +
+                        rows->schema()->field(static_cast<int>(c))->name() + "': a row with " +
                         (value.ok() ? (*value)->ToString().substr(0, 100) : std::string("less")) +
                         " comes behind a greater one; sort them before, or leave `sorted_by` out",
                     "sorted_by");

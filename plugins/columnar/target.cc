@@ -36,7 +36,8 @@ class TypeText
   private:
     [[noreturn]] void wrong() const
     {
-        throw sluice::error(SLUICE_E_SCHEMA, "the type '" + text_ + "' is not known to this format");
+        throw sluice::error(SLUICE_E_SCHEMA,
+                            "the type '" + text_ + "' is not known to this format");
     }
     bool take(const char *what)
     {
@@ -255,8 +256,7 @@ void add_target(std::vector<Target> &out, sluice::plan &p, const std::string &na
     auto type = target.given;
     restore_type(target, type, p.metadata(target.index, "arrow_type"));
     narrow_tokens(target, type, p.metadata(target.index, "vocab_size"));
-    target.field =
-        arrow::field(name, type, nullable, notes_of(p.metadata(target.index, "")));
+    target.field = arrow::field(name, type, nullable, notes_of(p.metadata(target.index, "")));
     out.push_back(std::move(target));
 }
 
@@ -278,7 +278,26 @@ std::string arrow_note(const arrow::DataType &type, const std::string &own)
     return other && noted_type(name) != nullptr ? "arrow_type=" + name : "";
 }
 
-std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names)
+/* Gives columns the names that they have in files. */
+static void call(std::vector<Target> &targets, const sluice_map &called)
+{
+    for (std::uint64_t k = 0; k < called.n; k++) {
+        Target &target = targets[find_target(targets, "names", called.keys[k])];
+        target.field = target.field->WithName(called.values[k]);
+    }
+    for (std::size_t k = 0; k < targets.size(); k++) {
+        for (std::size_t i = 0; i < k; i++) {
+            if (targets[i].field->name() == targets[k].field->name()) {
+                throw sluice::error(
+                    SLUICE_E_CONFIG,
+                    "`names`: two columns are called '" + targets[k].field->name() + "'", "names");
+            }
+        }
+    }
+}
+
+std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
+                                   const sluice_map &called)
 {
     const auto all = p.columns();
     std::vector<Target> out;
@@ -313,6 +332,7 @@ std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names)
     if (out.empty()) {
         throw sluice::error(SLUICE_E_SCHEMA, "found no column to write", "columns");
     }
+    call(out, called);
     return out;
 }
 
@@ -332,7 +352,7 @@ std::string columns_json(const std::vector<Target> &targets)
 
     for (const Target &target : targets) {
         out += out.size() > 1 ? "," : "";
-        json_text(target.name, out);
+        json_text(target.field->name(), out);
         out += ":{\"type\":";
         json_text(target.own + (target.field->nullable() ? "?" : ""), out);
         const auto notes = target.field->metadata();
@@ -345,6 +365,20 @@ std::string columns_json(const std::vector<Target> &targets)
         out += '}';
     }
     return out + "}";
+}
+
+std::string columns_table(const std::vector<Target> &targets)
+{
+    std::string out = "| column | type |\n|---|---|\n";
+
+    for (const Target &target : targets) {
+        std::string name = target.field->name();
+        for (char &c : name) {
+            c = c == '|' || c == '`' || static_cast<unsigned char>(c) < 0x20 ? ' ' : c;
+        }
+        out += "| `" + name + "` | `" + target.field->type()->ToString() + "` |\n";
+    }
+    return out;
 }
 
 std::size_t find_target(const std::vector<Target> &targets, const char *option,

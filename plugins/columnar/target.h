@@ -24,7 +24,7 @@ enum class Restore {
 };
 
 struct Target {
-    std::string name, own; /* own: our type, without "?" */
+    std::string name, own; /* name: ours; own: our type, without "?" */
     std::int32_t index;    /* in the batch */
     std::shared_ptr<arrow::DataType> given;
     std::shared_ptr<arrow::Field> field; /* of the file */
@@ -39,8 +39,10 @@ std::shared_ptr<arrow::DataType> arrow_type(const std::string &own);
  * can give it back: "arrow_type=timestamp[us]"; "" where there is nothing to say. */
 std::string arrow_note(const arrow::DataType &type, const std::string &own);
 
-/* Asks for the named columns; none named: all, text and id first. Throws what can't be written. */
-std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names);
+/* Asks for the named columns; none named: all, text and id first. called: column to its name in the
+ * file. Throws what can't be written. */
+std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
+                                   const sluice_map &called);
 std::shared_ptr<arrow::Schema> schema_of(const std::vector<Target> &targets);
 /* {"name": {"type": "list<uint32>", "vocab_size": "50257"}}: all columns with what is known of
  * them. */
@@ -48,6 +50,8 @@ std::string columns_json(const std::vector<Target> &targets);
 /* The place of a name in an option among them. */
 std::size_t find_target(const std::vector<Target> &targets, const char *option,
                         const std::string &name);
+/* | `name` | type |, for people. */
+std::string columns_table(const std::vector<Target> &targets);
 
 } /* namespace sluice_columnar */
 

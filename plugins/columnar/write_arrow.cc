@@ -51,6 +51,7 @@ struct write_arrow : sluice::writer<write_arrow> {
         std::int64_t level;
         sluice::byte_size shard_size, batch;
         sluice_list columns;
+        sluice_map names;
         Layout layout;
     };
     static void declare(sluice::option_table<options> &t)
@@ -71,6 +72,7 @@ struct write_arrow : sluice::writer<write_arrow> {
             .range(1, 1e9);
         t.add(&options::columns, "columns",
               "Columns to write, in this order; none given: all, `text` and `id` first.");
+        t.add(&options::names, "names", "Column to the name that it has in the files.");
         t.add(&options::layout, "layout", "file",
               "file: with an index of its record batches at its end. stream: without.")
             .choices("file|stream");
@@ -86,9 +88,10 @@ struct write_arrow : sluice::writer<write_arrow> {
     void prepare(sluice::plan &p)
     {
         if (opts().level > 0 && opts().compression != BodyCodec::zstd) {
-            throw sluice::error(SLUICE_E_CONFIG, "`level`: found one, but zstd alone has levels", "level");
+            throw sluice::error(SLUICE_E_CONFIG, "`level`: found one, but zstd alone has levels",
+                                "level");
         }
-        targets = choose_targets(p, opts().columns);
+        targets = choose_targets(p, opts().columns, opts().names);
         schema = schema_of(targets)->WithMetadata(
             arrow::key_value_metadata({ "sluice.columns" }, { columns_json(targets) }));
         p.output(opts().layout == Layout::file ? ".arrow" : ".arrows");
@@ -148,19 +151,18 @@ struct write_arrow : sluice::writer<write_arrow> {
         how.use_threads = false;
         if (opts().compression != BodyCodec::none) {
             const bool zstd = opts().compression == BodyCodec::zstd;
-            how.codec = made(
-                arrow::util::Codec::Create(zstd ? arrow::Compression::ZSTD
-                                                : arrow::Compression::LZ4_FRAME,
-                                           !zstd                ? arrow::util::kUseDefaultCompressionLevel
-                                           : opts().level == 0 ? 3
-                                                               : static_cast<int>(opts().level)),
-                "the codec");
+            how.codec = made(arrow::util::Codec::Create(
+                                 zstd ? arrow::Compression::ZSTD : arrow::Compression::LZ4_FRAME,
+                                 !zstd               ? arrow::util::kUseDefaultCompressionLevel
+                                 : opts().level == 0 ? 3
+                                                     : static_cast<int>(opts().level)),
+                             "the codec");
         }
         w.sink.rewind();
-        w.file = made(opts().layout == Layout::file
-                          ? arrow::ipc::MakeFileWriter(&w.sink, schema, how)
-                          : arrow::ipc::MakeStreamWriter(&w.sink, schema, how),
-                      "the file");
+        w.file =
+            made(opts().layout == Layout::file ? arrow::ipc::MakeFileWriter(&w.sink, schema, how)
+                                               : arrow::ipc::MakeStreamWriter(&w.sink, schema, how),
+                 "the file");
     }
 
     static void close(worker &w)

@@ -44,6 +44,7 @@ struct write_csv : sluice::writer<write_csv> {
         std::int64_t level;
         sluice::byte_size shard_size;
         sluice_list columns;
+        sluice_map names;
         const char *delimiter, *null;
         bool header;
         Ends line_ends;
@@ -64,6 +65,7 @@ struct write_csv : sluice::writer<write_csv> {
             .range(1, 1e15);
         t.add(&options::columns, "columns",
               "Columns to write, in this order; none given: all, `text` and `id` first.");
+        t.add(&options::names, "names", "Column to the name that it has in the files.");
         t.add(&options::delimiter, "delimiter", ",", "What stands between fields, one character.");
         t.add(&options::null, "null", "", "What stands for a null.");
         t.add(&options::header, "header", "true", "Begin each file with the names of the columns.");
@@ -91,7 +93,7 @@ struct write_csv : sluice::writer<write_csv> {
                                     "delimiters",
                                 "null");
         }
-        targets = choose_targets(p, opts().columns);
+        targets = choose_targets(p, opts().columns, opts().names);
         p.output(opts().delimiter[0] == '\t' ? ".tsv" : ".csv",
                  codec_names[static_cast<std::size_t>(opts().compression)],
                  static_cast<std::int32_t>(opts().level));
@@ -132,7 +134,7 @@ struct write_csv : sluice::writer<write_csv> {
         if (opts().header) {
             for (std::size_t c = 0; c < targets.size(); c++) {
                 w.out.append(c > 0 ? 1 : 0, opts().delimiter[0]);
-                put_text(targets[c].name, w.out);
+                put_text(targets[c].field->name(), w.out);
             }
             end_record(w);
         }

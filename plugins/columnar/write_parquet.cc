@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "gather.h"
+#include "nested.h"
 #include "parquetfile.h"
 #include "roworder.h"
 #include "stages.h"
@@ -11,6 +12,9 @@ using namespace sluice_columnar;
 
 namespace
 {
+
+enum class Layout : std::int32_t { flat, hf };
+constexpr std::uint32_t output_name = 1; /* of files' kinds; 0 is the rows */
 
 /* So much is gathered before the library gets it: it cuts pages only in between. */
 constexpr Limits gathered = { 4096, std::int64_t{ 1 } << 20 };
@@ -62,6 +66,9 @@ struct write_parquet : sluice::writer<write_parquet> {
         std::int64_t level;
         sluice::byte_size shard_size, row_group, page;
         sluice_list columns, bloom, sorted_by;
+        sluice_map names;
+        Layout layout;
+        const char *split;
         bool dictionary;
     };
     static void declare(sluice::option_table<options> &t)
@@ -84,6 +91,7 @@ struct write_parquet : sluice::writer<write_parquet> {
         t.add(&options::page, "page", "1MiB", "Bytes after which a page is ended.").range(1, 1e9);
         t.add(&options::columns, "columns",
               "Columns to write, in this order; none given: all, `text` and `id` first.");
+        t.add(&options::names, "names", "Column to the name that it has in the files.");
         t.add(&options::bloom, "bloom",
               "Columns of numbers or texts that get a bloom filter, for looking up single values.");
         t.add(&options::sorted_by, "sorted_by",
@@ -91,9 +99,15 @@ struct write_parquet : sluice::writer<write_parquet> {
               "noted in the files.");
         t.add(&options::dictionary, "dictionary", "true",
               "Store columns whose values repeat themselves as numbers into a dictionary.");
+        t.add(&options::layout, "layout", "flat",
+              "flat: one folder of files. hf: data/SPLIT-00000-of-00001.parquet and a card, "
+              "README.md, as Hugging Face's hub and its `load_dataset` want them.")
+            .choices("flat|hf");
+        t.add(&options::split, "split", "train", "Name of the split, in the layout hf.");
     }
     struct worker : Making {
-        explicit worker(const write_parquet &stage) : Making(stage.host(), stage.targets, stage.wish.sorted)
+        explicit worker(const write_parquet &stage)
+            : Making(stage.host(), stage.targets, stage.wish.sorted)
         {
         }
     };
@@ -101,19 +115,25 @@ struct write_parquet : sluice::writer<write_parquet> {
     void prepare(sluice::plan &p)
     {
         check_level(opts().compression, opts().level);
-        targets = choose_targets(p, opts().columns);
+        targets = choose_targets(p, opts().columns, opts().names);
         schema = schema_of(targets);
-        wish = { opts().compression, static_cast<int>(opts().level),
-                 static_cast<std::int64_t>(opts().page), opts().dictionary, {}, {} };
+        wish = { opts().compression,
+                 static_cast<int>(opts().level),
+                 static_cast<std::int64_t>(opts().page),
+                 opts().dictionary,
+                 {},
+                 {} };
         for (std::uint64_t k = 0; k < opts().bloom.n; k++) {
-            find_target(targets, "bloom", opts().bloom.items[k]);
-            wish.bloom.emplace_back(opts().bloom.items[k]);
+            wish.bloom.push_back(find_target(targets, "bloom", opts().bloom.items[k]));
         }
         for (std::uint64_t k = 0; k < opts().sorted_by.n; k++) {
             wish.sorted.push_back(find_target(targets, "sorted_by", opts().sorted_by.items[k]));
         }
         check_wish(wish, targets, *schema);
         p.output(".parquet");
+        if (opts().layout == Layout::hf) {
+            lay_out(p);
+        }
     }
 
     void run(const sluice::batch &batch, sluice::emitter &out, worker &w) const
@@ -146,12 +166,49 @@ struct write_parquet : sluice::writer<write_parquet> {
         }
         if (w.rows > 0) {
             begin(w);
-            w.file->close();
-            w.file.reset();
+            close(out, w);
         }
     }
 
   private:
+    /* The names of a snapshot's files, and a card that tells what they are. */
+    void lay_out(sluice::plan &p) const
+    {
+        const std::string split = opts().split;
+        std::string card, note = "{\"file\":\"README.md\",\"begin\":";
+
+        if (split.empty() || split.size() > 60 ||
+            split.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                    "0123456789_.") != split.npos ||
+            split[0] == '.') {
+            throw sluice::error(SLUICE_E_CONFIG,
+                                "`split`: found '" + split +
+                                    "', expected letters, digits, _ and ., up to 60",
+                                "split");
+        }
+        card = "---\nconfigs:\n- config_name: default\n  data_files:\n  - split: " + split +
+               "\n    path: data/" + split +
+               "-*.parquet\n---\n\n# Dataset\n\nWritten by Sluice, one "
+               "row a document.\n\n" +
+               columns_table(targets);
+        json_text(card, note);
+        note += ",\"entries\":\".none\",\"separator\":\"\",\"end\":\"\"}";
+        p.output(".name");
+        p.note("names", "\".name\"");
+        p.note("catalogue", note);
+    }
+
+    /* Ends the file; in a layout its name stands beside it. */
+    void close(sluice::emitter &out, worker &w) const
+    {
+        w.file->close();
+        w.file.reset();
+        if (opts().layout == Layout::hf) {
+            out.write(std::string("data/") + opts().split + "-@NUMBER@-of-@COUNT@.parquet",
+                      output_name);
+        }
+    }
+
     /* The gathered rows to the file, which begins when enough is known. */
     void give(worker &w) const
     {
@@ -196,8 +253,7 @@ struct write_parquet : sluice::writer<write_parquet> {
             w.order->forget();
         }
         if (static_cast<std::uint64_t>(w.sink.size()) >= opts().shard_size) {
-            w.file->close();
-            w.file.reset();
+            close(out, w);
             out.roll(std::exchange(w.rows, 0));
         }
     }

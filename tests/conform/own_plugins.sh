@@ -32,7 +32,17 @@ run() {
         */join.so) kit "$file" --option on=id --option columns=text ;;
         */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
         */columns.so) kit "$file" --option columns=text --option names=text=body --option types=text=binary ;;
-        */columnar.so) kit "$file" --data "$SRC/tests/data/parquet/docs.parquet" ;;
+        */columnar.so)
+            : >"$TMP/columnar.so.all"
+            for stage in read_arrow read_parquet write_arrow write_csv write_parquet; do
+                case $stage in
+                read_*) kit "$file" $stage --data "$SRC/tests/data/parquet/docs.parquet" ;;
+                *) kit "$file" $stage ;;
+                esac
+                cat "$TMP/columnar.so.report" >>"$TMP/columnar.so.all"
+            done
+            mv "$TMP/columnar.so.all" "$TMP/columnar.so.report"
+            ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
         */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2,tokenizer_repetitions_v2r2 \

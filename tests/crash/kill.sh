@@ -8,7 +8,7 @@ perl "$CORPUS" corpus files=3 docs=300 bad=4 >made || fail 'no corpus'
 
 go() {
     "$SLUICE" run "$SRC/tests/pipeline/web.lua" --quiet --run-dir "$(place "$1.run")" "input=$TMP/corpus/*" \
-        "out=$(place "$1.out")" partitions=8 split=64KiB max_bad=2% --workers "$2"
+        "out=$(place "$1.out")" partitions=8 split=64KiB max_bad=2% "columnar=${COLUMNAR:-false}" --workers "$2"
 }
 
 SLUICE_TEST_OPLOG=$TMP/log

@@ -9,6 +9,7 @@ local a = s.args {
   partitions = { "int", 4, min = 1, max = 64, doc = "of every exchange" },
   tokenizer = { "path", doc = "vocabulary; none: no tokens" },
   gold = { "bool", false, doc = "packed tokens" },
+  columnar = { "bool", false, doc = "what is kept as Parquet; needs the plugin columnar" },
   rows = { "bool", true, doc = "a filter in Lua" },
   min_words = { "int", 30, doc = "shortest document" },
   max_bad = { "string", "1%", doc = "quarantined records that are allowed" },
@@ -22,7 +23,8 @@ if a.rows then
 end
 local unique = good | s.exact { partitions = a.partitions } | s.minhash { bands = 10, rows = 4, partitions = a.partitions }
 local sinks = { "web", max_bad = a.max_bad,
-  s.named("kept", unique | s.write_jsonl { a.out .. "/kept" }),
+  s.named("kept", unique | (a.columnar and s.write_parquet { a.out .. "/kept", row_group = "20KB", shard_size = "9KB", page = "4KB", bloom = { "id" } }
+    or s.write_jsonl { a.out .. "/kept" })),
   s.named("lost", unique.dropped | s.write_jsonl { a.out .. "/dropped", compression = "none" }),
 }
 if a.gold then
