@@ -219,6 +219,19 @@ std::shared_ptr<arrow::Array> parse(const Target &target, const arrow::StringArr
     }
 }
 
+/* The same memory under a type of the same layout. */
+std::shared_ptr<arrow::ArrayData> retype(const arrow::ArrayData &data,
+                                         const std::shared_ptr<arrow::DataType> &type)
+{
+    auto out = std::make_shared<arrow::ArrayData>(data);
+
+    out->type = type;
+    for (std::size_t k = 0; k < out->child_data.size(); k++) {
+        out->child_data[k] = retype(*out->child_data[k], type->field(static_cast<int>(k))->type());
+    }
+    return out;
+}
+
 /* ---- numbers ---- */
 
 std::shared_ptr<arrow::Array> halve(const arrow::FloatArray &column, arrow::MemoryPool &pool)
@@ -273,11 +286,8 @@ std::shared_ptr<arrow::Array>
 restore(const Target &target, const std::shared_ptr<arrow::Array> &column, arrow::MemoryPool &pool)
 {
     switch (target.restore) {
-    case Restore::retype: {
-        auto data = std::make_shared<arrow::ArrayData>(*column->data());
-        data->type = target.field->type();
-        return arrow::MakeArray(data);
-    }
+    case Restore::retype:
+        return arrow::MakeArray(retype(*column->data(), target.field->type()));
     case Restore::parse:
         return parse(target, static_cast<const arrow::StringArray &>(*column), pool);
     case Restore::half:

@@ -165,15 +165,46 @@ std::shared_ptr<arrow::DataType> noted_type(const std::string &note)
     return nullptr;
 }
 
-/* A list of entries as a map; NULL where it can't be one. */
-std::shared_ptr<arrow::DataType> map_of(const arrow::DataType &given)
+/* ---- maps, which are lists of entries with us ---- */
+
+/* Appends for each list and map, from the outside in, 'l' or 'm'. */
+void spell_lists(const arrow::DataType &type, std::string &out)
 {
-    if (given.id() != arrow::Type::LIST || given.field(0)->type()->num_fields() != 2 ||
-        given.field(0)->nullable()) {
+    if (type.id() == arrow::Type::LIST || type.id() == arrow::Type::MAP) {
+        out += type.id() == arrow::Type::MAP ? 'm' : 'l';
+    }
+    for (const auto &field : type.fields()) {
+        spell_lists(*field->type(), out);
+    }
+}
+
+/* The type with those lists as maps that `letters` says, from `at` on; NULL where that can't be. */
+std::shared_ptr<arrow::DataType> with_maps(const std::shared_ptr<arrow::DataType> &type,
+                                           const char *&letters)
+{
+    const bool list = type->id() == arrow::Type::LIST;
+    const bool map = list && *letters == 'm';
+    arrow::FieldVector fields;
+
+    if (list && *letters != 'm' && *letters != 'l') {
         return nullptr;
     }
-    const auto &entry = *given.field(0)->type();
-    return entry.field(0)->nullable()
+    letters += list ? 1 : 0;
+    for (const auto &field : type->fields()) {
+        const auto inner = with_maps(field->type(), letters);
+        if (inner == nullptr) {
+            return nullptr;
+        }
+        fields.push_back(field->WithType(inner));
+    }
+    if (type->id() == arrow::Type::STRUCT) {
+        return arrow::struct_(fields);
+    }
+    if (!map) {
+        return list ? arrow::list(fields[0]) : type;
+    }
+    const auto &entry = *fields[0]->type();
+    return fields[0]->nullable() || entry.num_fields() != 2 || entry.field(0)->nullable()
                ? nullptr
                : std::make_shared<arrow::MapType>(entry.field(0), entry.field(1));
 }
@@ -183,9 +214,11 @@ void restore_type(Target &target, std::shared_ptr<arrow::DataType> &type, const 
     if (note == nullptr || note[0] == '\0') {
         return;
     }
-    if (std::strcmp(note, "map") == 0) {
-        if (auto map = map_of(*target.given)) {
-            type = map;
+    if (std::strncmp(note, "lists:", 6) == 0) {
+        const char *letters = note + 6;
+        const auto maps = with_maps(target.given, letters);
+        if (maps != nullptr && *letters == '\0') {
+            type = maps;
             target.restore = Restore::retype;
         }
         return;
@@ -269,8 +302,11 @@ std::shared_ptr<arrow::DataType> arrow_type(const std::string &own)
 
 std::string arrow_note(const arrow::DataType &type, const std::string &own)
 {
-    if (type.id() == arrow::Type::MAP) {
-        return own.compare(0, 5, "list<") == 0 ? "arrow_type=map" : "";
+    std::string lists;
+
+    if (own == own_type(type) && own_convert(type) == Convert::none) {
+        spell_lists(type, lists);
+        return lists.find('m') != lists.npos ? "arrow_type=lists:" + lists : "";
     }
     const bool other = (own == "utf8" && own_convert(type) == Convert::formatted) ||
                        (own == "float32" && type.id() == arrow::Type::HALF_FLOAT);
