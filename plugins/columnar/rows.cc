@@ -7,6 +7,7 @@
 
 #include "convert.h"
 #include "guard.h"
+#include "target.h"
 
 namespace sluice_columnar
 {

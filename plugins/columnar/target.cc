@@ -314,26 +314,7 @@ std::string arrow_note(const arrow::DataType &type, const std::string &own)
     return other && noted_type(name) != nullptr ? "arrow_type=" + name : "";
 }
 
-/* Gives columns the names that they have in files. */
-static void call(std::vector<Target> &targets, const sluice_map &called)
-{
-    for (std::uint64_t k = 0; k < called.n; k++) {
-        Target &target = targets[find_target(targets, "names", called.keys[k])];
-        target.field = target.field->WithName(called.values[k]);
-    }
-    for (std::size_t k = 0; k < targets.size(); k++) {
-        for (std::size_t i = 0; i < k; i++) {
-            if (targets[i].field->name() == targets[k].field->name()) {
-                throw sluice::error(
-                    SLUICE_E_CONFIG,
-                    "`names`: two columns are called '" + targets[k].field->name() + "'", "names");
-            }
-        }
-    }
-}
-
-std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
-                                   const sluice_map &called)
+std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names)
 {
     const auto all = p.columns();
     std::vector<Target> out;
@@ -368,7 +349,6 @@ std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
     if (out.empty()) {
         throw sluice::error(SLUICE_E_SCHEMA, "found no column to write", "columns");
     }
-    call(out, called);
     return out;
 }
 

@@ -39,10 +39,8 @@ std::shared_ptr<arrow::DataType> arrow_type(const std::string &own);
  * can give it back: "arrow_type=timestamp[us]"; "" where there is nothing to say. */
 std::string arrow_note(const arrow::DataType &type, const std::string &own);
 
-/* Asks for the named columns; none named: all, text and id first. called: column to its name in the
- * file. Throws what can't be written. */
-std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
-                                   const sluice_map &called);
+/* Asks for the named columns; none named: all, text and id first. Throws what can't be written. */
+std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names);
 std::shared_ptr<arrow::Schema> schema_of(const std::vector<Target> &targets);
 /* {"name": {"type": "list<uint32>", "vocab_size": "50257"}}: all columns with what is known of
  * them. */

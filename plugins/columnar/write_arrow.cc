@@ -51,7 +51,6 @@ struct write_arrow : sluice::writer<write_arrow> {
         std::int64_t level;
         sluice::byte_size shard_size, batch;
         sluice_list columns;
-        sluice_map names;
         Layout layout;
     };
     static void declare(sluice::option_table<options> &t)
@@ -72,7 +71,6 @@ struct write_arrow : sluice::writer<write_arrow> {
             .range(1, 1e9);
         t.add(&options::columns, "columns",
               "Columns to write, in this order; none given: all, `text` and `id` first.");
-        t.add(&options::names, "names", "Column to the name that it has in the files.");
         t.add(&options::layout, "layout", "file",
               "file: with an index of its record batches at its end. stream: without.")
             .choices("file|stream");
@@ -91,7 +89,7 @@ struct write_arrow : sluice::writer<write_arrow> {
             throw sluice::error(SLUICE_E_CONFIG, "`level`: found one, but zstd alone has levels",
                                 "level");
         }
-        targets = choose_targets(p, opts().columns, opts().names);
+        targets = choose_targets(p, opts().columns);
         schema = schema_of(targets)->WithMetadata(
             arrow::key_value_metadata({ "sluice.columns" }, { columns_json(targets) }));
         p.output(opts().layout == Layout::file ? ".arrow" : ".arrows");

@@ -44,7 +44,6 @@ struct write_csv : sluice::writer<write_csv> {
         std::int64_t level;
         sluice::byte_size shard_size;
         sluice_list columns;
-        sluice_map names;
         const char *delimiter, *null;
         bool header;
         Ends line_ends;
@@ -65,7 +64,6 @@ struct write_csv : sluice::writer<write_csv> {
             .range(1, 1e15);
         t.add(&options::columns, "columns",
               "Columns to write, in this order; none given: all, `text` and `id` first.");
-        t.add(&options::names, "names", "Column to the name that it has in the files.");
         t.add(&options::delimiter, "delimiter", ",", "What stands between fields, one character.");
         t.add(&options::null, "null", "", "What stands for a null.");
         t.add(&options::header, "header", "true", "Begin each file with the names of the columns.");
@@ -93,7 +91,7 @@ struct write_csv : sluice::writer<write_csv> {
                                     "delimiters",
                                 "null");
         }
-        targets = choose_targets(p, opts().columns, opts().names);
+        targets = choose_targets(p, opts().columns);
         p.output(opts().delimiter[0] == '\t' ? ".tsv" : ".csv",
                  codec_names[static_cast<std::size_t>(opts().compression)],
                  static_cast<std::int32_t>(opts().level));

@@ -66,7 +66,6 @@ struct write_parquet : sluice::writer<write_parquet> {
         std::int64_t level;
         sluice::byte_size shard_size, row_group, page;
         sluice_list columns, bloom, sorted_by;
-        sluice_map names;
         Layout layout;
         const char *split;
         bool dictionary;
@@ -91,7 +90,6 @@ struct write_parquet : sluice::writer<write_parquet> {
         t.add(&options::page, "page", "1MiB", "Bytes after which a page is ended.").range(1, 1e9);
         t.add(&options::columns, "columns",
               "Columns to write, in this order; none given: all, `text` and `id` first.");
-        t.add(&options::names, "names", "Column to the name that it has in the files.");
         t.add(&options::bloom, "bloom",
               "Columns of numbers or texts that get a bloom filter, for looking up single values.");
         t.add(&options::sorted_by, "sorted_by",
@@ -115,7 +113,7 @@ struct write_parquet : sluice::writer<write_parquet> {
     void prepare(sluice::plan &p)
     {
         check_level(opts().compression, opts().level);
-        targets = choose_targets(p, opts().columns, opts().names);
+        targets = choose_targets(p, opts().columns);
         schema = schema_of(targets);
         wish = { opts().compression,
                  static_cast<int>(opts().level),

@@ -185,7 +185,7 @@ def compare(sluice, folder, path, rng):
 
 HUB = """local s = require "sluice"
 return s.pipeline { "hub", s.files { "made*.parquet", split = "64KiB" } | s.read_parquet { columns = { n = "int64" } } |
-  s.write_parquet { "hub", layout = "hf", names = { n = "number" } } }
+  s.rename_columns { names = { n = "number" } } | s.write_parquet { "hub", layout = "hf" } }
 """
 
 
