@@ -88,7 +88,7 @@ TEST_LINK       := $(if $(BUILDS),$(call libs,$(TEST_NEEDS)))
 # In dependency order: a layer may use those before it (make lint checks that).
 LAYERS    := base net data store plugin isolate plan run lua cmd
 CORE_SRC  := $(filter-out core/cmd/launcher.c,$(wildcard $(LAYERS:%=core/%/*.c) $(LAYERS:%=core/%/*/*.c)))
-TEXT_SRC  := $(wildcard sdk/text/*.c)
+TEXT_SRC  := $(wildcard sdk/text/*.c sdk/where/*.c)
 KIT_SRC   := $(wildcard sdk/testkit/*.c)
 PLUGINS   := $(sort $(patsubst plugins/%/,%,$(filter %/,$(wildcard plugins/*/))))
 # Which stages are in which plugin, so that a run loads only what it uses. A sanitized program is not
