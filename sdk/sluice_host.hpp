@@ -469,7 +469,7 @@ class plan
     }
     /* Readers with cut "own": what survey said of the first file; nothing where none is known, or
      * nothing was said. */
-    std::optional<std::string> described()
+    std::optional<std::string> described(std::string *name = nullptr) /* the file's */
     {
         const char *uri = nullptr;
         const void *data = nullptr;
@@ -478,6 +478,9 @@ class plan
         detail::check(raw_->described(raw_, &uri, &data, &n, &e), e);
         if (data == nullptr) {
             return std::nullopt;
+        }
+        if (name != nullptr) {
+            *name = uri == nullptr ? "" : uri;
         }
         return std::string(static_cast<const char *>(data), static_cast<std::size_t>(n));
     }

@@ -271,14 +271,14 @@ sluice::array convert(const std::shared_ptr<arrow::Array> &column, Convert how)
 }
 
 sluice::array convert_id(const arrow::Array *column, Convert how, const std::string &prefix,
-                         std::int64_t first, std::int64_t n)
+                         const Numbers &numbers, std::int64_t n)
 {
     if (column != nullptr && how == Convert::text && column->null_count() == 0) {
         return give(*as_type(*column->data(), arrow::utf8()));
     }
     return make_texts(n, nullptr, [&](std::int64_t row) {
         if (column == nullptr || column->IsNull(row)) {
-            return prefix + std::to_string(first + row);
+            return prefix + std::to_string(numbers.at(row));
         }
         return how == Convert::text
                    ? std::string(static_cast<const arrow::BinaryArray &>(*column).GetView(row))

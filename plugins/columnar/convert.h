@@ -29,10 +29,28 @@ void find_bad(const arrow::Array &column, Convert how, std::vector<BadRow> &bad)
  * find_bad names are not among its rows. */
 sluice::array convert(const std::shared_ptr<arrow::Array> &column, Convert how);
 
-/* The same for the id of documents: texts without nulls, which become PREFIX and the row's number,
- * from first on. column may be NULL: all of them. */
+/* Which rows of a unit the rows of a batch are: those from first on, or the ones that `all` names,
+ * which is borrowed. */
+struct Numbers {
+    Numbers(std::int64_t from, const std::int64_t *named = nullptr) : first(from), all(named)
+    {
+    }
+    std::int64_t at(std::int64_t row) const
+    {
+        return all != nullptr ? all[row] : first + row;
+    }
+    Numbers behind(std::int64_t rows) const
+    {
+        return { first + rows, all == nullptr ? nullptr : all + rows };
+    }
+    std::int64_t first;
+    const std::int64_t *all;
+};
+
+/* The same for the id of documents: texts without nulls, which become PREFIX and the row's number.
+ * column may be NULL: all of them. */
 sluice::array convert_id(const arrow::Array *column, Convert how, const std::string &prefix,
-                         std::int64_t first, std::int64_t n);
+                         const Numbers &numbers, std::int64_t n);
 
 } /* namespace sluice_columnar */
 

@@ -57,6 +57,10 @@ class Footer
     {
         return *schema_;
     }
+    const parquet::arrow::SchemaManifest &manifest() const
+    {
+        return manifest_;
+    }
     /* Leaf columns below top level columns, which ascend. */
     std::vector<int> leaves(const std::vector<int> &fields) const;
 

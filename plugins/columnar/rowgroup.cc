@@ -128,18 +128,30 @@ Bytes::~Bytes()
     host_.free(data_);
 }
 
-void Bytes::begin(std::uint64_t n)
+void Bytes::clear()
 {
     parts_.clear();
     size_ = 0;
+}
+
+void Bytes::more(std::uint64_t n)
+{
     /* What was needed once is not kept for what needs much less. */
-    if (n > capacity_ || capacity_ / 4 > n) {
+    if (size_ + n <= capacity_ && (size_ > 0 || capacity_ / 4 <= n)) {
+        return;
+    }
+    if (size_ == 0) {
         host_.free(data_);
         data_ = nullptr;
         capacity_ = 0;
-        data_ = static_cast<char *>(host_.alloc(n));
-        capacity_ = n;
     }
+    char *larger = static_cast<char *>(host_.alloc(size_ + n));
+    if (size_ > 0) {
+        std::memcpy(larger, data_, size_);
+    }
+    host_.free(data_);
+    data_ = larger;
+    capacity_ = size_ + n;
 }
 
 void Bytes::add(const Extent &extent, const char *data)
@@ -148,7 +160,10 @@ void Bytes::add(const Extent &extent, const char *data)
         throw sluice::error(SLUICE_E_INTERNAL, "more bytes than were asked for");
     }
     std::memcpy(data_ + size_, data, extent.n);
-    parts_.push_back({ extent, size_ });
+    const auto behind = std::upper_bound(
+        parts_.begin(), parts_.end(), extent.offset,
+        [](std::uint64_t value, const Part &part) { return value < part.extent.offset; });
+    parts_.insert(behind, { extent, size_ });
     size_ += extent.n;
 }
 
@@ -158,15 +173,19 @@ const char *Bytes::find(std::uint64_t offset, std::uint64_t &n) const
         parts_.begin(), parts_.end(), offset,
         [](std::uint64_t value, const Part &part) { return value < part.extent.offset; });
 
-    if (at == parts_.begin()) {
-        return nullptr;
+    /* Parts may lie inside of each other: the one that has most of it. */
+    const char *found = nullptr;
+    std::uint64_t most = 0;
+    while (at != parts_.begin() && (found == nullptr || most < n)) {
+        --at;
+        const std::uint64_t in = offset - at->extent.offset;
+        if (in <= at->extent.n && (found == nullptr || at->extent.n - in > most)) {
+            found = data_ + at->at + in;
+            most = at->extent.n - in;
+        }
     }
-    --at;
-    if (offset - at->extent.offset > at->extent.n) {
-        return nullptr;
-    }
-    n = std::min(n, at->extent.n - (offset - at->extent.offset));
-    return data_ + at->at + (offset - at->extent.offset);
+    n = std::min(n, most);
+    return found;
 }
 
 std::vector<Extent> extents_of(const Footer &file, int row_group, const std::vector<int> &leaves,

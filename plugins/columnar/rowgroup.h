@@ -26,8 +26,9 @@ class Bytes
     Bytes(const Bytes &) = delete;
     Bytes &operator=(const Bytes &) = delete;
     ~Bytes();
-    void begin(std::uint64_t n);                      /* forgets; room for so many */
-    void add(const Extent &extent, const char *data); /* copies; in ascending order */
+    void clear();                                     /* forgets */
+    void more(std::uint64_t n);                       /* room for so many more */
+    void add(const Extent &extent, const char *data); /* copies */
     /* The bytes [offset, offset + n), or those there are of them; NULL = they are not at hand. */
     const char *find(std::uint64_t offset, std::uint64_t &n) const;
 

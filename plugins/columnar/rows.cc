@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
+#include <arrow/array/builder_base.h>
 #include <arrow/array/util.h>
 
-#include "convert.h"
 #include "guard.h"
 #include "target.h"
 
@@ -16,7 +16,7 @@ namespace
 {
 
 void give_run(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch, std::int64_t from,
-              std::int64_t n, std::int64_t first, sluice::emitter &out)
+              std::int64_t n, const Numbers &numbers, sluice::emitter &out)
 {
     std::vector<sluice::array> columns;
 
@@ -31,7 +31,8 @@ void give_run(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch,
             column = from == 0 && n == column->length() ? column : column->Slice(from, n);
         }
         if (all.outputs[k].id) {
-            columns.push_back(convert_id(column.get(), source.how, all.prefix, first + from, n));
+            columns.push_back(
+                convert_id(column.get(), source.how, all.prefix, numbers.behind(from), n));
         } else if (column == nullptr) {
             auto made = arrow::MakeArrayOfNull(all.outputs[k].nulls, n);
             check_arrow(made.status(), "a column of nulls");
@@ -46,7 +47,7 @@ void give_run(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch,
 } /* namespace */
 
 void give_rows(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch, std::int64_t n,
-               std::int64_t first, sluice::emitter &out)
+               const Numbers &numbers, sluice::emitter &out)
 {
     std::vector<BadRow> bad;
     std::int64_t from = 0;
@@ -67,13 +68,90 @@ void give_rows(const Rows &all, const std::shared_ptr<arrow::RecordBatch> &batch
         if (one.row < from) {
             continue; /* has been told of by another column */
         }
-        give_run(all, batch, from, one.row - from, first, out);
-        const std::string where = all.unit + ", row " + std::to_string(first + one.row) +
+        give_run(all, batch, from, one.row - from, numbers, out);
+        const std::string where = all.unit + ", row " + std::to_string(numbers.at(one.row)) +
                                   ", column '" + all.outputs[one.output].source + "'";
         out.bad(all.scan.begin, all.scan.end, one.reason, where.c_str());
         from = one.row + 1;
     }
-    give_run(all, batch, from, n - from, first, out);
+    give_run(all, batch, from, n - from, numbers, out);
+}
+
+/* ---- some of the rows ---- */
+
+namespace
+{
+
+struct Run {
+    std::int64_t begin, n;
+};
+
+std::vector<Run> runs_of(const std::uint8_t *keep, std::int64_t n)
+{
+    std::vector<Run> out;
+
+    for (std::int64_t row = 0; row < n; row++) {
+        if (keep[row] == 0) {
+            continue;
+        }
+        if (!out.empty() && out.back().begin + out.back().n == row) {
+            out.back().n++;
+        } else {
+            out.push_back({ row, 1 });
+        }
+    }
+    return out;
+}
+
+/* The rows of the runs as one batch. */
+std::shared_ptr<arrow::RecordBatch> gather(const arrow::RecordBatch &batch,
+                                           const std::vector<Run> &runs, std::int64_t n)
+{
+    std::vector<std::shared_ptr<arrow::Array>> columns;
+
+    for (const auto &column : batch.columns()) {
+        auto builder = arrow::MakeBuilder(column->type());
+        check_arrow(builder.status(), "a column");
+        const arrow::ArraySpan span(*column->data());
+        check_arrow((*builder)->Reserve(n), "a column");
+        for (const Run &run : runs) {
+            check_arrow((*builder)->AppendArraySlice(span, run.begin, run.n), "a column");
+        }
+        std::shared_ptr<arrow::Array> made;
+        check_arrow((*builder)->Finish(&made), "a column");
+        columns.push_back(std::move(made));
+    }
+    return arrow::RecordBatch::Make(batch.schema(), n, std::move(columns));
+}
+
+} /* namespace */
+
+std::int64_t give_kept(const Rows &from, const std::shared_ptr<arrow::RecordBatch> &batch,
+                       std::int64_t n, std::int64_t first, const std::uint8_t *keep,
+                       sluice::emitter &out)
+{
+    constexpr std::size_t few = 4; /* runs, which share the memory of the batch */
+    const std::vector<Run> runs = runs_of(keep, n);
+    std::vector<std::int64_t> numbers;
+
+    if (runs.size() <= few || batch == nullptr) {
+        std::int64_t kept = 0;
+        for (const Run &run : runs) {
+            const bool all = run.n == n;
+            give_rows(from, batch == nullptr || all ? batch : batch->Slice(run.begin, run.n), run.n,
+                      first + run.begin, out);
+            kept += run.n;
+        }
+        return n - kept;
+    }
+    for (const Run &run : runs) {
+        for (std::int64_t row = run.begin; row < run.begin + run.n; row++) {
+            numbers.push_back(first + row);
+        }
+    }
+    const auto kept = static_cast<std::int64_t>(numbers.size());
+    give_rows(from, gather(*batch, runs, kept), kept, Numbers(0, numbers.data()), out);
+    return n - kept;
 }
 
 void tell_absent(const Mapping &mapping, const arrow::Schema &schema, std::int64_t rows,

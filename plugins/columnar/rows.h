@@ -11,6 +11,7 @@
 #include <arrow/record_batch.h>
 
 #include "columns.h"
+#include "convert.h"
 
 namespace sluice_columnar
 {
@@ -26,10 +27,14 @@ struct Rows {
     std::string prefix; /* of ids that are made: URI:3: */
 };
 
-/* The n rows of the batch, the first of which is row `first` of the unit; batch NULL: no column is
- * read. */
+/* The n rows of the batch, which are these of the unit; batch NULL: no column is read. */
 void give_rows(const Rows &from, const std::shared_ptr<arrow::RecordBatch> &batch, std::int64_t n,
-               std::int64_t first, sluice::emitter &out);
+               const Numbers &numbers, sluice::emitter &out);
+/* The same for those of them that keep says (1 = it is given), from row `first` of the unit on.
+ * Returns how many are not. */
+std::int64_t give_kept(const Rows &from, const std::shared_ptr<arrow::RecordBatch> &batch,
+                       std::int64_t n, std::int64_t first, const std::uint8_t *keep,
+                       sluice::emitter &out);
 
 /* Columns that a file lacks and that are given as nulls: the host is told how many rows have none. */
 void tell_absent(const Mapping &mapping, const arrow::Schema &schema, std::int64_t rows,

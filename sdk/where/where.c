@@ -60,7 +60,7 @@ sluice_status where_fail(struct sluice_error *err, sluice_status status, const c
     for (size_t k = 0; k < at; k++) {
         number += ((unsigned char)text[k] & 0xC0u) != 0x80u;
     }
-    n = snprintf(message, sizeof message, "at character %zu ", number);
+    n = snprintf(message, sizeof message, "where, character %zu: ", number);
     va_start(args, format);
     vsnprintf(message + n, sizeof message - (size_t)n, format, args);
     va_end(args);

@@ -1,7 +1,7 @@
 /* where - the expressions by which rows are chosen: "lang == 'en' and n_words > 50".
  *
  * For readers of files that know something of their rows before they read them, for commands that
- * look at rows, and for anybody else: `head --where` and `read_parquet { where = … }` mean the same.
+ * look at rows, and for anybody else: `head --where` and read_parquet's `where` mean the same.
  * Depends on sluice.h; knows no file format. A text is parsed once (where_parse), bound to each
  * schema that it meets (where_bind), and then asked: which rows of a batch hold (where_eval), and
  * can any row hold of which only bounds are known (where_may). Where there is no schema, rows are
@@ -40,7 +40,8 @@ enum where_kind {
     WHERE_INT,
     WHERE_BIG, /* whole numbers above INT64_MAX */
     WHERE_REAL,
-    WHERE_TEXT
+    WHERE_TEXT,
+    WHERE_OTHER /* of rows: not null, and compared with nothing */
 };
 struct where_value {
     enum where_kind kind;
@@ -105,7 +106,7 @@ struct where_leaf {
     char format[24];          /* Arrow's, of the leaf; "" where it is not there */
 };
 size_t where_leaves(const struct where_bound *);
-const struct where_leaf *where_leaf(const struct where_bound *, size_t k);
+const struct where_leaf *where_leaf_at(const struct where_bound *, size_t k);
 
 /* keep[k] becomes 1 where row k holds, else 0. rows: a struct array of the schema, of which
  * children that no leaf leads to may be empty. SLUICE_E_NOMEM. */

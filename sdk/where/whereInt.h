@@ -94,7 +94,7 @@ struct where {
 void *where_alloc(struct where_block **blocks, size_t size);
 void where_free(struct where_block *blocks);
 
-/* "at character 12 ..." into the error's message. */
+/* "where, character 12: ..." into the error's message. */
 sluice_status where_fail(struct sluice_error *, sluice_status status, const char *text, size_t at,
                          const char *format, ...) __attribute__((format(printf, 5, 6)));
 /* The path as it is written; cut at room. */

@@ -495,7 +495,7 @@ size_t where_leaves(const struct where_bound *bound)
     return bound->n_ends;
 }
 
-const struct where_leaf *where_leaf(const struct where_bound *bound, size_t k)
+const struct where_leaf *where_leaf_at(const struct where_bound *bound, size_t k)
 {
     return &bound->ends[k].shown;
 }

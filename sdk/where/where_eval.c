@@ -130,7 +130,8 @@ static struct where_value value_of(const struct where_end *end, const struct Arr
     }
     case WHERE_OF_FIXED:
         return text_of(data, at * (int64_t)end->width, (int64_t)end->width);
-    default: /* what is not null, of a type that nothing is compared with */
+    default:
+        out.kind = WHERE_OTHER;
         return out;
     }
 }

@@ -61,7 +61,7 @@ static sluice_status lex_quoted(struct parser *p, char quote)
     }
     if (*from == '\0') {
         return where_fail(p->err, SLUICE_E_CONFIG, p->text, p->at,
-                          "begins a %s that does not end, expected %c behind it (inside, it is "
+                          "a %s that does not end, expected %c behind it (inside, it is "
                           "written twice)",
                           quote == '`' ? "name" : "text", quote);
     }

@@ -251,7 +251,7 @@ static sluice_status parse_like(struct parser *p, struct where_node *node)
         if (node->escape != '\0' && text[k] == node->escape) {
             if (++k == n || (text[k] != '%' && text[k] != '_' && text[k] != node->escape)) {
                 return where_fail(p->err, SLUICE_E_CONFIG, p->text, at,
-                                  "begins a pattern in which %c stands before neither %%, _ nor %c",
+                                  "a pattern in which %c stands before neither %%, _ nor %c",
                                   node->escape, node->escape);
             }
             pattern[node->n_pattern++] = (unsigned char)text[k];

@@ -19,6 +19,10 @@ echo '-- where'
 "$SLUICE" head out --where n=3 --json
 "$SLUICE" head out --where n=3 --where id=a3 --where none=null --json
 "$SLUICE" head out --where id=nobody
+"$SLUICE" head out --where "id = 'b2' or n in (1, 2) and not id like '_3'" --json
+"$SLUICE" head out --where "n > 3 and none is null" --where "id >= 'b'" --json -n 2
+"$SLUICE" head out --where "n = '3'" --json
+"$SLUICE" head out --where 'id=b2 or so' --json
 echo '-- random'
 "$SLUICE" head out --random -n 3 --json >one
 "$SLUICE" head out --random -n 3 --json >two
@@ -39,6 +43,8 @@ echo '-- errors'
 "$SLUICE" head tokens --where a=1 2>&1
 "$SLUICE" head out --tokens 2>&1
 "$SLUICE" head out --where a 2>&1
+"$SLUICE" head out --where "id='b2' adn n=3" 2>&1
+"$SLUICE" head out --where 'n > 3 and id = b2' 2>&1
 "$SLUICE" head out@7 2>&1 | neutral
 "$SLUICE" head nothing 2>&1 | neutral
 "$SLUICE" head t.lua 2>&1 | neutral

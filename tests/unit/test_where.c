@@ -65,14 +65,14 @@ static void test_canonical(void **state)
 static void test_refused(void **state)
 {
     static const char *const all[][2] = {
-        { "", "at character 1 found the end, expected an expression such as" },
-        { "a", "at character 2 found the end, expected =, ==, !=" },
-        { "a = 1 adn b = 2", "at character 7 found adn, expected and, or, or the end" },
-        { "a = en", "at character 5 found en, expected a value (texts are in quotes" },
+        { "", "where, character 1: found the end, expected an expression such as" },
+        { "a", "where, character 2: found the end, expected =, ==, !=" },
+        { "a = 1 adn b = 2", "where, character 7: found adn, expected and, or, or the end" },
+        { "a = en", "where, character 5: found en, expected a value (texts are in quotes" },
         { "a = null", "found null, expected a value; `is null` asks for nulls" },
-        { "a = 'en", "at character 5 begins a text that does not end, expected ' behind it" },
-        { "`a = 1", "begins a name that does not end" },
-        { "\xC3\xA9 <> 1", "at character 3 found <>, expected !=" },
+        { "a = 'en", "where, character 5: a text that does not end, expected ' behind it" },
+        { "`a = 1", "a name that does not end" },
+        { "\xC3\xA9 <> 1", "where, character 3: found <>, expected !=" },
         { "a ~= 1", "found ~=, expected !=" },
         { "a = 1 && b = 2", "found &&, expected and" },
         { "a = 1 || b = 2", "found ||, expected or" },
@@ -120,9 +120,10 @@ static void test_columns(void **state)
 {
     static const char *const all[][2] = {
         { "x = 1 and ll = 1",
-          "at character 1 found x, expected a column: there is no 'x' among i, l, u" },
-        { "i = 1 and `m`.ab = 1", "at character 11 found m.ab, expected a column: there is no 'ab' "
-                                  "among a b; did you mean 'a b'?" },
+          "where, character 1: found x, expected a column: there is no 'x' among i, l, u" },
+        { "i = 1 and `m`.ab = 1",
+          "where, character 11: found m.ab, expected a column: there is no 'ab' "
+          "among a b; did you mean 'a b'?" },
         { "i = '1'", "i, which is int32, is compared with a text, expected a number" },
         { "s = 1", "s, which is utf8, is compared with a number, expected a text in quotes" },
         { "b = 1", "b, which is bool, is compared with a number, expected true or false" },
@@ -180,7 +181,7 @@ static void test_absent(void **state)
         assert_int_equal(where_eval(bound, &rows.array, keep, &err), SLUICE_OK);
         assert_int_equal(keep[0], all[k].holds);
         assert_int_equal(where_leaves(bound), 1);
-        assert_int_equal(where_leaf(bound, 0)->n, 0);
+        assert_int_equal(where_leaf_at(bound, 0)->n, 0);
         assert_int_equal(where_may(bound, NULL, NULL, NULL), all[k].holds);
         where_unbind(bound);
         where_destroy(where);
@@ -191,8 +192,8 @@ static void test_absent(void **state)
         schema.columns[0].name = "a.b.c";
         assert_int_equal(where_bind(where, &schema.all, 0, &bound, &err), SLUICE_OK);
         assert_int_equal(where_leaves(bound), 1);
-        assert_int_equal(where_leaf(bound, 0)->children[0], 0);
-        assert_string_equal(where_leaf(bound, 0)->format, "i");
+        assert_int_equal(where_leaf_at(bound, 0)->children[0], 0);
+        assert_string_equal(where_leaf_at(bound, 0)->format, "i");
         where_unbind(bound);
         where_destroy(where);
     }

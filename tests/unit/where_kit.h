@@ -557,7 +557,7 @@ static struct where_value kit_where_value(enum kit_column c, const struct kit_va
 static void kit_fact(void *ctx, size_t leaf, struct where_facts *facts)
 {
     struct kit_facts *all = (struct kit_facts *)ctx;
-    const enum kit_column c = kit_column_of(where_leaf(all->bound, leaf));
+    const enum kit_column c = kit_column_of(where_leaf_at(all->bound, leaf));
     const struct kit_value *least = NULL;
     const struct kit_value *most = NULL;
     int nulls = 0;
@@ -595,7 +595,7 @@ static void kit_fact(void *ctx, size_t leaf, struct where_facts *facts)
 static bool kit_absent(void *ctx, size_t leaf, const struct where_value *value)
 {
     const struct kit_facts *all = (const struct kit_facts *)ctx;
-    const enum kit_column c = kit_column_of(where_leaf(all->bound, leaf));
+    const enum kit_column c = kit_column_of(where_leaf_at(all->bound, leaf));
 
     for (int column = c; column <= (int)(c == KIT_G0 ? KIT_G1 : c); column++) {
         for (int row = all->from; row < all->to; row++) {

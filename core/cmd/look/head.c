@@ -8,7 +8,6 @@
 #include "base/excerpt.h"
 #include "base/say.h"
 #include "cmd/commands.h"
-#include "cmd/look/field.h"
 #include "cmd/look/headInt.h"
 #include "cmd/look/lines.h"
 
@@ -16,8 +15,9 @@
 
 static const struct arg_spec head_specs[] = {
     { "-n", "N", "rows to show (default 10)" },
-    { "--where", "FIELD=VALUE",
-      "only rows with this value; FIELD may be a path such as meta.lang; may be repeated" },
+    { "--where", "EXPRESSION",
+      "only rows for which it holds: \"lang == 'en' and meta.n > 50\", or FIELD=VALUE; may be "
+      "repeated" },
     { "--random", NULL, "rows chosen at random instead of the first ones" },
     { "--seed", "S", "number that chooses them (default 1)" },
     { "--tokens", NULL, "token rows: as text, decoded with the tokenizer that made them" },
@@ -138,59 +138,11 @@ sluice_status head_rows(const struct head *head, uint64_t total, uint64_t **rows
     return SLUICE_OK;
 }
 
-/* ---- conditions ---- */
-
-struct condition {
-    char *path;
-    const char *value;
-};
-
-/* A number as it is written, or any other value as text. */
-static bool value_is(const json_t *value, const char *text)
-{
-    char number[64];
-    char *end;
-
-    switch (json_typeof(value)) {
-    case JSON_STRING:
-        return strcmp(json_string_value(value), text) == 0;
-    case JSON_INTEGER:
-        snprintf(number, sizeof number, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
-        return strcmp(number, text) == 0;
-    case JSON_REAL: {
-        double given = strtod(text, &end);
-        return end != text && *end == '\0' && given >= json_real_value(value) &&
-               given <= json_real_value(value);
-    }
-    case JSON_TRUE:
-        return strcmp(text, "true") == 0;
-    case JSON_FALSE:
-        return strcmp(text, "false") == 0;
-    case JSON_NULL:
-        return strcmp(text, "null") == 0;
-    default:
-        return false;
-    }
-}
-
-static bool matches(const json_t *row, const struct condition *conditions, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        const json_t *value = field_find(row, conditions[k].path);
-        if (value == NULL ? strcmp(conditions[k].value, "null") != 0
-                          : !value_is(value, conditions[k].value)) {
-            return false;
-        }
-    }
-    return true;
-}
-
 /* ---- JSON Lines ---- */
 
 struct lines {
     const struct head *head;
-    const struct condition *conditions;
-    size_t n_conditions;
+    const struct conditions *conditions;
     const uint64_t *rows; /* without conditions: those to show */
     size_t n_rows, at;
     uint64_t row; /* of the dataset */
@@ -232,7 +184,7 @@ static sluice_status conditional(struct lines *lines, const char *text, size_t n
                          "%s, row %" PRIu64 " is no JSON: %s; see sluice verify",
                          lines->shard->name, lines->row - lines->shard_first, place.text);
     }
-    match = matches(row, lines->conditions, lines->n_conditions);
+    match = conditions_hold(lines->conditions, row);
     json_decref(row);
     if (!match) {
         return SLUICE_OK;
@@ -261,7 +213,7 @@ static sluice_status one_line(void *ctx, const char *text, size_t n, bool *stop,
     struct lines *lines = ctx;
     sluice_status status = SLUICE_OK;
 
-    if (lines->n_conditions > 0) {
+    if (lines->conditions->n > 0) {
         status = conditional(lines, text, n, stop, err);
     } else if (lines->at < lines->n_rows && lines->rows[lines->at] == lines->row) {
         print_line(lines, lines->row, text, n);
@@ -275,11 +227,11 @@ static sluice_status one_line(void *ctx, const char *text, size_t n, bool *stop,
 static sluice_status show_lines(struct lines *lines, struct sluice_error *err)
 {
     const struct snapshot *snapshot = lines->head->snapshot;
-    bool stop = lines->n_conditions == 0 && lines->n_rows == 0;
+    bool stop = lines->conditions->n == 0 && lines->n_rows == 0;
 
     for (size_t i = 0; !stop && i < snapshot->n_shards; i++) {
         const struct snapshot_shard *shard = &snapshot->shards[i];
-        bool needed = lines->n_conditions > 0 || lines->rows[lines->at] < lines->row + shard->rows;
+        bool needed = lines->conditions->n > 0 || lines->rows[lines->at] < lines->row + shard->rows;
         char *path;
         sluice_status status;
         lines->shard = shard;
@@ -303,10 +255,10 @@ static sluice_status show_lines(struct lines *lines, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-static sluice_status head_lines(const struct head *head, const struct condition *conditions,
-                                size_t n_conditions, struct sluice_error *err)
+static sluice_status head_lines(const struct head *head, const struct conditions *conditions,
+                                struct sluice_error *err)
 {
-    struct lines lines = { .head = head, .conditions = conditions, .n_conditions = n_conditions };
+    struct lines lines = { .head = head, .conditions = conditions };
     uint64_t *rows = NULL;
     sluice_status status = SLUICE_OK;
 
@@ -319,7 +271,7 @@ static sluice_status head_lines(const struct head *head, const struct condition 
         }
     }
     lines.heap.most = (size_t)head->n;
-    if (n_conditions == 0) {
+    if (conditions->n == 0) {
         status = head_rows(head, head->snapshot->rows, &rows, &lines.n_rows, err);
         lines.rows = rows;
     } else if (head->random) {
@@ -346,27 +298,6 @@ static sluice_status head_lines(const struct head *head, const struct condition 
 
 /* ---- the command ---- */
 
-static sluice_status parse_conditions(const struct args *args, struct condition *conditions,
-                                      size_t *n, struct sluice_error *err)
-{
-    const char *given[ARGS_MAX];
-    const size_t n_given = args_all(args, "--where", given);
-
-    for (size_t i = 0; i < n_given; i++) {
-        const char *equals = strchr(given[i], '=');
-        if (equals == NULL || equals == given[i]) {
-            return error_set(err, SLUICE_E_CONFIG,
-                             "--where: found '%s', expected FIELD=VALUE such as lang=en", given[i]);
-        }
-        conditions[*n].path = str_copy(given[i], (size_t)(equals - given[i]));
-        conditions[*n].value = equals + 1;
-        if (conditions[(*n)++].path == NULL) {
-            return error_nomem(err, "conditions");
-        }
-    }
-    return SLUICE_OK;
-}
-
 static bool is_tokens(const struct snapshot *snapshot)
 {
     for (size_t i = 0; i < snapshot->n_shards; i++) {
@@ -378,26 +309,27 @@ static bool is_tokens(const struct snapshot *snapshot)
     return false;
 }
 
-static sluice_status show(struct head *head, const struct args *args, struct condition *conditions,
-                          size_t *n, struct sluice_error *err)
+static sluice_status show(struct head *head, const struct args *args, struct conditions *conditions,
+                          struct sluice_error *err)
 {
     uint32_t number = 0;
 
     TRY(args_number(args, "-n", 0, 100000000, 10, &head->n, err));
     TRY(args_number(args, "--seed", 0, INT64_MAX, 1, &head->seed, err));
-    TRY(parse_conditions(args, conditions, n, err));
+    TRY(conditions_parse(args, conditions, err));
     TRY(look_dataset(args->words[0], &head->dir, &number, err));
     TRY(snapshot_open(head->dir, number, &head->snapshot, err));
     if (is_tokens(head->snapshot)) {
-        return *n > 0 ? error_set(err, SLUICE_E_CONFIG,
-                                  "--where is for JSON Lines; %s has token rows", args->words[0])
-                      : head_tokens(head, err);
+        return conditions->n > 0
+                   ? error_set(err, SLUICE_E_CONFIG, "--where is for JSON Lines; %s has token rows",
+                               args->words[0])
+                   : head_tokens(head, err);
     }
     if (head->tokens) {
         return error_set(err, SLUICE_E_CONFIG,
                          "--tokens is for token rows (.bin and .idx); %s has none", args->words[0]);
     }
-    return head_lines(head, conditions, *n, err);
+    return head_lines(head, conditions, err);
 }
 
 int cmd_head(int argc, char **argv)
@@ -411,15 +343,15 @@ int cmd_head(int argc, char **argv)
         .least = 1,
         .most = 1,
     };
-    struct condition conditions[ARGS_MAX];
+    struct conditions conditions;
     struct args args;
     int ended;
     struct head head;
     struct sluice_error err = ERROR_INIT;
-    size_t n = 0;
     int status = 0;
 
     memset(&head, 0, sizeof head);
+    memset(&conditions, 0, sizeof conditions);
     ended = command_args(&command, argc, argv, &args);
     if (ended >= 0) {
         return ended;
@@ -430,12 +362,10 @@ int cmd_head(int argc, char **argv)
     head.tokens = args_get(&args, "--tokens") != NULL;
     head.json = args_get(&args, "--json") != NULL;
     head.columns = look_columns() > 0 ? look_columns() : COLUMNS_ELSE;
-    if (show(&head, &args, conditions, &n, &err) != SLUICE_OK) {
+    if (show(&head, &args, &conditions, &err) != SLUICE_OK) {
         status = session_fail(&err, head.json);
     }
-    for (size_t k = 0; k < n; k++) {
-        free(conditions[k].path);
-    }
+    conditions_deinit(&conditions);
     snapshot_destroy(head.snapshot);
     free(head.dir);
     return status;

@@ -1,9 +1,13 @@
-/* Private to sluice head: what head.c and head_tokens.c share. */
+/* Private to sluice head: what its files share. */
 #ifndef SLUICE_CMD_HEADINT_H
 #define SLUICE_CMD_HEADINT_H
 
+#include <jansson.h>
+
+#include "cmd/args.h"
 #include "cmd/look/look.h"
 #include "store/snapshot.h"
+#include "where/where.h"
 
 struct head {
     char *dir;
@@ -18,6 +22,21 @@ struct head {
  * (free()). */
 sluice_status head_rows(const struct head *, uint64_t total, uint64_t **rows, size_t *n,
                         struct sluice_error *) MUST_USE;
+
+/* What --where says, all of which has to hold; head_where.c. */
+struct condition {
+    struct where *where; /* NULL: FIELD=VALUE */
+    char *path;
+    const char *value; /* the command line's */
+};
+struct conditions {
+    struct condition items[ARGS_MAX];
+    size_t n;
+};
+sluice_status conditions_parse(const struct args *, struct conditions *,
+                               struct sluice_error *) MUST_USE;
+bool conditions_hold(const struct conditions *, const json_t *row);
+void conditions_deinit(struct conditions *);
 
 /* Rows of a dataset of .bin and .idx files. */
 sluice_status head_tokens(const struct head *, struct sluice_error *) MUST_USE;

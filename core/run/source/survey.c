@@ -241,13 +241,21 @@ static struct survey *load(struct buf *stored, uint64_t file_bytes)
 
 /* ---- finding and making ---- */
 
+/* A reader may look at the name that the file has in the listing, which depends on the pattern. */
+static struct hash128 key_of(struct hash128 stage, const struct listing_file *file)
+{
+    struct hash128 name = hash_bytes(file->name, strlen(file->name));
+
+    return (struct hash128){ stage.lo ^ name.lo, stage.hi ^ name.hi };
+}
+
 static struct survey *recall(struct statcache *cache, const struct listing_file *file,
                              struct hash128 key)
 {
     struct buf stored = BUF_INIT;
     struct survey *survey = NULL;
 
-    if (cache != NULL && statcache_find_bytes(cache, file, key, &stored)) {
+    if (cache != NULL && statcache_find_bytes(cache, file, key_of(key, file), &stored)) {
         survey = load(&stored, file->version.size);
     }
     buf_deinit(&stored);
@@ -281,7 +289,7 @@ static sluice_status make(const struct source_file *file, struct hash128 key,
         status = store(&result, &stored, err);
     }
     if (status == SLUICE_OK && cache != NULL) {
-        statcache_add_bytes(cache, file->file, key, stored.data, stored.size);
+        statcache_add_bytes(cache, file->file, key_of(key, file->file), stored.data, stored.size);
     }
     if (status == SLUICE_OK && (*out = load(&stored, file->file->version.size)) == NULL) {
         status = error_nomem(err, "the units of a file");
