@@ -243,7 +243,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         return opts().partitions ? partitions_of(uri) : std::vector<Partition>();
     }
 
-    /* Values of the path as columns: of the type that is asked for, or that the first file's have. */
+    /* Values of the path as columns: of the type that is asked for, or of the first file's. */
     Parts parts_of(const std::string &uri, const arrow::Schema &file) const
     {
         return part_columns(folders_of(uri), file, [&](const std::string &folder) {

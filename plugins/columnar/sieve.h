@@ -17,8 +17,8 @@ class Sieve
   public:
     /* footer: its bytes. */
     Sieve(std::string_view footer, std::uint64_t file_bytes);
-    /* Before the first question. An expression that the file does not fit rules nothing out: whoever
-     * reads it will say so. statistics: they and Bloom filters are believed. */
+    /* Before the first question. An expression that the file does not fit rules nothing out:
+     * whoever reads it will say so. statistics: they and Bloom filters are believed. */
     void set_where(const where &expression, const std::vector<Partition> &parts, bool fill,
                    bool statistics);
     /* What to ask for next; nothing: it is done. */

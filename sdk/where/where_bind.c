@@ -1,4 +1,5 @@
-/* Expressions on a schema: which columns their paths mean, and values as those columns have them. */
+/* Expressions on a schema: which columns their paths mean, and values as these columns have
+ * them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,6 @@
-/* For tests of sdk/where: rows of all kinds, expressions made at random, and an evaluator that knows
- * three truth values and nothing of the library. Whoever includes it says what KIT_CHECK does. */
+/* For tests of sdk/where: rows of all kinds, expressions made at random, and an evaluator that
+ * knows three truth values and nothing of the library. Whoever includes it says what KIT_CHECK
+ * does. */
 #ifndef TESTS_UNIT_WHERE_KIT_H
 #define TESTS_UNIT_WHERE_KIT_H
 

@@ -51,7 +51,8 @@ static bool is_plain(const char *text)
 
 /* ---- expressions ---- */
 
-/* The item, or the member whose name is the next steps joined by dots: the longest that is there. */
+/* The item, or the member whose name is the next steps joined by dots: the longest that is
+ * there. */
 static const json_t *find_path(const json_t *at, const struct where_step *steps, size_t n)
 {
     char name[256];
