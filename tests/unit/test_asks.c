@@ -21,6 +21,7 @@ struct world {
     const char *hosts[2];
     struct ask_policy policy;
     struct asks *asks;
+    struct member *member; /* NULL: nobody else asks */
     _Atomic int cancelled;
     struct ask_metrics metrics;
 };
@@ -28,6 +29,10 @@ struct world {
 static void open_asks(struct world *world)
 {
     struct asks_options options = { .folder = kit_path(world->dir, "answers"),
+                                    .claims = world->member == NULL
+                                                  ? NULL
+                                                  : kit_path(world->dir, "claims"),
+                                    .member = world->member,
                                     .seed = 1,
                                     .cancelled = &world->cancelled };
 
@@ -198,6 +203,119 @@ static void test_another_process(void **state)
     assert_int_equal(server_count(world.server), 2);
     asks_destroy(first);
     end_world(&world);
+}
+
+/* ---- two processes that say what they ask (claims.h) ---- */
+
+/* The first one has asked `path`, which the server holds; from now on asks are the second one's. */
+struct beside {
+    struct world world;
+    struct member *members[2];
+    struct asks *first;
+    struct asking *asked;
+};
+
+static void begin_beside(struct beside *two,
+                         void (*answer)(struct server *, const struct server_request *,
+                                        struct server_reply *))
+{
+    struct world *world = &two->world;
+
+    begin_world(world, answer);
+    asks_destroy(world->asks);
+    for (size_t k = 0; k < 2; k++) {
+        KIT_OK(member_join(kit_path(world->dir, "workers"), "run", &two->members[k], err));
+        world->member = two->members[k];
+        open_asks(world);
+        if (k == 0) {
+            two->first = world->asks;
+            two->asked = begin(world, get(world, "/held"));
+            assert_true(server_await(world->server, 1));
+        }
+    }
+}
+
+static void end_beside(struct beside *two)
+{
+    asks_destroy(two->first);
+    end_world(&two->world);
+    member_leave(two->members[0]);
+    member_leave(two->members[1]);
+}
+
+/* /held: the first time without an answer for now. */
+static void held_first(struct server *server, const struct server_request *request,
+                       struct server_reply *reply)
+{
+    bool first = strcmp(request->path, "/held") == 0 && request->nth == 0;
+
+    if (first) {
+        server_hold(server);
+    }
+    reply->body = first ? "first" : "other";
+}
+
+static void test_beside(void **state)
+{
+    struct beside two;
+    struct asking *same;
+
+    NEEDS_CLIENT();
+    begin_beside(&two, held_first);
+    same = begin(&two.world, get(&two.world, "/held"));
+    assert_string_equal(ask(&two.world, "/more"), "200 other"); /* which the first has not */
+    usleep(300000);
+    assert_false(asking_done(same));
+    server_release(two.world.server, 1);
+    assert_string_equal(answer_to(&two.world, same), "200 first");
+    assert_string_equal(answer_to(&two.world, two.asked), "200 first");
+    assert_int_equal(server_count(two.world.server), 2);
+    assert_int_equal(two.world.metrics.known, 1);
+    end_beside(&two);
+}
+
+/* Who gives it up, or leaves, leaves it to the other. */
+static void test_beside_given_up(void **state)
+{
+    struct beside two;
+    struct asking *same;
+
+    NEEDS_CLIENT();
+    for (int leave = 0; leave < 2; leave++) {
+        begin_beside(&two, held_first);
+        same = begin(&two.world, get(&two.world, "/held"));
+        assert_string_equal(ask(&two.world, "/more"), "200 other");
+        asking_end(two.asked);
+        if (leave) {
+            asks_destroy(two.first);
+            two.first = NULL;
+        }
+        assert_string_equal(answer_to(&two.world, same), "200 other");
+        end_beside(&two);
+    }
+}
+
+/* Nobody waits longer for another's answer than for its own tries, and not when the run is
+ * stopped. */
+static void test_beside_waiting(void **state)
+{
+    struct beside two;
+    struct asking *same;
+    struct sluice_error error = ERROR_INIT;
+
+    NEEDS_CLIENT();
+    begin_beside(&two, held_first);
+    same = begin(&two.world, get(&two.world, "/held"));
+    atomic_store(&two.world.cancelled, 1);
+    assert_int_equal(failure_of(same, &error), SLUICE_E_CANCELLED);
+    atomic_store(&two.world.cancelled, 0);
+    two.world.policy.tries = 1;
+    two.world.policy.timeout_ns = UINT64_C(3000000000);
+    assert_string_equal(ask(&two.world, "/held"), "200 other");
+    server_release(two.world.server, 1);
+    assert_string_equal(answer_to(&two.world, two.asked), "200 first"); /* it was slow, not wrong */
+    assert_int_equal(server_count(two.world.server), 2);
+    end_beside(&two);
 }
 
 /* What stands in line while another process is answered is not asked. */
@@ -1096,6 +1214,9 @@ int main(void)
         cmocka_unit_test(test_no_hedge),
         cmocka_unit_test(test_hedge_of_failure),
         cmocka_unit_test(test_hedge_by_quantile),
+        cmocka_unit_test(test_beside),
+        cmocka_unit_test(test_beside_given_up),
+        cmocka_unit_test(test_beside_waiting),
         cmocka_unit_test(test_latencies),
         cmocka_unit_test(test_hedges_are_few),
         cmocka_unit_test(test_malformed),
