@@ -68,7 +68,7 @@ static int compare_twins(const void *a, const void *b, void *ctx)
                           : (*x > *y) - (*x < *y);
 }
 
-/* Of tasks with one key the first gives its name, whoever does the work; in whatever process. */
+/* Of tasks with one key the first does the work. */
 static void find_twins(struct task_state *states, struct task_range range, uint32_t *tasks)
 {
     uint32_t n = 0;
@@ -206,26 +206,6 @@ static sluice_status check_done(const struct run *run, struct task_range range,
     return SLUICE_OK;
 }
 
-/* A task's record has the name of the first one with its key, also when others are done elsewhere:
- * those whose keys are known without reading anything count. */
-static sluice_status name_twins(struct run *run, uint32_t p, struct sluice_error *err)
-{
-    const uint32_t n = run->plan->phases[p]->n_tasks;
-    uint32_t *tasks = calloc((size_t)n + 1, sizeof *tasks);
-    sluice_status status = tasks == NULL ? error_nomem(err, "the run") : SLUICE_OK;
-
-    for (uint32_t t = 0; status == SLUICE_OK && t < n; t++) {
-        if (!run->tasks[p][t].keyed && task_ready(run, p, t)) {
-            status = task_try_key(run, p, t, KEY_RECALL, err);
-        }
-    }
-    if (status == SLUICE_OK) {
-        find_twins(run->tasks[p], whole(run, p), tasks);
-    }
-    free(tasks);
-    return status;
-}
-
 sluice_status run_prepare_tasks(struct run *run, struct task_range wanted, struct sluice_error *err)
 {
     struct task_range *needed = calloc(run->plan->n_phases + 1u, sizeof *needed);
@@ -251,9 +231,6 @@ sluice_status run_prepare_tasks(struct run *run, struct task_range wanted, struc
     }
     if (status == SLUICE_OK) {
         status = prepare(run, wanted, KEY_DOUBT, err);
-    }
-    if (status == SLUICE_OK) {
-        status = name_twins(run, wanted.phase, err);
     }
     free(needed);
     return status;

@@ -106,20 +106,25 @@ sluice_status runview_all(struct run *run, struct sluice_error *err)
 
 /* ---- records of before a change ---- */
 
+static int compare_hashes(struct hash128 a, struct hash128 b)
+{
+    return a.hi != b.hi ? (a.hi < b.hi ? -1 : 1) : (a.lo > b.lo) - (a.lo < b.lo);
+}
+
 struct old_record {
-    char *task;
-    struct commit *commit; /* NULL once a task has it */
-    int64_t time_ns;       /* of its file: records hold no times */
+    struct hash128 read; /* what its task read: all that went into its key but the stages */
+    struct hash128 key;
+    int64_t time_ns; /* of its file: records hold no times */
     bool preferred;
 };
 
-/* By task name, what is preferred first, then the newest; equal ones in order of keys, so that the
- * choice is the same every time. */
+/* By what they read, what is preferred first, then the newest; equal ones in order of keys, so that
+ * the choice is the same every time. */
 static int compare_old(const void *a, const void *b)
 {
     const struct old_record *x = a;
     const struct old_record *y = b;
-    int order = strcmp(x->task, y->task);
+    int order = compare_hashes(x->read, y->read);
 
     if (order == 0 && x->preferred != y->preferred) {
         order = x->preferred ? -1 : 1;
@@ -128,12 +133,30 @@ static int compare_old(const void *a, const void *b)
         order = x->time_ns > y->time_ns ? -1 : 1;
     }
     if (order == 0) {
-        order =
-            x->commit->key.hi != y->commit->key.hi
-                ? (x->commit->key.hi < y->commit->key.hi ? -1 : 1)
-                : (x->commit->key.lo > y->commit->key.lo) - (x->commit->key.lo < y->commit->key.lo);
+        order = compare_hashes(x->key, y->key);
     }
     return order;
+}
+
+/* Of every part but the stages. */
+static sluice_status hash_read(const struct commit *commit, struct hash128 *out,
+                               struct sluice_error *err)
+{
+    struct hasher *hasher = hasher_create();
+
+    if (hasher == NULL) {
+        return error_nomem(err, "commit records");
+    }
+    for (uint32_t i = 0; i < commit->n_parts; i++) {
+        const struct commit_part *part = &commit->parts[i];
+        if (strncmp(part->name, "stage ", 6) != 0) {
+            hasher_add(hasher, part->name, strlen(part->name) + 1);
+            hasher_add(hasher, part->value, strlen(part->value) + 1);
+        }
+    }
+    *out = hasher_digest(hasher);
+    hasher_destroy(hasher);
+    return SLUICE_OK;
 }
 
 static sluice_status read_old(const char *dir, const char *prefer, struct old_record **out,
@@ -163,13 +186,12 @@ static sluice_status read_old(const char *dir, const char *prefer, struct old_re
         hash_hex(keys[i], hex);
         path = str_printf("%s/%s.json", dir, hex);
         records[*n_out] =
-            (struct old_record){ .task = str_copy(commit->task, strlen(commit->task)),
-                                 .commit = commit,
+            (struct old_record){ .key = commit->key,
                                  .preferred =
                                      prefer != NULL && strncmp(hex, prefer, strlen(prefer)) == 0 };
-        if (records[*n_out].task == NULL) {
-            status = error_nomem(err, "commit records");
-        } else if (path != NULL && store_stat(path, &info, &found, NULL) == SLUICE_OK) {
+        status = hash_read(commit, &records[*n_out].read, err);
+        commit_destroy(commit);
+        if (path != NULL && store_stat(path, &info, &found, NULL) == SLUICE_OK) {
             records[*n_out].time_ns = info.mtime_ns;
         }
         ++*n_out;
@@ -180,22 +202,6 @@ static sluice_status read_old(const char *dir, const char *prefer, struct old_re
         qsort(records, *n_out, sizeof *records, compare_old);
     }
     return status;
-}
-
-/* Whether a record read what the task reads now: every part but the stages is the same. */
-static bool same_input(const struct commit *old, const struct commit *now)
-{
-    for (uint32_t i = 0; i < now->n_parts; i++) {
-        bool equal = strncmp(now->parts[i].name, "stage ", 6) == 0;
-        for (uint32_t k = 0; !equal && k < old->n_parts; k++) {
-            equal = strcmp(now->parts[i].name, old->parts[k].name) == 0 &&
-                    strcmp(now->parts[i].value, old->parts[k].value) == 0;
-        }
-        if (!equal) {
-            return false;
-        }
-    }
-    return true;
 }
 
 /* Puts a record into a task's state; takes it. Where its edges are not those of the plan it is let
@@ -248,44 +254,49 @@ static sluice_status adopt_old(struct run *run, uint32_t p, uint32_t task, struc
     return SLUICE_OK;
 }
 
-static sluice_status find_old(struct run *run, uint32_t p, uint32_t task,
-                              struct old_record *records, size_t n, uint32_t *old,
+/* Where its input is not known by now, there is nothing to find. */
+static sluice_status find_old(struct run *run, uint32_t p, uint32_t task, const char *dir,
+                              const struct old_record *records, size_t n, uint32_t *old,
                               struct sluice_error *err)
 {
     struct task_state *state = &run->tasks[p][task];
-    char buffer[SPLIT_NAME];
-    const char *name = phase_task_name(run->plan->phases[p], task, buffer);
-    struct commit *now = commit_create(state->key, run->plan->phases[p]->name, name);
+    struct commit *now = commit_create(state->key, run->plan->phases[p]->name, "");
+    struct hash128 read = { 0, 0 };
     sluice_status status =
         now == NULL ? error_nomem(err, "a commit record") : run_task_parts(run, p, task, now, err);
     size_t first = 0;
     size_t last = n;
 
+    if (status == SLUICE_OK) {
+        status = hash_read(now, &read, err);
+    }
+    commit_destroy(now);
     while (first < last) {
         size_t middle = first + (last - first) / 2;
-        if (strcmp(records[middle].task, name) < 0) {
+        if (compare_hashes(records[middle].read, read) < 0) {
             first = middle + 1;
         } else {
             last = middle;
         }
     }
-    for (size_t i = first; status == SLUICE_OK && i < n && strcmp(records[i].task, name) == 0;
-         i++) {
-        struct commit *commit = records[i].commit;
-        if (commit == NULL || (state->done && !records[i].preferred) || !same_input(commit, now)) {
+    for (size_t i = first; status == SLUICE_OK && i < n && hash_equal(records[i].read, read); i++) {
+        struct commit *commit = NULL;
+        if (state->done && !records[i].preferred) {
             continue;
         }
-        if (state->done && hash_equal(commit->key, state->key)) {
+        if (state->done && hash_equal(records[i].key, state->key)) {
             break; /* what is preferred is what it is now */
         }
-        records[i].commit = NULL;
+        status = commit_read(dir, records[i].key, &commit, NULL, err);
+        if (status != SLUICE_OK || commit == NULL) {
+            continue;
+        }
         status = adopt_old(run, p, task, commit, err);
         if (state->done) {
             ++*old;
             break;
         }
     }
-    commit_destroy(now);
     return status;
 }
 
@@ -309,12 +320,8 @@ static sluice_status phase_old(struct run *run, uint32_t p, const char *prefer, 
     status = dir == NULL ? error_nomem(err, "a path") : read_old(dir, prefer, &records, &n, err);
     for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
         if (run->tasks[p][t].keyed) {
-            status = find_old(run, p, t, records, n, old, err);
+            status = find_old(run, p, t, dir, records, n, old, err);
         }
-    }
-    for (size_t i = 0; i < n; i++) {
-        commit_destroy(records[i].commit);
-        free(records[i].task);
     }
     free(records);
     free(dir);

@@ -231,10 +231,11 @@ static sluice_status sync_way(const struct run *run, struct sluice_error *err)
 /* Two processes may have had a task in hand, and servers may have answered them differently. Either
  * result is one; the first that is committed stands. *commit: ours, then theirs. status: of the
  * attempt to commit ours. */
-static sluice_status yield_to_other(const struct run *run, const struct phase *phase,
+static sluice_status yield_to_other(const struct run *run, const struct phase *phase, uint32_t task,
                                     const char *dir, sluice_status status, bool *existed,
                                     struct commit **commit)
 {
+    char buffer[SPLIT_NAME];
     struct sluice_error ignored = ERROR_INIT;
     struct commit *theirs = NULL;
     bool records = false;
@@ -250,7 +251,7 @@ static sluice_status yield_to_other(const struct run *run, const struct phase *p
     }
     message = str_printf("task %s of %s was committed by another process, which had other answers "
                          "for some of its rows: that result stands",
-                         theirs->task, phase->name);
+                         phase_task_name(phase, task, buffer), phase->name);
     if (message != NULL) {
         run_warn(run, message);
     }
@@ -266,10 +267,8 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
 {
     const struct phase *phase = run->plan->phases[p];
     struct task_state *state = &run->tasks[p][task];
-    char buffer[SPLIT_NAME];
     char key[33];
-    struct commit *commit =
-        commit_create(state->key, phase->name, phase_task_name(phase, state->first, buffer));
+    struct commit *commit = commit_create(state->key, phase->name, "");
     char *dir = NULL;
     sluice_status status = commit == NULL ? error_nomem(err, "a commit") : SLUICE_OK;
 
@@ -293,7 +292,7 @@ static sluice_status commit_task(struct run *run, struct chain *chain, uint32_t 
          * record names, which the next try makes again and `gc` removes. */
         note_files(run, p, commit, durable);
         status = commit_write(commit, dir, durable, existed, err);
-        status = yield_to_other(run, phase, dir, status, existed, &commit);
+        status = yield_to_other(run, phase, task, dir, status, existed, &commit);
     }
     if (status == SLUICE_OK && durable) {
         status = sync_way(run, err);

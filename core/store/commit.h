@@ -3,7 +3,7 @@
  * it counted (ledger, gate states, notes).
  *
  * Records hold no times, hosts, absolute paths or worker counts, so that two runs of one task write
- * equal ones. Each is a line of JSON with sorted keys that begins with {"check":"…", the XXH3-128
+ * equal ones; nor what a task is called, since any with the same key may have made it. Each is a line of JSON with sorted keys that begins with {"check":"…", the XXH3-128
  * of all bytes behind it: one that was damaged or edited is not believed. Depends on disk, pending,
  * vouch, jansson. A record is not thread-safe; functions on different records are. */
 #ifndef SLUICE_STORE_COMMIT_H
@@ -40,7 +40,7 @@ struct commit {
     struct arena parts_arena;
     struct hash128 key;
     const char *phase;
-    const char *task; /* the split's name */
+    const char *task; /* "", or in records of earlier versions the name of a task with the key */
     struct commit_part *parts;
     uint32_t n_parts, parts_capacity;
     struct commit_output *outputs;

@@ -163,12 +163,11 @@ static sluice_status resolve_conflict(const struct commit *commit, const char *d
         return SLUICE_OK;
     }
     return error_set(err, SLUICE_E_INTERNAL,
-                     "task '%s' of phase '%s' was committed before with another result: %s differs "
+                     "a task of phase '%s' was committed before with another result: %s differs "
                      "(record %s/%s). A stage of this "
                      "phase is not deterministic: find it with `sluice why`, declare it recorded "
                      "or repair it, and run with --fresh",
-                     commit->task, commit->phase, what[0] != '\0' ? what : "the text form", dir,
-                     name);
+                     commit->phase, what[0] != '\0' ? what : "the text form", dir, name);
 }
 
 sluice_status commit_write(const struct commit *commit, const char *dir, bool durable,

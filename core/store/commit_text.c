@@ -1,6 +1,7 @@
 /* Text form of commit records (see commit.h), one line:
  *   {"check":"H","format":1,"key":K,"ledger":L,"notes":N,"outputs":[…],"parts":[[name,value]…],
- *    "phase":P,"states":[…],"task":T}\n
+ *    "phase":P,"states":[…]}\n
+ * with "task":T behind the states in those of earlier versions.
  * H is the XXH3-128 of all bytes behind `"check":"H",`. */
 #include <stdlib.h>
 #include <string.h>
@@ -67,8 +68,11 @@ static sluice_status print_rest(const struct commit *commit, struct buf *out,
         jsontext_put_string(out, commit->states[i].name);
         buf_putc(out, '}');
     }
-    buf_puts(out, "],\"task\":");
-    jsontext_put_string(out, commit->task);
+    buf_putc(out, ']');
+    if (commit->task[0] != '\0') {
+        buf_puts(out, ",\"task\":");
+        jsontext_put_string(out, commit->task);
+    }
     buf_puts(out, "}\n");
     return SLUICE_OK;
 }
@@ -149,7 +153,7 @@ static sluice_status parse_members(const json_t *root, struct commit **out,
     struct hash128 key;
     uint64_t format;
     const char *phase;
-    const char *task;
+    const char *task = "";
 
     if (!jsontext_get_u64(root, "format", &format) || format != COMMIT_FORMAT) {
         return error_set(
@@ -157,9 +161,11 @@ static sluice_status parse_members(const json_t *root, struct commit **out,
             "a commit record of another format than %d; a newer version of Sluice may read it",
             COMMIT_FORMAT);
     }
-    if (!jsontext_get_hash(root, "key", &key) || !jsontext_get_text(root, "phase", &phase) ||
-        !jsontext_get_text(root, "task", &task)) {
-        return error_set(err, SLUICE_E_DATA, "a commit record without key, phase or task");
+    if (!jsontext_get_hash(root, "key", &key) || !jsontext_get_text(root, "phase", &phase)) {
+        return error_set(err, SLUICE_E_DATA, "a commit record without key or phase");
+    }
+    if (json_object_get(root, "task") != NULL && !jsontext_get_text(root, "task", &task)) {
+        return error_set(err, SLUICE_E_DATA, "a commit record whose task is no text");
     }
     *out = commit_create(key, phase, task);
     if (*out == NULL) {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Turns an operation log (SLUICE_TEST_OPLOG, see core/store/disk.h) into the trees that a crash after its first K operations may leave.
 
-    replay.py LOG ROOT OUT [--base DIR] [--prefix K] [--mode MODE]
+    replay.py LOG ROOT OUT [--base DIR] [--prefix K] [--mode MODE] [--safe FOLDER]
 
-ROOT is the folder that the logged process worked in, --base a copy of it from before (durable; default: empty). Without --prefix and
+ROOT is the folder that the logged process worked in, --base a copy of it from before (durable; default: empty). What is in
+FOLDER, below ROOT, is on another machine: it loses nothing. Without --prefix and
 --mode all are made, as OUT/K-MODE. Prints the number of operations. Modes:
 
     lost  a power cut, worst case: only names whose folder was synced, only data whose file was synced
@@ -134,13 +135,18 @@ class Tree:
         else:
             sys.exit(f"unknown operation {op}")
 
-    def write(self, out, mode):
+    def write(self, out, mode, safe=None):
         os.makedirs(out)
-        self.write_folder(self.root, out, mode, {})
+        self.write_folder(self.root, out, mode, {}, safe)
 
-    def write_folder(self, folder, out, mode, made):
+    def write_folder(self, folder, out, mode, made, safe=None):
+        if safe is not None and safe in folder.names:
+            os.mkdir(os.path.join(out, safe))
+            self.write_folder(folder.names[safe], os.path.join(out, safe), "all", made)
         for name, node in (folder.durable if mode == "lost" else folder.names).items():
             path = os.path.join(out, name)
+            if name == safe:
+                continue
             if isinstance(node, Folder):
                 os.mkdir(path)
                 self.write_folder(node, path, mode, made)
@@ -162,6 +168,7 @@ def main():
     parser.add_argument("--base")
     parser.add_argument("--prefix", type=int)
     parser.add_argument("--mode", choices=MODES)
+    parser.add_argument("--safe")
     a = parser.parse_args()
     tree = Tree(a.root, a.base)
     ops = list(records(a.log))
@@ -171,7 +178,7 @@ def main():
             tree.apply(*ops[k - 1])
         if a.prefix is None or a.prefix == k:
             for mode in modes:
-                tree.write(os.path.join(a.out, f"{k}-{mode}"), mode)
+                tree.write(os.path.join(a.out, f"{k}-{mode}"), mode, a.safe)
     print(len(ops))
 
 

@@ -26,5 +26,9 @@ records=$(find run/tasks/3-* -name '*.json' | wc -l)
 # Each record is begun once (an open of a temporary file in its folder).
 [ "$STORE" != disk ] || is "$(operations log '^1 .*/run/tasks/3-.*/[.]tmp-')" "$records" 'tasks that were worked on'
 is "$(cat run/attempts/*.jsonl | grep '"phase":"3-' | grep -c '"outcome":"committed"')" "$records" 'attempts that committed'
+# A record does not tell which of the twins made it, nor how many processes there were.
+expect 0 "$SLUICE" run twins.lua --quiet --run-dir "$(place one.run)" "out=$(place one)" --workers 1
+land one one.run
+same one.run/tasks run/tasks 'task records of one worker and of three'
 is "$(lines out | sort -u | wc -l)" 40000 'documents'
 is "$(lines out | wc -l)" 40000 'rows'

@@ -54,6 +54,23 @@ static struct commit *record(int variant)
     return c;
 }
 
+/* What a task is called is in the records of earlier versions alone. */
+static void test_nameless(void **state)
+{
+    struct commit *a = commit_create(number_hash(3), "p", "");
+    struct commit *b;
+    struct buf text = BUF_INIT;
+
+    (void)state;
+    KIT_OK(commit_print(a, &text, err));
+    assert_null(strstr(buf_str(&text), "task"));
+    KIT_OK(commit_parse(text.data, text.size, &b, err));
+    assert_string_equal(b->task, "");
+    commit_destroy(a);
+    commit_destroy(b);
+    buf_deinit(&text);
+}
+
 static void test_round_trip(void **state)
 {
     (void)state;
@@ -413,7 +430,7 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_nameless), cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_minimal),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_hostile),

@@ -398,8 +398,8 @@ static void test_no_memory(void **state)
     place_remove(where);
 }
 
-/* Whatever happens to requests: what was put first stays, and who put it first knows that; who comes
- * later knows that it is there, if not always that it was there before. */
+/* Whatever happens to requests: what was put first stays, and who put it first knows that; who
+ * comes later knows that it is there, if not always that it was there before. */
 static void put_faulty(const char *seed)
 {
     char *where = place();

@@ -1,5 +1,6 @@
 /* Why tasks run again: see changes.h. */
 #include "run/facts/changes.h"
+#include "run/work/attempts.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -12,35 +13,45 @@ struct record {
     int64_t time_ns; /* of its file: commit records hold no times */
 };
 
-struct changes {
-    struct record *records; /* sorted by task name, one a name */
-    size_t n;
+/* A name under which a task with the record's key was tried. */
+struct named {
+    char *name;
+    const struct record *record;
 };
+
+struct changes {
+    struct record *records; /* sorted by key */
+    size_t n;
+    struct named *names; /* sorted, one a name */
+    size_t n_names, room;
+    bool unnamed; /* the log does not reach back to all records */
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+    struct hash128 x = ((const struct record *)a)->commit->key;
+    struct hash128 y = ((const struct record *)b)->commit->key;
+
+    return x.hi != y.hi ? (x.hi < y.hi ? -1 : 1) : (x.lo > y.lo) - (x.lo < y.lo);
+}
 
 static int compare_names(const void *a, const void *b)
 {
-    return strcmp(((const struct record *)a)->commit->task,
-                  ((const struct record *)b)->commit->task);
+    return strcmp(((const struct named *)a)->name, ((const struct named *)b)->name);
 }
 
 /* By name, the newest first; equal times in order of keys, so that the choice is the same every
  * time. */
-static int compare_records(const void *a, const void *b)
+static int compare_named(const void *a, const void *b)
 {
-    const struct record *x = a;
-    const struct record *y = b;
+    const struct named *x = a;
+    const struct named *y = b;
     int order = compare_names(a, b);
-    char hex[2][33];
 
-    if (order != 0) {
-        return order;
+    if (order == 0 && x->record->time_ns != y->record->time_ns) {
+        order = x->record->time_ns > y->record->time_ns ? -1 : 1;
     }
-    if (x->time_ns != y->time_ns) {
-        return x->time_ns > y->time_ns ? -1 : 1;
-    }
-    hash_hex(x->commit->key, hex[0]);
-    hash_hex(y->commit->key, hex[1]);
-    return strcmp(hex[0], hex[1]);
+    return order != 0 ? order : compare_keys(x->record, y->record);
 }
 
 void changes_close(struct changes *changes)
@@ -48,8 +59,12 @@ void changes_close(struct changes *changes)
     for (size_t i = 0; changes != NULL && i < changes->n; i++) {
         commit_destroy(changes->records[i].commit);
     }
+    for (size_t i = 0; changes != NULL && i < changes->n_names; i++) {
+        free(changes->names[i].name);
+    }
     if (changes != NULL) {
         free(changes->records);
+        free(changes->names);
         free(changes);
     }
 }
@@ -76,7 +91,6 @@ static sluice_status read_records(struct changes *changes, const char *dir,
 {
     struct hash128 *keys = NULL;
     size_t n = 0;
-    size_t kept = 0;
     sluice_status status;
 
     TRY(commit_list(dir, &keys, &n, err));
@@ -94,19 +108,103 @@ static sluice_status read_records(struct changes *changes, const char *dir,
         }
     }
     free(keys);
-    if (status != SLUICE_OK) {
-        return status;
+    if (changes->n > 0) {
+        qsort(changes->records, changes->n, sizeof *changes->records, compare_keys);
     }
-    qsort(changes->records, changes->n, sizeof *changes->records, compare_records);
+    return status;
+}
+
+/* ---- names ---- */
+
+struct naming {
+    struct changes *changes;
+    const char *phase;
+    bool failed;
+};
+
+static void add_named(struct naming *naming, const struct record *record, const char *name)
+{
+    struct changes *changes = naming->changes;
+    char *copy = str_copy(name, strlen(name));
+
+    if (copy != NULL && changes->n_names == changes->room) {
+        size_t room = changes->room == 0 ? 64 : 2 * changes->room;
+        struct named *more = realloc(changes->names, room * sizeof *more);
+        changes->names = more == NULL ? changes->names : more;
+        changes->room = more == NULL ? changes->room : room;
+    }
+    if (copy == NULL || changes->n_names == changes->room) {
+        free(copy);
+        naming->failed = true;
+        return;
+    }
+    changes->names[changes->n_names++] = (struct named){ copy, record };
+}
+
+static void name_line(void *ctx, const json_t *line)
+{
+    struct naming *naming = ctx;
+    const struct changes *changes = naming->changes;
+    const char *phase = json_string_value(json_object_get(line, "phase"));
+    const char *name = json_string_value(json_object_get(line, "name"));
+    const char *hex = json_string_value(json_object_get(line, "key"));
+    struct commit wanted = { .phase = NULL };
+    struct record key = { &wanted, 0 };
+    const struct record *record;
+
+    if (phase == NULL || name == NULL || hex == NULL || strcmp(phase, naming->phase) != 0 ||
+        !hash_parse(hex, &wanted.key) || changes->n == 0) {
+        return;
+    }
+    record = bsearch(&key, changes->records, changes->n, sizeof key, compare_keys);
+    if (record != NULL) {
+        add_named(naming, record, name);
+    }
+}
+
+/* Which record has no name. */
+static sluice_status find_unnamed(struct changes *changes, struct sluice_error *err)
+{
+    bool *named = calloc(changes->n + 1, sizeof *named);
+
+    for (size_t i = 0; named != NULL && i < changes->n_names; i++) {
+        named[changes->names[i].record - changes->records] = true;
+    }
+    for (size_t i = 0; named != NULL && i < changes->n; i++) {
+        changes->unnamed = changes->unnamed || !named[i];
+    }
+    free(named);
+    return named == NULL ? error_nomem(err, "commit records") : SLUICE_OK;
+}
+
+/* What tasks were called is in the log of attempts; records are by what tasks are. */
+static sluice_status name_records(struct changes *changes, const char *run_dir, const char *phase,
+                                  struct sluice_error *err)
+{
+    struct naming naming = { .changes = changes, .phase = phase };
+    size_t kept = 0;
+
+    TRY(attempts_read(run_dir, ATTEMPTS_ALL, UINT64_MAX, name_line, &naming, err));
     for (size_t i = 0; i < changes->n; i++) {
-        if (kept > 0 && strcmp(changes->records[kept - 1].commit->task,
-                               changes->records[i].commit->task) == 0) {
-            commit_destroy(changes->records[i].commit);
-        } else {
-            changes->records[kept++] = changes->records[i];
+        if (changes->records[i].commit->task[0] != '\0') {
+            add_named(&naming, &changes->records[i], changes->records[i].commit->task);
         }
     }
-    changes->n = kept;
+    if (naming.failed) {
+        return error_nomem(err, "commit records");
+    }
+    TRY(find_unnamed(changes, err));
+    if (changes->n_names > 0) {
+        qsort(changes->names, changes->n_names, sizeof *changes->names, compare_named);
+    }
+    for (size_t i = 0; i < changes->n_names; i++) {
+        if (kept > 0 && compare_names(&changes->names[kept - 1], &changes->names[i]) == 0) {
+            free(changes->names[i].name);
+        } else {
+            changes->names[kept++] = changes->names[i];
+        }
+    }
+    changes->n_names = kept;
     return SLUICE_OK;
 }
 
@@ -146,6 +244,9 @@ sluice_status changes_open(const struct run *run, uint32_t phase, struct changes
     if (status == SLUICE_OK) {
         status = read_records(changes, dir, err);
     }
+    if (status == SLUICE_OK) {
+        status = name_records(changes, run->options.run_dir, strrchr(dir, '/') + 1, err);
+    }
     free(dir);
     if (status != SLUICE_OK) {
         changes_close(changes);
@@ -155,16 +256,16 @@ sluice_status changes_open(const struct run *run, uint32_t phase, struct changes
     return SLUICE_OK;
 }
 
-/* NULL: the task never ran under this name. */
+/* NULL: the task never ran under this name, as far as is known. */
 static const struct commit *changes_find(const struct changes *changes, const char *task)
 {
-    struct commit wanted = { .task = (char *)(uintptr_t)task };
-    struct record key = { &wanted, 0 };
-    const struct record *found =
-        changes->n == 0 ? NULL
-                        : bsearch(&key, changes->records, changes->n, sizeof key, compare_names);
+    struct named key = { (char *)(uintptr_t)task, NULL };
+    const struct named *found =
+        changes->n_names == 0
+            ? NULL
+            : bsearch(&key, changes->names, changes->n_names, sizeof key, compare_names);
 
-    return found == NULL ? NULL : found->commit;
+    return found == NULL ? NULL : found->record->commit;
 }
 
 /* ---- in words ---- */
@@ -280,7 +381,7 @@ sluice_status changes_describe(const struct changes *changes, const struct run *
     sluice_status status;
 
     if (old == NULL) {
-        buf_puts(out, "new");
+        buf_puts(out, changes->unnamed ? "new, or of before the logs that are kept" : "new");
         return buf_status(out, err);
     }
     now = commit_create(run->tasks[phase][task].key, run->plan->phases[phase]->name, name);

@@ -1,5 +1,5 @@
 /* Why tasks run again: what was recorded under a task's name the last time, compared with what it
- * is now. Depends on run/runview. */
+ * is now. Names are those of the log of attempts. Depends on run/runview. */
 #ifndef SLUICE_RUN_CHANGES_H
 #define SLUICE_RUN_CHANGES_H
 
@@ -15,7 +15,7 @@ sluice_status changes_open(const struct run *, uint32_t phase, struct changes **
                            struct sluice_error *) MUST_USE;
 void changes_close(struct changes *); /* NULL is fine */
 
-/* Appends in words why a keyed task that is not done runs: "new", "input changed", "stage 'good'
+/* Appends in words why a keyed task that is not done runs: "new" (", or of before the logs that are kept", which `gc` leaves), "input changed", "stage 'good'
  * changed; rows of 'good' changed", ... */
 sluice_status changes_describe(const struct changes *, const struct run *, uint32_t phase,
                                uint32_t task, struct buf *out, struct sluice_error *) MUST_USE;

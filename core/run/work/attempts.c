@@ -373,8 +373,8 @@ sluice_status attempts_read(const char *run_dir, uint32_t execution, uint64_t mo
         char id[MEMBER_ID];
         uint32_t number;
         bool found = true;
-        if (!name_parse(list.entries[i].name, &number, id) || number != execution ||
-            strcmp(before, id) == 0) {
+        if (!name_parse(list.entries[i].name, &number, id) ||
+            (execution != ATTEMPTS_ALL && number != execution) || strcmp(before, id) == 0) {
             continue;
         }
         if (is_segment(list.entries[i].name)) {

@@ -57,6 +57,7 @@ sluice_status attempts_add(struct attempts *, const struct attempt *,
 sluice_status attempts_flush(struct attempts *, struct sluice_error *) MUST_USE;
 void attempts_close(struct attempts *);
 
+#define ATTEMPTS_ALL 0 /* executions */
 /* Calls each for all lines of an execution that are whole, file by file; not for those of files
  * that would be more than most bytes together. */
 sluice_status attempts_read(const char *run_dir, uint32_t execution, uint64_t most,
