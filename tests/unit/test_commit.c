@@ -430,7 +430,8 @@ static void test_out_of_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nameless), cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_nameless),
+        cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_minimal),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_hostile),

@@ -200,19 +200,15 @@ static void test_fence(void **state)
     struct lease *other;
 
     (void)state;
-    assert_true(member_fresh(a));
-    while (member_fresh(a)) {
-        KIT_OK(member_beat(b, "{\"running\":1}", err));
-        assert_null(take(b, dir, "1", NULL));
-        pause_ms(5);
-    }
-    assert_false(lease_fresh(lease));
+    assert_int_equal(member_lapses(a), 0);
     while ((other = take(b, dir, "1", NULL)) == NULL) {
-        KIT_OK(member_beat(b, NULL, err));
+        KIT_OK(member_beat(b, "{\"running\":1}", err));
         pause_ms(5);
     }
+    /* However late this looks: who was taken for dead knew before. */
+    assert_false(member_fresh(a));
+    assert_false(lease_fresh(lease));
     KIT_OK(member_beat(a, NULL, err));
-    assert_true(member_fresh(a));
     assert_int_equal(member_lapses(a), 1);
     assert_false(lease_fresh(lease));
     lease_drop(lease, true); /* the other one's stays */
@@ -300,15 +296,36 @@ static void test_turns(void **state)
     kit_remove(dir);
 }
 
+/* What is not about time has a lot of it: a process that a busy machine leaves standing for a second
+ * would lose what it holds. */
+static int in_peace(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exclusive), cmocka_unit_test(test_dead),  cmocka_unit_test(test_left),
+        cmocka_unit_test(test_ghosts),    cmocka_unit_test(test_turns),
+    };
+
+    setenv("SLUICE_TEST_LEASE", "100:3600000:3000000", 1);
+    return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exclusive), cmocka_unit_test(test_dead),
-        cmocka_unit_test(test_elsewhere), cmocka_unit_test(test_left),
-        cmocka_unit_test(test_fence),     cmocka_unit_test(test_ghosts),
-        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_elsewhere),
+        cmocka_unit_test(test_fence),
     };
+    int status = -1;
+    pid_t pid;
 
+    fflush(NULL);
+    pid = fork(); /* a process has one set of times */
+    if (pid == 0) {
+        exit(in_peace());
+    }
+    if (pid < 0 || waitpid(pid, &status, 0) != pid || status != 0) {
+        return 1;
+    }
     setenv("SLUICE_TEST_LEASE", "100:1200:800", 1);
-    return cmocka_run_group_tests_name("lease", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("lease, times", tests, NULL, NULL);
 }
