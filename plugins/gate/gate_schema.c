@@ -61,6 +61,17 @@ static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b)
     return row[n_b];
 }
 
+/* Does the longer one begin as the shorter one ("lang" and "language")? */
+static bool begins(const char *part, size_t n, const char *whole)
+{
+    size_t k = 0;
+
+    while (k < n && lower(part[k]) == lower(whole[k])) {
+        k++;
+    }
+    return n >= 3 && k == n;
+}
+
 /* Is the shorter one a part of the longer one, between words ("text" of "text_clean")? */
 static bool is_part(const char *part, size_t n, const char *whole, size_t n_whole)
 {
@@ -91,6 +102,9 @@ int gate_names_alike(const char *a, const char *b)
     }
     if (n_a <= n_b ? is_part(a, n_a, b, n_b) : is_part(b, n_b, a, n_a)) {
         return 100;
+    }
+    if (n_a <= n_b ? begins(a, n_a, b) : begins(b, n_b, a)) {
+        return 90;
     }
     d = distance(a, n_a, b, n_b);
     return d > 1 + longer / 4 ? 0 : 100 - (int)(100 * d / (longer + 1));

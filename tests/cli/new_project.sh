@@ -18,4 +18,4 @@ echo "status $?"
 "$SLUICE" new project flow --lang c 2>&1
 echo "status $?"
 "$SLUICE" new project flow --json
-make -C flow SLUICE="$SLUICE" check
+make -s -C flow SLUICE="$SLUICE" check

@@ -81,6 +81,8 @@ static void test_alike(void **state)
     assert_true(gate_names_alike("langage", "language") > 70);
     assert_int_equal(gate_names_alike("response", "completion"), 0);
     assert_int_equal(gate_names_alike("text", "context"), 0);
+    assert_int_equal(gate_names_alike("Language", "lang"), 90);
+    assert_int_equal(gate_names_alike("id", "identity"), 0);
     assert_int_equal(gate_names_alike("", "a"), 0);
 }
 

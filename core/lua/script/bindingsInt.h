@@ -1,9 +1,9 @@
 /* Private to core/lua/script/bindings*.c, which are one table of functions, `core`, by what they
  * work on: bindings.c makes the table, bindings_place.c has what all share, bindings_graph.c nodes,
- * bindings_stage.c the stages they run, bindings_isolation.c, bindings_asking.c and bindings_class.c
- * their options `isolate`, `ask` and `class`, bindings_args.c options, the script's arguments and
- * files that it reads, bindings_pipeline.c the pipeline and its policies, bindings_describe.c what
- * the library's composites are. */
+ * bindings_stage.c the stages they run, bindings_isolation.c, bindings_asking.c and
+ * bindings_class.c their options `isolate`, `ask` and `class`, bindings_args.c options, the
+ * script's arguments and files that it reads, bindings_pipeline.c the pipeline and its policies,
+ * bindings_describe.c what the library's composites are. */
 #ifndef SLUICE_LUA_BINDINGSINT_H
 #define SLUICE_LUA_BINDINGSINT_H
 
