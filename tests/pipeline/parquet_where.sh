@@ -8,14 +8,14 @@ DATA=$SRC/tests/data/parquet
 cat >p.lua <<'L'
 local s = require "sluice"
 local a = s.args { from = { "string", "in/*" }, out = { "path", "out" }, where = { "string", "" }, statistics = { "string", "trust" },
-  missing = { "string", "refuse" }, columns = { "string", "" }, partitions = { "bool", true }, isolate = { "bool", false } }
+  missing = { "string", "refuse" }, id = { "string", "id" }, columns = { "string", "" }, partitions = { "bool", true }, isolate = { "bool", false } }
 local columns
 for name, type in a.columns:gmatch "(%w+[_%w]*)=([^;]+)" do
   columns = columns or {}
   columns[name] = type
 end
 return s.pipeline { "p", max_bad = "100%", s.files { a.from, split = "64KiB" } |
-  s.read_parquet { where = a.where ~= "" and a.where or nil, statistics = a.statistics, missing = a.missing, columns = columns,
+  s.read_parquet { id = a.id, where = a.where ~= "" and a.where or nil, statistics = a.statistics, missing = a.missing, columns = columns,
     partitions = a.partitions, isolate = a.isolate or nil } |
   s.write_jsonl { a.out, compression = "none" } }
 L
@@ -83,6 +83,19 @@ done
 run 0 isolate=true 'where=score > 1 and number > 50' columns=number=int32
 same one/latest out/latest 'the dataset of a child process'
 
+# ---- rows here and there: each keeps its number, and is bad only where it is given ----
+run 0 'where=number in (1, 3, 5, 9, 11, 13, 15, 390)' id=none missing=allow columns=number=int32
+lines out | sed -n 's/.*"id":"\([^"]*\)","number":\([0-9]*\).*/\1 \2/p' | tr '\n' ' ' >row
+is "$(cat row)" 'where.parquet:0:1 1 where.parquet:0:3 3 where.parquet:0:5 5 where.parquet:0:9 9 where.parquet:0:11 11 where.parquet:0:13 13 where.parquet:0:15 15 where.parquet:9:30 390 ' \
+    'ids that are made of the place'
+mkdir bad
+cp "$DATA/bad_plain.parquet" bad/
+run 0 'from=bad/*' 'where=id in (0, 1, 4, 6, 7, 9, 10, 12, 14, 16)'
+is "$(ids | tr '\n' ' ')" '0 4 6 10 12 14 16 ' 'rows that could be read'
+is "$(json last/last.json quarantined)" 3 'rows in quarantine of those that hold'
+expect 0 "$SLUICE" why last --quarantine
+says "row group 0, row 9, column 'text'"
+
 # ---- mistakes are named ----
 run 2 'where=number < ' columns=number=int32
 says 'where, character 10: found the end, expected a value'
@@ -131,6 +144,14 @@ mkdir hive/lang=en/year=x
 cp "$DATA/where.parquet" hive/lang=en/year=x/a.parquet
 run 4 from=hive 'columns=year=int64'
 says "found the folder 'year=x', expected a value that is int64"
+# A folder with another name, whose files are the same ones.
+rm -r hive/lang=en/year=x
+run 0 from=hive "where=number = 5 and year = 2023" 'columns=lang=utf8'
+is "$(lines out | grep -o '"lang":"[a-z]*"' | tr '\n' ' ')" '"lang":"en" "lang":"fr" ' 'values of the folders'
+mv hive/lang=en hive/lang=de
+rm -rf out
+expect 0 "$SLUICE" run p.lua --quiet --trust --run-dir last from=hive "where=number = 5 and year = 2023" 'columns=lang=utf8'
+is "$(lines out | grep -o '"lang":"[a-z]*"' | tr '\n' ' ')" '"lang":"de" "lang":"fr" ' 'values of folders that were renamed'
 # The same files by another pattern, whose names have other folders: nothing of what was found out is taken over.
 touch -d '1 hour ago' hive/*/*/a.parquet
 sleep 2.1
