@@ -762,13 +762,16 @@ function s.read_jsonl(options) end
 ---@field id? string Column that names the document (text or whole numbers); absent ids are made of the file and the row's place in it. Default: id.
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field where? string Rows for which this does not hold are not given, and not read where that can be known: lang == 'en' and n_words > 50. With = == != < <= > >=, in (…), is null, like 'a%', and, or, not, ( ); paths a.b, a[0].b; texts in either quotes. What is compared with null does not hold.
+---@field partitions? boolean Folders of the path that are named NAME=VALUE are columns (of the names that the report has, without the fixed part of the pattern). Default: true.
+---@field statistics? "trust"|"check"|"ignore" Of row groups that their statistics rule out: trust leaves them out, check reads them, and ends the run where rows say otherwise, ignore reads them. Default: trust.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Parquet files, by row groups.
 ---
----Columns: `text`, `id`, and the declared ones, or all that the first file has. Only the bytes of columns that somebody uses are read; a row group is the least that one worker reads. Columns get the type of Parquet's that Sluice has: numbers, bool, utf8, binary, fixed, list, struct; maps become lists of key and value, float16 becomes float32, and dates, times, timestamps and decimals text (2024-02-29T23:59:59.5Z), or int64 where it is declared: the number in the file. Columns whose names begin with _ are left out. A row with text that is not UTF-8 is quarantined (invalid_utf8), as is a number above int64 where that is declared (out_of_range); a damaged file ends the run, with file, row group and column.
+---Columns: `text`, `id`, and the declared ones, or all that the first file has. Only the bytes of columns that somebody uses are read; a row group is the least that one worker reads. Columns get the type of Parquet's that Sluice has: numbers, bool, utf8, binary, fixed, list, struct; maps become lists of key and value, float16 becomes float32, and dates, times, timestamps and decimals text (2024-02-29T23:59:59.5Z), or int64 where it is declared: the number in the file. Columns whose names begin with _ are left out. A row with text that is not UTF-8 is quarantined (invalid_utf8), as is a number above int64 where that is declared (out_of_range); a damaged file ends the run, with file, row group and column. Rows that `where` leaves out are counted as skipped: row groups by `partition` (folders), `min_max` (statistics) and `bloom` (filters for = and in) without reading them, rows by `where`; columns that it alone names are read and not given, and of a row group in which no row holds no others are read.
 ---```lua
----s.files "fineweb/*.parquet" | s.read_parquet { columns = { language_score = "float64" } }
+---s.files "fineweb/*.parquet" | s.read_parquet { columns = { language_score = "float64" }, where = "language_score > 0.9 and dump = 'CC-MAIN-2024-10'" }
 ---```
 ---@param options? sluice.options.read_parquet
 ---@return sluice.Stage
@@ -1129,6 +1132,28 @@ function s.web_repetition(options) end
 ---@return sluice.Stage
 function s.words(options) end
 
+---@class sluice.options.write_arrow
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field compression? "zstd"|"lz4"|"none" Codec of the record batches. Default: zstd.
+---@field level? integer Level of zstd; 0 is its default, 3. Within [0, 22]. Default: 0.
+---@field shard_size? integer|string Stored bytes after which a file is ended, at the end of a record batch. Within [1, 1000TB]. Default: 256MiB.
+---@field batch? integer|string Bytes of texts and numbers after which a record batch is ended, at the end of a row; 65536 rows end one, too. Within [1, 1GB]. Default: 4MiB.
+---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
+---@field layout? "file"|"stream" file: with an index of its record batches at its end. stream: without. Default: file.
+---@field class? sluice.Class What its dataset is.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Arrow IPC files of a dataset.
+---
+---All columns, `text` and `id` first, in Arrow's types for them: files that can be mapped (Feather, version 2), or streams. What read_parquet had to give as text or as another number becomes what it was, where no stage replaced it, and tokens of a vocabulary up to 65536 are uint16, as write_parquet has it. The schema's metadata names under `sluice.columns` what is known of each column.
+---```lua
+---docs | s.write_arrow { "out/kept" }
+---```
+---@param options sluice.options.write_arrow|string
+---@return sluice.Stage
+function s.write_arrow(options) end
+
 ---@class sluice.options.write_attributes
 ---@field [1] string? The same as path.
 ---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
@@ -1164,6 +1189,30 @@ function s.write_attributes(options) end
 ---@param options sluice.options.write_bloom|string
 ---@return sluice.Stage
 function s.write_bloom(options) end
+
+---@class sluice.options.write_csv
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field compression? "none"|"gzip"|"zstd" Codec of the files. Default: none.
+---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
+---@field shard_size? integer|string Uncompressed bytes after which a file is ended, at the end of a record. Within [1, 1000TB]. Default: 256MiB.
+---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
+---@field delimiter? string What stands between fields, one character. Default: ,.
+---@field null? string What stands for a null. Default: "".
+---@field header? boolean Begin each file with the names of the columns. Default: true.
+---@field line_ends? "lf"|"crlf" What ends a record. Default: lf.
+---@field class? sluice.Class What its dataset is.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---CSV files of a dataset.
+---
+---One row a record, fields in quotation marks where RFC 4180 wants them; `text` and `id` first. Floats are the shortest digits that read back equal, or inf, -inf, nan; binary columns are base64, lists and structs JSON. A null is what `null` says, without quotation marks; a text of the same letters has them, so that the two can be told apart.
+---```lua
+---docs | s.write_csv { "out/kept", delimiter = "\t" }
+---```
+---@param options sluice.options.write_csv|string
+---@return sluice.Stage
+function s.write_csv(options) end
 
 ---@class sluice.options.write_datatrove
 ---@field [1] string? The same as path.
@@ -1269,6 +1318,33 @@ function s.write_megatron(options) end
 ---@param options sluice.options.write_memmap|string
 ---@return sluice.Stage
 function s.write_memmap(options) end
+
+---@class sluice.options.write_parquet
+---@field [1] string? The same as path.
+---@field path? string Dataset folder that is written. May be given without its name. A dataset folder to be written.
+---@field compression? "zstd"|"snappy"|"gzip"|"brotli"|"lz4"|"none" Codec of the pages. Default: zstd.
+---@field level? integer Level of the codec; 0 is its default, of zstd 3. Within [0, 22]. Default: 0.
+---@field shard_size? integer|string Stored bytes after which a file is ended, at the end of a row group. Within [1, 1000TB]. Default: 256MiB.
+---@field row_group? integer|string Bytes of texts and numbers after which a row group is ended, at the end of a row; 1048576 rows end one, too. Within [1, 1TB]. Default: 64MiB.
+---@field page? integer|string Bytes after which a page is ended. Within [1, 1GB]. Default: 1MiB.
+---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
+---@field bloom? string[]|string Columns of numbers or texts that get a bloom filter, for looking up single values.
+---@field sorted_by? string[]|string Columns by which the rows come sorted, ascending, nulls first; it is checked and noted in the files.
+---@field dictionary? boolean Store columns whose values repeat themselves as numbers into a dictionary. Default: true.
+---@field layout? "flat"|"hf" flat: one folder of files. hf: data/SPLIT-00000-of-00001.parquet and a card, README.md, as Hugging Face's hub and its `load_dataset` want them. Default: flat.
+---@field split? string Name of the split, in the layout hf. Default: train.
+---@field class? sluice.Class What its dataset is.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Parquet files of a dataset.
+---
+---All columns, `text` and `id` first, in Parquet's types for them; nested ones as they are, json columns as text. What read_parquet had to give as text or as another number (dates, times, decimals, float16, maps) becomes what it was, where no stage replaced it. Tokens of a vocabulary up to 65536 are stored as uint16. Pages have checksums, row groups and pages statistics, columns that repeat themselves a dictionary (by the first rows of each file). The files name under `sluice.columns` what is known of each column, as its tokenizer. Row groups, pages and files end where the rows say so, whatever the batches and workers.
+---```lua
+---docs | s.write_parquet { "out/kept", bloom = { "id" } }
+---```
+---@param options sluice.options.write_parquet|string
+---@return sluice.Stage
+function s.write_parquet(options) end
 
 ---@class sluice.options.write_stats
 ---@field [1] string? The same as path.
