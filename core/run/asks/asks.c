@@ -81,11 +81,6 @@ void asks_destroy(struct asks *asks)
     free(asks);
 }
 
-uint64_t asks_look_ns(const struct asks *asks)
-{
-    return journal_puts(asks->journal) ? ASKS_LOOK_FAR_NS : ASKS_LOOK_NS;
-}
-
 /* ---- entering and leaving ---- */
 
 struct hash128 asks_key(struct hash128 stage, const void *text, size_t n)

@@ -1,4 +1,4 @@
-/* What claims.c (who has what) and claim_log.c (the files) share. */
+/* What claims.c (who has what), claim_log.c (the files) and claim_says.c (one entry) share. */
 #ifndef SLUICE_RUN_CLAIMS_INT_H
 #define SLUICE_RUN_CLAIMS_INT_H
 
@@ -29,7 +29,11 @@ struct claims {
     uint64_t serial; /* so that no two entries of a process have the same bytes */
 };
 
-/* ---- claims.c ---- */
+/* ---- claim_says.c ---- */
+
+/* Where a process is among those that wrote. */
+sluice_status claims_party(struct claims *, const struct holder *, uint32_t *at,
+                           struct sluice_error *) MUST_USE;
 
 /* Takes in one line. What can't be read says nothing, and is nobody's. summed: it stands in a sum.
  * *closed is set where the generation ends with it. */

@@ -6,6 +6,11 @@
 
 #define IN_FLIGHT 64u
 
+uint64_t asks_look_ns(const struct asks *asks)
+{
+    return journal_puts(asks->journal) ? ASKS_LOOK_FAR_NS : ASKS_LOOK_NS;
+}
+
 /* ---- by key ---- */
 
 static struct entry **chain_of(struct entry **map, size_t capacity, struct hash128 key)

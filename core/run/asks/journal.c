@@ -8,131 +8,7 @@
 #include "run/asks/journalInt.h"
 #include "store/store.h"
 
-/* ---- the index ---- */
-
-static struct place *place_of(struct place *places, size_t capacity, struct hash128 key)
-{
-    size_t at = (size_t)key.lo & (capacity - 1);
-
-    while (!hash_is_zero(places[at].key) && !hash_equal(places[at].key, key)) {
-        at = (at + 1) & (capacity - 1);
-    }
-    return &places[at];
-}
-
-static bool index_grow(struct journal *journal)
-{
-    size_t capacity = journal->capacity == 0 ? 1024 : 2 * journal->capacity;
-    struct place *places = calloc(capacity, sizeof *places);
-
-    if (places == NULL) {
-        return false;
-    }
-    for (size_t i = 0; i < journal->capacity; i++) {
-        if (!hash_is_zero(journal->places[i].key)) {
-            *place_of(places, capacity, journal->places[i].key) = journal->places[i];
-        }
-    }
-    free(journal->places);
-    journal->places = places;
-    journal->capacity = capacity;
-    return true;
-}
-
-/* The first answer to an ask stays. */
-static bool index_add(struct journal *journal, struct hash128 key, uint32_t segment,
-                      uint64_t offset)
-{
-    struct place *place;
-
-    if (4 * (journal->n + 1) > 3 * journal->capacity && !index_grow(journal)) {
-        return false;
-    }
-    place = place_of(journal->places, journal->capacity, key);
-    if (hash_is_zero(place->key)) {
-        *place = (struct place){ key, segment, offset };
-        journal->n++;
-    }
-    return true;
-}
-
-static bool knows(const struct journal *journal, struct hash128 key)
-{
-    return journal->capacity > 0 &&
-           !hash_is_zero(place_of(journal->places, journal->capacity, key)->key);
-}
-
-bool journal_knows(struct journal *journal, struct hash128 key)
-{
-    bool known;
-
-    pthread_mutex_lock(&journal->mutex);
-    known = knows(journal, key);
-    pthread_mutex_unlock(&journal->mutex);
-    return known;
-}
-
-sluice_status journal_learn(struct journal *journal, uint32_t segment,
-                            const struct record_head *head, struct sluice_error *err)
-{
-    bool ok;
-
-    pthread_mutex_lock(&journal->mutex);
-    ok = index_add(journal, head->key, segment, journal->segments[segment].known);
-    journal->segments[segment].known += sizeof *head + head->type_n + head->body_n;
-    pthread_mutex_unlock(&journal->mutex);
-    return ok ? SLUICE_OK : error_nomem(err, "the answers of the run");
-}
-
 /* ---- files ---- */
-
-static bool add_locked(struct journal *journal, struct segment segment)
-{
-    if (journal->n_segments == journal->segments_capacity) {
-        uint32_t capacity = journal->segments_capacity == 0 ? 8 : 2 * journal->segments_capacity;
-        struct segment *more = realloc(journal->segments, capacity * sizeof *more);
-        if (more == NULL) {
-            return false;
-        }
-        journal->segments = more;
-        journal->segments_capacity = capacity;
-    }
-    journal->segments[journal->n_segments++] = segment;
-    return true;
-}
-
-sluice_status journal_add_segment(struct journal *journal, const char *name, int fd, bool own,
-                                  uint32_t *at, struct sluice_error *err)
-{
-    struct segment segment = { .name = str_copy(name, strlen(name)), .fd = fd };
-    bool ok;
-
-    pthread_mutex_lock(&journal->mutex);
-    ok = segment.name != NULL && add_locked(journal, segment);
-    if (ok && own) {
-        journal->own = journal->n_segments;
-    }
-    if (ok && at != NULL) {
-        *at = journal->n_segments - 1;
-    }
-    pthread_mutex_unlock(&journal->mutex);
-    if (!ok) {
-        free(segment.name);
-        if (fd >= 0) {
-            close(fd);
-        }
-        return error_nomem(err, "the answers of the run");
-    }
-    return SLUICE_OK;
-}
-
-bool journal_named(const char *name)
-{
-    size_t n = strlen(name);
-    size_t suffix = strlen(JOURNAL_SUFFIX);
-
-    return n > suffix && strcmp(name + n - suffix, JOURNAL_SUFFIX) == 0;
-}
 
 static sluice_status look(struct journal *journal, struct sluice_error *err)
 {
@@ -266,18 +142,10 @@ sluice_status journal_read(struct journal *journal, struct hash128 key, bool *fo
 {
     struct place place = { .offset = 0 };
     struct segment segment = { .fd = -1 };
-    bool own = false;
     struct record_head head;
     char *rest;
 
-    pthread_mutex_lock(&journal->mutex);
-    *found = knows(journal, key);
-    if (*found) { /* files stay open until the journal is closed */
-        place = *place_of(journal->places, journal->capacity, key);
-        segment = journal->segments[place.segment];
-        own = place.segment + 1 == journal->own;
-    }
-    pthread_mutex_unlock(&journal->mutex);
+    *found = journal_find(journal, key, &place, &segment); /* files stay open until the end */
     if (!*found) {
         return SLUICE_OK;
     }
@@ -293,7 +161,7 @@ sluice_status journal_read(struct journal *journal, struct hash128 key, bool *fo
                          "%s/%s was changed at byte %llu while the run worked; run again",
                          journal->folder, segment.name, (unsigned long long)place.offset);
     }
-    if (!own && !journal->puts && place.offset >= segment.synced) {
+    if (!journal->puts && place.offset >= segment.synced) {
         sluice_status status = journal_disk_settle(journal, place.segment, &segment, err);
         if (status != SLUICE_OK) {
             free(rest);

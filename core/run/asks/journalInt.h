@@ -70,7 +70,7 @@ struct journal {
     bool broken;        /* what stands in the file is not known */
 };
 
-/* ---- journal.c ---- */
+/* ---- journal_index.c ---- */
 
 /* A record that is whole at the end of what is known of a file. */
 sluice_status journal_learn(struct journal *, uint32_t segment, const struct record_head *,
@@ -78,6 +78,8 @@ sluice_status journal_learn(struct journal *, uint32_t segment, const struct rec
 /* Takes fd, which is -1 in a store. own: this process appends to it. *at (may be NULL): which. */
 sluice_status journal_add_segment(struct journal *, const char *name, int fd, bool own,
                                   uint32_t *at, struct sluice_error *) MUST_USE;
+/* Where the record of an ask is. false: there is none. */
+bool journal_find(struct journal *, struct hash128 key, struct place *, struct segment *);
 bool journal_named(const char *name); /* whether a file is one of a journal */
 
 /* ---- journal_disk.c; `looking` is held for look ---- */
