@@ -273,6 +273,10 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         part += last[0] != '\0';
     }
     if (status == SLUICE_OK) {
+        status = run_join(run, op, &snapshot, err);
+        published->shards = snapshot->lineage == NULL ? published->shards : snapshot->n_shards;
+    }
+    if (status == SLUICE_OK) {
         status = run_own(run, op, snapshot, err);
     }
     if (status == SLUICE_OK && parent > 0) {
@@ -290,11 +294,14 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         }
     }
     if (status == SLUICE_OK) {
+        json_t *joined = snapshot->lineage; /* of run_join, or NULL */
         snapshot->lineage = lineage_json(run);
         snapshot->notes = json_object();
-        status = snapshot->lineage == NULL || snapshot->notes == NULL
+        status = snapshot->lineage == NULL || snapshot->notes == NULL ||
+                         (joined != NULL && json_object_update(snapshot->lineage, joined) != 0)
                      ? error_nomem(err, "a snapshot")
                      : add_notes(run, snapshot->notes, err);
+        json_decref(joined);
     }
     if (status == SLUICE_OK) {
         status = whole_ledger(run, &snapshot->ledger, err);

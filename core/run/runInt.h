@@ -40,6 +40,11 @@ sluice_status phase_folder(const struct run *, uint32_t phase, char **out,
 sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct commit *commit,
                          bool reused, struct sluice_error *) MUST_USE;
 
+/* publish_join.c: joins the small files of a writer that wants it; *snapshot, which has its shards,
+ * becomes one that has the joined ones and their lineage. */
+sluice_status run_join(const struct run *, const struct op *writer, struct snapshot **snapshot,
+                       struct sluice_error *) MUST_USE;
+
 /* owners.c: whose the snapshot of a writer's dataset will be. */
 sluice_status run_own(const struct run *, const struct op *writer, struct snapshot *,
                       struct sluice_error *) MUST_USE;

@@ -11,7 +11,7 @@
 
 #define TAG_TEXT_MAX 64 /* bytes of a file */
 
-bool tag_valid(const char *name)
+static bool tag_valid(const char *name)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     size_t n = strlen(name);
@@ -38,8 +38,9 @@ static sluice_status tag_path(const char *dataset_dir, const char *name, char **
     return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
 }
 
-sluice_status tags_find(const char *dataset_dir, const char *name, uint32_t *number,
-                        struct sluice_error *err)
+/* *number 0: there is no such tag. */
+static sluice_status tags_find(const char *dataset_dir, const char *name, uint32_t *number,
+                               struct sluice_error *err)
 {
     struct buf text = BUF_INIT;
     const char *end = "";

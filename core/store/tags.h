@@ -13,15 +13,8 @@ struct tag {
     uint32_t number;
 };
 
-/* A letter, then letters, digits, '.', '_' and '-'; not "latest", which every dataset has. */
-bool tag_valid(const char *name);
-
 /* All of a dataset, by name; *tags is given (free()). SLUICE_E_DATA: one is damaged. */
 sluice_status tags_list(const char *dataset_dir, struct tag **tags, size_t *n,
-                        struct sluice_error *) MUST_USE;
-
-/* *number 0: there is no such tag. */
-sluice_status tags_find(const char *dataset_dir, const char *name, uint32_t *number,
                         struct sluice_error *) MUST_USE;
 
 /* Whether a snapshot has a tag. Where lists may lack files, a mark beside its manifest says so,
@@ -29,7 +22,8 @@ sluice_status tags_find(const char *dataset_dir, const char *name, uint32_t *num
 sluice_status tags_hold(const char *dataset_dir, uint32_t number, bool *held,
                         struct sluice_error *) MUST_USE;
 
-/* Gives a snapshot, which must be there, a name. One that another snapshot has is SLUICE_E_CONFIG
+/* Gives a snapshot, which must be there, a name: a letter, then letters, digits, '.', '_' and '-',
+ * and not "latest", which every dataset has. One that another snapshot has is SLUICE_E_CONFIG
  * unless it is to be moved. */
 sluice_status tags_put(const char *dataset_dir, const char *name, uint32_t number, bool move,
                        struct sluice_error *) MUST_USE;

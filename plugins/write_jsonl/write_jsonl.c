@@ -16,6 +16,7 @@ struct config {
     struct sluice_list columns;
     int64_t level;
     uint64_t shard_size;
+    uint64_t join;
     int32_t compression;
 };
 
@@ -26,6 +27,13 @@ static const struct sluice_option options[] = {
     SLUICE_FILES_SHARD_SIZE(
         struct config, shard_size, "256MiB",
         "Uncompressed bytes after which a file is ended, at the end of a record."),
+    { .name = "join",
+      .doc = "Stored bytes to which the small files of the tasks are joined when the dataset is "
+             "published; 0: they stay as they are.",
+      .def = "0",
+      .type = SLUICE_OPT_SIZE,
+      .max = 1e15,
+      .offset = offsetof(struct config, join) },
     { .name = "columns",
       .doc = "Columns to write, in this order; none given: all, `text` and `id` first.",
       .type = SLUICE_OPT_LIST,
@@ -251,6 +259,11 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     }
     if (status == SLUICE_OK && stage->n == 0) {
         status = sluice_fail(err, SLUICE_E_SCHEMA, "columns", "found no column to write");
+    }
+    if (status == SLUICE_OK && stage->config->join > 0) {
+        char text[24];
+        snprintf(text, sizeof text, "%llu", (unsigned long long)stage->config->join);
+        status = plan->note(plan, "join", text, err);
     }
     return status == SLUICE_OK ? sluice_files_output(plan, ".jsonl", stage->config->compression,
                                                      stage->config->level, err)
