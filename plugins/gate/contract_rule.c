@@ -203,6 +203,7 @@ static sluice_status read_allowed(struct contract_rule *rule, struct sluice_erro
 
 static sluice_status read_regex(struct contract_rule *rule, struct sluice_error *err)
 {
+    pcre2_compile_context *context;
     int code = 0;
     PCRE2_SIZE at = 0;
     char expected[400];
@@ -211,10 +212,18 @@ static sluice_status read_regex(struct contract_rule *rule, struct sluice_error 
     if (rule->type.kind != CAST_TEXT) {
         return wrong(rule, "regex", "a text column", err);
     }
-    rule->code = pcre2_compile((PCRE2_SPTR)rule->asked, PCRE2_ZERO_TERMINATED,
-                               PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code, &at, NULL);
+    context = pcre2_compile_context_create(NULL);
+    if (context == NULL) {
+        return sluice_nomem(err);
+    }
+    /* As a build of PCRE2 has it would be another rule on another machine; so would be the limits
+     * of its just-in-time compiler, where there is one. */
+    (void)pcre2_set_newline(context, PCRE2_NEWLINE_LF);
+    rule->code =
+        pcre2_compile((PCRE2_SPTR)rule->asked, PCRE2_ZERO_TERMINATED,
+                      PCRE2_UTF | PCRE2_UCP | PCRE2_NEVER_BACKSLASH_C, &code, &at, context);
+    pcre2_compile_context_free(context);
     if (rule->code != NULL) {
-        (void)pcre2_jit_compile(rule->code, PCRE2_JIT_COMPLETE); /* faster where there is one */
         return SLUICE_OK;
     }
     (void)pcre2_get_error_message(code, reason, sizeof reason);

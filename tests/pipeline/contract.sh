@@ -93,3 +93,31 @@ bad '"none.json"' none.json
 check '{ columns = { text = "utf8", completion = "utf8", lang = "utf8", n = "integer", responses = "utf8" }, evolution = "fixed" }' ', missing = "allow"'
 expect 4 "$SLUICE" run bad.lua --quiet --run-dir run.fixed
 says contract_extra
+
+# Rows that broke it go on as dropped ones.
+cat >dropped.lua <<'L'
+local s = require "sluice"
+local docs = s.files "b.jsonl" | s.read_jsonl { text = "response", columns = { lang = "utf8" } }
+local good = docs | s.contract { allowed = { lang = { "en", "de" } }, required = { "text" }, broken = "drop" }
+return s.pipeline { "dropped", good | s.write_jsonl { "good", compression = "none" }, good.dropped | s.write_jsonl { "broken", compression = "none" } }
+L
+expect 0 "$SLUICE" run dropped.lua --quiet --run-dir run.dropped
+is "$(lines broken | member drop_reason | tr '\n' ' ')" 'contract_null contract_allowed ' 'reasons of dropped rows'
+is "$(lines good | wc -l)" 5 'rows that are left'
+
+# The columns of Parquet files are known before any data is read.
+if "$SLUICE" inspect read_parquet >/dev/null 2>&1; then
+    parquet() {
+        printf 'local s = require "sluice"\nreturn s.pipeline { "q", s.files "%s" | s.read_parquet {} | s.contract %s | s.keep_columns { "id", "text" } | s.write_jsonl { "q", compression = "none" } }\n' \
+            "$SRC/tests/data/parquet/docs.parquet" "$1" >parquet.lua
+    }
+    parquet '{ columns = { language = "utf8" } }'
+    expect 2 "$SLUICE" check parquet.lua
+    says "the column 'language' (utf8) is not there, but 'lang' (utf8?) is" 'their names are alike'
+    parquet '{ columns = { lang = "utf8" }, evolution = "fixed" }'
+    expect 2 "$SLUICE" check parquet.lua
+    says 'evolution = "fixed"' s.drop_columns
+    expect 0 "$SLUICE" contract infer "$SRC/tests/data/parquet/docs.parquet" --quiet -o parquet.json
+    parquet '"parquet.json"'
+    expect 0 "$SLUICE" run parquet.lua --quiet --run-dir run.parquet
+fi

@@ -38,8 +38,8 @@ refused() {
 go 2 one/p.lua --locked
 refused 'one/p.lock' 'sluice lock writes it'
 expect 0 "$SLUICE" lock one/p.lua "out=$(place out)"
-says 'one/p.lock: 7 scripts, '
-is "$(json one/p.lock 'scripts.*.name' | paste -s -d ' ')" 'p.lua lib/sluice.lua modules/short.lua lib/std.lua lib/std_gate.lua lib/std_stats.lua lib/std_shuffle.lua' 'scripts'
+says 'one/p.lock: 8 scripts, '
+is "$(json one/p.lock 'scripts.*.name' | paste -s -d ' ')" 'p.lua lib/sluice.lua modules/short.lua lib/std.lua lib/std_gate.lua lib/std_contract.lua lib/std_stats.lua lib/std_shuffle.lua' 'scripts'
 is "$(json one/p.lock 'files.*.sha256')" "$(sha256sum one/t.json | cut -d ' ' -f 1)" 'the hash of the tokenizer'
 for name in dedup pack read_jsonl tokenize write_megatron; do
     hash=$(sha256sum "$BUILD/plugins/$name.so" | cut -d ' ' -f 1)

@@ -174,6 +174,22 @@ static void test_rules(void **state)
     check(CONTRACT_ALLOWED, "bool", "[true]", (struct cast_value){ .is = VALUE_BOOLEAN }, false);
 }
 
+/* An expression that gives up breaks the rule, and says so. */
+static void test_limit(void **state)
+{
+    struct contract_rule rule = rule_of(CONTRACT_REGEX, "utf8", "^(a+)+$");
+    struct contract_matcher matcher;
+    struct cast_value value = text_value("aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab");
+    bool limit;
+
+    (void)state;
+    assert_int_equal(contract_matcher_init(&matcher, NULL), SLUICE_OK);
+    assert_false(contract_rule_kept(&rule, &matcher, &value, &limit));
+    assert_true(limit);
+    contract_matcher_deinit(&matcher);
+    contract_rule_deinit(&rule);
+}
+
 static void test_refused(void **state)
 {
     static const struct {
@@ -329,10 +345,11 @@ static void test_profile_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_times),   cmocka_unit_test(test_alike),
-        cmocka_unit_test(test_types),   cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_renamed),
-        cmocka_unit_test(test_profile), cmocka_unit_test(test_profile_damaged),
+        cmocka_unit_test(test_times),           cmocka_unit_test(test_alike),
+        cmocka_unit_test(test_types),           cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_refused),         cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_renamed),         cmocka_unit_test(test_profile),
+        cmocka_unit_test(test_profile_damaged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
