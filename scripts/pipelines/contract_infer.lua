@@ -5,7 +5,7 @@ local s = require "sluice"
 local a = s.args {
   dataset = { "string", "", doc = "dataset whose rows they are, PATH@N" },
   files = { "glob", "", doc = "or files" },
-  reader = { "string", "read_jsonl", doc = "read_jsonl, read_json or read_parquet" },
+  reader = { "string", "read_jsonl", doc = "read_jsonl, read_json, read_parquet, read_arrow or read_csv" },
   out = { "path", "out/contract", doc = "dataset of one row that is written" },
 }
 

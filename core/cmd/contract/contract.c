@@ -18,7 +18,8 @@
 
 static const char usage[] = "sluice contract infer DATASET[@N]|FILES [-o FILE] [options]";
 static const char text[] =
-    "Writes the contract that all rows of a dataset, or of files (JSON Lines, JSON, Parquet), "
+    "Writes the contract that all rows of a dataset, or of files (JSON Lines, JSON, Parquet, "
+    "Arrow, CSV), "
     "keep: "
     "types, columns\n"
     "without nulls, ranges of numbers, lengths of texts, and the values of columns that have few. "
@@ -28,7 +29,8 @@ static const char text[] =
 
 static const struct arg_spec specs[] = {
     { "-o", "FILE", "where it is written; default: standard output" },
-    { "--reader", "READER", "read_jsonl, read_json or read_parquet; default: by the files' names" },
+    { "--reader", "READER",
+      "read_jsonl, read_json, read_parquet, read_arrow or read_csv; default: by the files' names" },
     { "--workers", "N", "worker threads (default: the processors granted)" },
     { "--memory", "SIZE", "memory of the process" },
     { "--json", NULL, "one JSON object: path, rows, contract" },
@@ -60,10 +62,11 @@ static void inferring_deinit(struct inferring *inferring)
 static sluice_status choose_reader(struct inferring *inferring, const char *name,
                                    struct sluice_error *err)
 {
-    static const char *const readers[][2] = { { ".jsonl", "read_jsonl" },
-                                              { ".ndjson", "read_jsonl" },
-                                              { ".json", "read_json" },
-                                              { ".parquet", "read_parquet" } };
+    static const char *const readers[][2] = {
+        { ".jsonl", "read_jsonl" },     { ".ndjson", "read_jsonl" }, { ".json", "read_json" },
+        { ".parquet", "read_parquet" }, { ".arrow", "read_arrow" },  { ".feather", "read_arrow" },
+        { ".csv", "read_csv" },         { ".tsv", "read_csv" }
+    };
 
     for (size_t k = 0; inferring->reader == NULL && k < sizeof readers / sizeof readers[0]; k++) {
         if (strstr(name, readers[k][0]) != NULL) {
@@ -77,11 +80,12 @@ static sluice_status choose_reader(struct inferring *inferring, const char *name
     }
     return inferring->reader != NULL
                ? error_set(err, SLUICE_E_CONFIG,
-                           "--reader: found '%s', expected read_jsonl, read_json or read_parquet",
+                           "--reader: found '%s', expected read_jsonl, read_json, read_parquet, "
+                           "read_arrow or read_csv",
                            inferring->reader)
                : error_set(err, SLUICE_E_CONFIG,
                            "the name of %s does not say which reader it needs; give --reader "
-                           "read_jsonl, read_json or read_parquet",
+                           "read_jsonl, read_json, read_parquet, read_arrow or read_csv",
                            name);
 }
 
@@ -228,7 +232,7 @@ static void print_hint(const struct inferring *inferring, json_t *contract)
                                                                    : json_string_value(type));
         }
     }
-    if (columns.size > 0 && strcmp(inferring->reader, "read_parquet") != 0) {
+    if (columns.size > 0 && strncmp(inferring->reader, "read_json", 9) == 0) {
         say_to(stderr, "to check these rows: s.%s { columns = { %s } } | s.contract \"%s\"\n",
                inferring->reader, buf_str(&columns),
                inferring->out == NULL ? "FILE" : inferring->out);
