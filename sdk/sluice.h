@@ -322,9 +322,9 @@ struct sluice_plan {
      * A writer's note `names` is the suffix of an output kind as a JSON text: each file of that
      * kind holds the public name of the file beside it, instead of part-NUMBER-KEY, and is itself
      * left out of the snapshot. A name may lie in folders: a/b.json. In it "@NUMBER@" becomes the
-     * file's number in the snapshot, from 0, and "@COUNT@" how many there are, of five digits. A writer's note `append` is
-     * the number of the dataset's newest snapshot, whose files stay in the new one, before this
-     * run's: an index that is carried on. */
+     * file's number in the snapshot, from 0, and "@COUNT@" how many there are, of five digits. A
+     * writer's note `append` is the number of the dataset's newest snapshot, whose files stay in
+     * the new one, before this run's: an index that is carried on. */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
                           struct sluice_error *);
     /* Name and type of the k-th column of a port, from 0, to take all columns: *name is "" past the

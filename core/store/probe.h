@@ -33,8 +33,8 @@ struct input_info {
     size_t n_frames;
 };
 
-/* What the file is probed for: its codec must be known where it is to be decoded; who reads it as it
- * is stored wants the hash alone. */
+/* What the file is probed for: its codec must be known where it is to be decoded; who reads it as
+ * it is stored wants the hash alone. */
 enum probe_for { PROBE_DECODING, PROBE_STORED };
 
 /* Probes one file. cache may be NULL. What is reported depends on the file only, never on what the

@@ -141,5 +141,50 @@ run 0 "from=$DATA/docs.parquet" to=csv out=nested columns=id,tags,messages
 sed -n 3p "$(echo nested/latest/*)" >row
 printf 'doc-1,"[""a""]","[{""role"":""user"",""content"":""say 1""}]"\n' | cmp - row || { cat row >&2; fail 'nested columns in CSV'; }
 
+# ---- tokens: what pack gives, by one name for trainers, two bytes a token where the vocabulary allows it ----
+cat >gold.lua <<'L'
+local s = require "sluice"
+local a = s.args { tokenizer = { "path" } }
+local rows = s.files { "corpus/*.jsonl*", split = "64KiB" } | s.read_jsonl {} | s.tokenize { a.tokenizer, eos = "default" }
+  | s.pack { sequence_length = 256, cu_seqlens = true, position_ids = true } | s.rename_columns { names = { tokens = "input_ids" } }
+return s.pipeline { "gold", rows | s.write_jsonl { "packed", compression = "none" }, rows | s.write_parquet { "gold", row_group = "20KB" } }
+L
+cat >gold_back.lua <<'L'
+local s = require "sluice"
+local names = { "input_ids", "segments", "padding", "cu_seqlens", "position_ids" }
+return s.pipeline { "back", s.dataset "gold" | s.read_parquet {
+  columns = { input_ids = "list<uint16>", segments = "list<int32>", padding = "int32", cu_seqlens = "list<int32>", position_ids = "list<int32>" } } |
+  s.write_jsonl { "gold.back", compression = "none", columns = names } }
+L
+expect 0 "$SLUICE" run gold.lua --quiet --run-dir gold.run "tokenizer=$SRC/tests/data/tokenize/tiny_qwen.json"
+expect 0 "$SLUICE" run gold_back.lua --quiet --run-dir gold_back.run
+lines packed | perl -ne 'print join(" ", map { /"$_":(\[[^]]*\]|\d+)/ or die; $1 } qw(input_ids segments padding cu_seqlens position_ids)), "\n"' | sort >left
+lines gold.back | perl -ne 'print join(" ", map { /"$_":(\[[^]]*\]|\d+)/ or die; $1 } qw(input_ids segments padding cu_seqlens position_ids)), "\n"' | sort >right
+[ "$(wc -l <left)" -gt 20 ] || fail 'too few rows of tokens'
+cmp left right || fail 'other tokens behind write_parquet'
+grep -aq '"vocab_size":"' "$(ls gold/latest/*.parquet | head -n 1)" || fail 'the files do not tell the vocabulary'
+
+# ---- the hub's layout ----
+cat >hub.lua <<'L'
+local s = require "sluice"
+return s.pipeline { "hub", s.files { "corpus/*.jsonl*", split = "64KiB" } | s.read_jsonl {} | s.write_parquet { "hub", layout = "hf", split = "test" } }
+L
+expect 0 "$SLUICE" run hub.lua --quiet --run-dir hub.run
+n=$(ls hub/latest/data | wc -l)
+[ "$n" -gt 2 ] || fail 'too few files'
+k=0
+while [ "$k" -lt "$n" ]; do
+    [ -f "$(printf 'hub/latest/data/test-%05u-of-%05u.parquet' "$k" "$n")" ] || fail "no file $k of $n"
+    k=$((k + 1))
+done
+grep -q '^    path: data/test-\*.parquet$' hub/latest/README.md || fail 'the card'
+expect 0 "$SLUICE" verify hub
+# The card is no input of who reads the dataset.
+run 0 dataset=hub to=jsonl out=hub.back columns=id,text
+is "$(lines hub.back | wc -l)" 800 'rows of the layout hf'
+sed 's/"test"/"a b"/' hub.lua >wrong.lua
+expect 2 "$SLUICE" run wrong.lua --quiet --run-dir wrong.run
+says split "'a b'"
+
 # ---- memory ----
 run 0 --memory 256MiB "from=$DATA/docs.parquet" out=little
