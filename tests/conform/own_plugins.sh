@@ -36,6 +36,7 @@ run() {
             : >"$TMP/columnar.so.all"
             for stage in read_arrow read_parquet write_arrow write_csv write_parquet; do
                 case $stage in
+                read_arrow) kit "$file" $stage --data "$SRC/tests/data/arrow/docs.arrow" ;;
                 read_*) kit "$file" $stage --data "$SRC/tests/data/parquet/docs.parquet" ;;
                 *) kit "$file" $stage ;;
                 esac

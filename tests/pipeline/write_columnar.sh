@@ -158,8 +158,12 @@ return s.pipeline { "back", s.dataset "gold" | s.read_parquet {
 L
 expect 0 "$SLUICE" run gold.lua --quiet --run-dir gold.run "tokenizer=$SRC/tests/data/tokenize/tiny_qwen.json"
 expect 0 "$SLUICE" run gold_back.lua --quiet --run-dir gold_back.run
-lines packed | perl -ne 'print join(" ", map { /"$_":(\[[^]]*\]|\d+)/ or die; $1 } qw(input_ids segments padding cu_seqlens position_ids)), "\n"' | sort >left
-lines gold.back | perl -ne 'print join(" ", map { /"$_":(\[[^]]*\]|\d+)/ or die; $1 } qw(input_ids segments padding cu_seqlens position_ids)), "\n"' | sort >right
+tokens() {
+    lines "$1" | perl -ne 'my $row = $_;
+        print join(" ", map { $row =~ /"$_":(\[[^]]*\]|\d+)/ or die; $1 } qw(input_ids segments padding cu_seqlens position_ids)), "\n"' | sort
+}
+tokens packed >left
+tokens gold.back >right
 [ "$(wc -l <left)" -gt 20 ] || fail 'too few rows of tokens'
 cmp left right || fail 'other tokens behind write_parquet'
 grep -aq '"vocab_size":"' "$(ls gold/latest/*.parquet | head -n 1)" || fail 'the files do not tell the vocabulary'
