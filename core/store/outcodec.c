@@ -257,6 +257,48 @@ sluice_status outcodec_finish(struct outcodec *codec, struct sluice_error *err)
     return status;
 }
 
+enum outcodec_kind outcodec_is(const struct outcodec *codec)
+{
+    return codec->kind;
+}
+
+/* A copy of the compressor ends its stream. */
+static sluice_status gzip_tail(struct outcodec *codec, struct buf *tail, struct sluice_error *err)
+{
+    z_stream copy;
+    int rc = deflateCopy(&copy, &codec->gzip);
+
+    if (rc != Z_OK) {
+        return rc == Z_MEM_ERROR ? error_nomem(err, "a gzip compressor")
+                                 : error_set(err, SLUICE_E_INTERNAL, "zlib could not copy");
+    }
+    copy.next_in = NULL;
+    copy.avail_in = 0;
+    do {
+        if (!buf_reserve(tail, PIECE_BYTES)) {
+            rc = Z_MEM_ERROR;
+            break;
+        }
+        copy.next_out = (Bytef *)(tail->data + tail->size);
+        copy.avail_out = (uInt)PIECE_BYTES;
+        rc = deflate(&copy, Z_FINISH);
+        tail->size += PIECE_BYTES - copy.avail_out;
+    } while (rc == Z_OK || rc == Z_BUF_ERROR);
+    (void)deflateEnd(&copy); /* of a copy that is not at its end where memory ran out */
+    return rc == Z_STREAM_END ? SLUICE_OK : error_nomem(err, "a gzip compressor");
+}
+
+/* zstd compresses a whole piece when it gets it: nothing is held back but the piece that is not
+ * whole. (Whoever reads it back sees whether that is so.) */
+sluice_status outcodec_held(struct outcodec *codec, struct buf *tail, const char **piece, size_t *n,
+                            struct sluice_error *err)
+{
+    buf_clear(tail);
+    *piece = codec->piece;
+    *n = codec->used;
+    return codec->kind == OUTCODEC_GZIP ? gzip_tail(codec, tail, err) : SLUICE_OK;
+}
+
 uint64_t outcodec_bytes(const struct outcodec *codec)
 {
     return codec->bytes;

@@ -8,6 +8,7 @@
 #ifndef SLUICE_STORE_OUTCODEC_H
 #define SLUICE_STORE_OUTCODEC_H
 
+#include "base/buf.h"
 #include "store/pending.h"
 
 enum outcodec_kind { OUTCODEC_NONE = 0, OUTCODEC_GZIP = 1, OUTCODEC_ZSTD = 2 };
@@ -38,6 +39,29 @@ sluice_status outcodec_write(struct outcodec *, const void *data, size_t n,
 /* Ends the frame; an empty stream is an empty frame (no bytes for none). Does not publish. */
 sluice_status outcodec_finish(struct outcodec *, struct sluice_error *) MUST_USE;
 
+/* ---- a stream that goes on elsewhere ----
+ *
+ * A compressor's insides can't be saved, but what it was given can be had again: decoded from what
+ * it stored, and what it holds back. Given again to another one it is in the same state, and stores
+ * the same bytes. */
+
+/* What, behind the bytes that were stored, decodes to the rest of the whole pieces that were given:
+ * replaces *tail; *piece, borrowed until the next call, are the n bytes that wait for a piece to be
+ * whole. The stream goes on as if nothing had been asked. */
+sluice_status outcodec_held(struct outcodec *, struct buf *tail, const char **piece, size_t *n,
+                            struct sluice_error *) MUST_USE;
+
+/* Gives a begun stream again what another one of its kind and level was given, from the bytes that
+ * that one stored, then its tail, in order and in any pieces. Its last bytes are given by
+ * outcodec_write. SLUICE_E_DATA: they are no such stream. */
+struct outcodec_again;
+sluice_status outcodec_again_begin(struct outcodec *, struct outcodec_again **out,
+                                   struct sluice_error *) MUST_USE;
+sluice_status outcodec_again_take(struct outcodec_again *, const void *data, size_t n,
+                                  struct sluice_error *) MUST_USE;
+void outcodec_again_end(struct outcodec_again *); /* NULL is fine */
+
+enum outcodec_kind outcodec_is(const struct outcodec *);
 /* Bytes given since begin, before compression. */
 uint64_t outcodec_bytes(const struct outcodec *);
 

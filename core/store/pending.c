@@ -174,6 +174,30 @@ uint64_t pending_bytes(const struct pending *p)
     return p->stored + p->used;
 }
 
+/* Through the buffer, which is empty behind the flush. */
+sluice_status pending_pieces(struct pending *p, pending_fn *take, void *ctx,
+                             struct sluice_error *err)
+{
+    TRY(pending_flush(p, err));
+    for (uint64_t at = 0; at < p->stored;) {
+        ssize_t got = pread(p->fd, p->buffer, BUFFER_BYTES, (off_t)at);
+        if (got < 0 && errno == EINTR) {
+            continue;
+        }
+        if (got <= 0) {
+            return error_errno(err, got == 0 ? EIO : errno, "can't read back %s", name_of(p));
+        }
+        TRY(take(ctx, p->buffer, (size_t)got, err));
+        at += (uint64_t)got;
+    }
+    return SLUICE_OK;
+}
+
+sluice_status pending_so_far(struct pending *p, struct hash128 *hash, struct sluice_error *err)
+{
+    return pending_seal(p, hash, err);
+}
+
 sluice_status pending_seal(struct pending *p, struct hash128 *hash, struct sluice_error *err)
 {
     TRY(pending_flush(p, err));

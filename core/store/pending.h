@@ -43,6 +43,14 @@ sluice_status pending_write(struct pending *, const void *data, size_t n,
 /* Bytes written so far. */
 uint64_t pending_bytes(const struct pending *);
 
+/* Gives the bytes written so far to take, from the first, some at a time: for who saves what is not
+ * finished. Writing goes on behind it. */
+typedef sluice_status pending_fn(void *ctx, const void *data, size_t n, struct sluice_error *);
+sluice_status pending_pieces(struct pending *, pending_fn *take, void *ctx,
+                             struct sluice_error *) MUST_USE;
+/* The hash of the bytes written so far. */
+sluice_status pending_so_far(struct pending *, struct hash128 *, struct sluice_error *) MUST_USE;
+
 /* The end: nothing may be written any more. The hash of all bytes, for who puts it into the name: a
  * file of other bytes is then another file. */
 sluice_status pending_seal(struct pending *, struct hash128 *, struct sluice_error *) MUST_USE;
