@@ -73,6 +73,17 @@ sluice_status edge_writer_open(const struct edge_spec *, struct edge_sink, const
 /* columns[k] = slot in batch of the schema's k-th column. Honours the selection. */
 sluice_status edge_writer_add(struct edge_writer *, const struct batch *, const int32_t *slots,
                               struct sluice_error *) MUST_USE;
+/* Saves what was added and is not in the file yet, and what is known of the file; restores it in a
+ * writer of the same spec that was just opened. Then refill gives sink the bytes of the file, which
+ * were put behind that raw. */
+struct saved;
+struct restored;
+sluice_status edge_writer_save(struct edge_writer *, struct saved *,
+                               struct sluice_error *) MUST_USE;
+sluice_status edge_writer_restore(struct edge_writer *, struct restored *,
+                                  struct sluice_error *) MUST_USE;
+sluice_status edge_writer_refill(struct edge_writer *, struct restored *,
+                                 struct sluice_error *) MUST_USE;
 /* Writes what remains and gives the directory. */
 sluice_status edge_writer_finish(struct edge_writer *, struct edge_directory *out,
                                  struct sluice_error *) MUST_USE;

@@ -4,6 +4,7 @@
 
 #include "data/builder.h"
 #include "run/edge/edge.h"
+#include "store/saved.h"
 
 #define EDGE_ROW_BITS 40 /* of _pos: the rest is the ordinal of a split or task */
 #define EDGE_ROW_MASK (((uint64_t)1 << EDGE_ROW_BITS) - 1)
@@ -66,6 +67,15 @@ sluice_status edge_parts_close_frame(struct edge_parts *, uint32_t part,
 /* Writes the open frame, if there is one, and ends the partition. */
 sluice_status edge_parts_close_slice(struct edge_parts *, uint32_t part,
                                      struct sluice_error *) MUST_USE;
+/* Saves the open frames and the list of those that are written; restores them, in parts just
+ * created, spilling above so many bytes. */
+sluice_status edge_parts_save(struct edge_parts *, struct saved *, struct sluice_error *) MUST_USE;
+sluice_status edge_parts_restore(struct edge_parts *, uint64_t memory, struct restored *,
+                                 struct sluice_error *) MUST_USE;
+/* Then the bytes that were written go to sink again. */
+sluice_status edge_parts_refill(struct edge_parts *, struct restored *,
+                                struct sluice_error *) MUST_USE;
+uint64_t edge_parts_open_rows(const struct edge_parts *, uint32_t part);
 /* What was written, once every partition has ended. */
 sluice_status edge_parts_directory(const struct edge_parts *, struct edge_directory *out,
                                    struct sluice_error *) MUST_USE;
@@ -78,6 +88,10 @@ sluice_status edge_split_create(uint32_t n_columns, const struct type *const *ty
                                 uint32_t n_partitions, const char *scratch_dir, uint64_t memory,
                                 struct edge_split **out, struct sluice_error *) MUST_USE;
 void edge_split_destroy(struct edge_split *); /* NULL is fine */
+/* All rows that were added; before they are drained. */
+sluice_status edge_split_save(struct edge_split *, struct saved *, struct sluice_error *) MUST_USE;
+sluice_status edge_split_restore(struct edge_split *, struct restored *,
+                                 struct sluice_error *) MUST_USE;
 /* rows[i], or i when rows is NULL. */
 sluice_status edge_split_add(struct edge_split *, const struct ArrowArray *const *arrays,
                              const uint32_t *rows, int64_t n, struct sluice_error *) MUST_USE;

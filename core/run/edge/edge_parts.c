@@ -16,6 +16,7 @@ struct part {
     uint32_t n_spilled, spilled_capacity;
     struct hasher *hasher;
     struct hash128 hash; /* once closed */
+    uint64_t restored;   /* rows of the open frame, where that was saved elsewhere */
 };
 
 struct made_frame {
@@ -266,6 +267,123 @@ sluice_status edge_parts_close_slice(struct edge_parts *all, uint32_t p, struct 
     part->held = NULL;
     count_held(all, part);
     return SLUICE_OK;
+}
+
+/* ---- saving ---- */
+
+static sluice_status save_part(struct edge_parts *all, struct part *part, struct saved *out,
+                               struct sluice_error *err)
+{
+    bool held = part->held != NULL && edge_rows_length(part->held) > 0;
+
+    saved_put(out, part->rows_total);
+    saved_put(out, part->n_spilled + held);
+    for (uint32_t k = 0; k < part->n_spilled; k++) {
+        TRY(scratch_read(all->scratch, part->spilled[k], &all->frame, NULL, err));
+        saved_put_bytes(out, all->frame.data, all->frame.size);
+    }
+    if (held) {
+        struct batch *batch;
+        sluice_status status;
+        TRY(edge_rows_batch(part->held, &batch, err));
+        buf_clear(&all->frame);
+        status = frame_encode(all->codec, batch, all->types, &all->frame, err);
+        batch_unref(batch);
+        TRY(status);
+        saved_put_bytes(out, all->frame.data, all->frame.size);
+    }
+    return saved_status(out, err);
+}
+
+sluice_status edge_parts_save(struct edge_parts *all, struct saved *out, struct sluice_error *err)
+{
+    saved_put(out, all->n_frames);
+    for (size_t k = 0; k < all->n_frames; k++) {
+        saved_put(out, all->frames[k].part);
+        saved_put(out, all->frames[k].frame.bytes);
+    }
+    for (uint32_t p = 0; p < all->n_partitions; p++) {
+        TRY(save_part(all, &all->parts[p], out, err));
+    }
+    return saved_status(out, err);
+}
+
+/* Rows of an open frame, as they were spilled or held. */
+static sluice_status restore_rows(struct edge_parts *all, uint32_t p, struct sluice_error *err)
+{
+    struct batch *batch;
+    const struct ArrowArray **arrays;
+    sluice_status status;
+
+    TRY(frame_decode(all->codec, all->frame.data, all->frame.size, all->n_columns, all->types,
+                     EDGE_FRAME_RAW_MAX, &batch, err));
+    arrays = calloc((size_t)all->n_columns + 1, sizeof *arrays);
+    for (uint32_t c = 0; arrays != NULL && c < all->n_columns; c++) {
+        arrays[c] = &batch->columns[c]->array;
+    }
+    status = arrays == NULL ? error_nomem(err, "rows to store")
+                            : edge_parts_add(all, p, arrays, NULL, 0, batch->length, err);
+    all->parts[p].restored += (uint64_t)batch->length;
+    free(arrays);
+    batch_unref(batch);
+    return status;
+}
+
+uint64_t edge_parts_open_rows(const struct edge_parts *all, uint32_t part)
+{
+    return all->parts[part].restored;
+}
+
+sluice_status edge_parts_restore(struct edge_parts *all, uint64_t memory, struct restored *in,
+                                 struct sluice_error *err)
+{
+    uint64_t n = restored_get(in, UINT32_MAX - 1u);
+
+    for (uint64_t k = 0; k < n && restored_ok(in); k++) {
+        uint32_t part = (uint32_t)restored_get(in, all->n_partitions - 1u);
+        TRY(frames_push(all, part, restored_get(in, EDGE_FRAME_RAW_MAX), err));
+    }
+    for (uint32_t p = 0; p < all->n_partitions && restored_ok(in); p++) {
+        uint64_t blocks;
+        all->parts[p].rows_total = restored_get(in, UINT64_MAX);
+        blocks = restored_get(in, UINT32_MAX);
+        for (uint64_t k = 0; k < blocks && restored_ok(in); k++) {
+            restored_get_bytes(in, EDGE_FRAME_RAW_MAX, &all->frame);
+            TRY(restored_status(in, err));
+            TRY(restore_rows(all, p, err));
+        }
+        if (all->held_memory > memory) {
+            TRY(edge_parts_spill(all, err));
+        }
+    }
+    return restored_status(in, err);
+}
+
+struct refill {
+    struct edge_parts *all;
+    struct part *part;
+};
+
+static sluice_status refill(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    struct refill *to = ctx;
+
+    hasher_add(to->part->hasher, data, n);
+    return to->all->sink.write(to->all->sink.ctx, data, n, err);
+}
+
+sluice_status edge_parts_refill(struct edge_parts *all, struct restored *in,
+                                struct sluice_error *err)
+{
+    for (size_t k = 0; k < all->n_frames; k++) {
+        struct part *part = &all->parts[all->frames[k].part];
+        struct refill to = { all, part };
+        if (part->hasher == NULL && (part->hasher = hasher_create()) == NULL) {
+            return error_nomem(err, "an edge file");
+        }
+        TRY(restored_pieces(in, all->frames[k].frame.bytes, refill, &to, err));
+    }
+    return restored_status(in, err);
 }
 
 sluice_status edge_parts_directory(const struct edge_parts *all, struct edge_directory *out,

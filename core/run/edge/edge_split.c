@@ -121,6 +121,47 @@ sluice_status edge_split_add(struct edge_split *s, const struct ArrowArray *cons
     return SLUICE_OK;
 }
 
+/* ---- saving ---- */
+
+static sluice_status save_record(void *ctx, const struct sorter_record *record,
+                                 struct sluice_error *err)
+{
+    struct saved *out = ctx;
+
+    saved_put(out, (uint64_t)record->n + 1);
+    saved_put(out, record->position);
+    saved_put_raw(out, record->payload, record->n);
+    return saved_status(out, err);
+}
+
+sluice_status edge_split_save(struct edge_split *s, struct saved *out, struct sluice_error *err)
+{
+    TRY(sorter_each(s->sorter, save_record, out, err));
+    saved_put(out, 0);
+    return saved_status(out, err);
+}
+
+static sluice_status append(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    buf_append(ctx, data, n);
+    return buf_status(ctx, err);
+}
+
+sluice_status edge_split_restore(struct edge_split *s, struct restored *in,
+                                 struct sluice_error *err)
+{
+    static const uint8_t no_key[16];
+    uint64_t n;
+
+    while ((n = restored_get(in, (uint64_t)INT32_MAX + 1)) > 0) {
+        uint64_t position = restored_get(in, ((uint64_t)s->n_partitions << EDGE_ROW_BITS) - 1);
+        buf_clear(&s->row);
+        TRY(restored_pieces(in, n - 1, append, &s->row, err));
+        TRY(sorter_add(s->sorter, no_key, position, s->row.data, s->row.size, err));
+    }
+    return restored_status(in, err);
+}
+
 typedef sluice_status taker(void *ctx, uint32_t partition, const struct ArrowArray *const *arrays,
                             int64_t n, struct sluice_error *);
 

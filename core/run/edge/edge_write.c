@@ -357,6 +357,54 @@ sluice_status edge_writer_add(struct edge_writer *w, const struct batch *batch,
     return status;
 }
 
+/* ---- saving ---- */
+
+sluice_status edge_writer_save(struct edge_writer *w, struct saved *out, struct sluice_error *err)
+{
+    if (w->failed || w->finished) {
+        return error_set(err, SLUICE_E_INTERNAL, "an edge file that %s can't be saved",
+                         w->failed ? "failed" : "is finished");
+    }
+    saved_put(out, w->partition);
+    saved_put(out, w->n_partitions);
+    saved_put(out, w->n_columns);
+    for (uint32_t p = 0; p < w->n_partitions; p++) {
+        saved_put(out, w->counts[p].rows);
+        saved_put(out, w->counts[p].bytes);
+    }
+    TRY(edge_parts_save(w->parts, out, err));
+    return w->split != NULL ? edge_split_save(w->split, out, err) : saved_status(out, err);
+}
+
+sluice_status edge_writer_restore(struct edge_writer *w, struct restored *in,
+                                  struct sluice_error *err)
+{
+    if (restored_get(in, EDGE_BY_SPLIT) != (uint64_t)w->partition ||
+        restored_get(in, UINT32_MAX) != w->n_partitions ||
+        restored_get(in, UINT32_MAX) != w->n_columns) {
+        restored_refuse(in, "an edge of another kind");
+    }
+    for (uint32_t p = 0; p < w->n_partitions && restored_ok(in); p++) {
+        w->counts[p].rows = restored_get(in, EDGE_FRAME_ROWS - 1);
+        w->counts[p].bytes = restored_get(in, EDGE_FRAME_BYTES - 1);
+    }
+    TRY(restored_status(in, err));
+    TRY(edge_parts_restore(w->parts, w->memory / 4 * 3, in, err));
+    for (uint32_t p = 0; p < w->n_partitions; p++) {
+        if (edge_parts_open_rows(w->parts, p) != w->counts[p].rows) {
+            restored_refuse(in, "an open frame has other rows than it says");
+        }
+    }
+    TRY(restored_status(in, err));
+    return w->split != NULL ? edge_split_restore(w->split, in, err) : SLUICE_OK;
+}
+
+sluice_status edge_writer_refill(struct edge_writer *w, struct restored *in,
+                                 struct sluice_error *err)
+{
+    return edge_parts_refill(w->parts, in, err);
+}
+
 /* ---- finishing ---- */
 
 /* Rows of one partition that come sorted. */

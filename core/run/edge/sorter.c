@@ -16,7 +16,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "run/edge/scratch.h"
 #include "run/edge/sorterInt.h"
 
 #define PREFETCH 16u /* records ahead */
@@ -25,49 +24,6 @@
 #define FAN_MAX 128u                   /* runs merged at once */
 #define BLOCK_MIN ((size_t)4 << 10)
 #define BLOCK_MAX ((size_t)256 << 10)
-#define RECORD_HEADER 28u
-
-struct run_extent {
-    uint64_t begin, end; /* in the scratch file of the pass */
-};
-
-struct runs_list {
-    struct run_extent *items;
-    size_t n, capacity;
-};
-
-/* A run being read. */
-struct run_cursor {
-    uint64_t at, end; /* the next block */
-    struct buf block;
-    size_t used;       /* bytes of block before the current record */
-    size_t next;       /* and behind it */
-    struct entry head; /* words[3]: number of the run */
-    uint32_t n;        /* bytes of payload */
-};
-
-struct sorter {
-    char *dir;
-    uint64_t memory;
-    char *block; /* owned; payloads and entries */
-    size_t block_size;
-    bool whole;              /* the block has its full size */
-    size_t used;             /* bytes of payloads */
-    size_t n;                /* entries */
-    size_t at;               /* in-memory reading */
-    struct scratch *scratch; /* of the runs */
-    struct runs_list runs;
-    uint64_t runs_written;
-    size_t block_bytes;         /* target of a run's block */
-    size_t block_largest;       /* of all blocks written */
-    struct buf out;             /* the block being written */
-    struct run_cursor *cursors; /* being merged */
-    uint32_t n_cursors;
-    uint32_t *heap;
-    uint32_t n_heap;
-    bool merging, advance;
-    struct sorter_record record;
-};
 
 sluice_status sorter_create(const char *scratch_dir, uint64_t memory, struct sorter **out,
                             struct sluice_error *err)
@@ -123,11 +79,6 @@ uint64_t sorter_runs(const struct sorter *s)
     return s->runs_written;
 }
 
-static struct entry *entries(const struct sorter *s)
-{
-    return (struct entry *)(void *)(s->block + s->block_size) - s->n;
-}
-
 /* ---- writing runs ---- */
 
 static sluice_status write_block(struct sorter *s, struct scratch *to, struct sluice_error *err)
@@ -150,10 +101,10 @@ static sluice_status write_record(struct sorter *s, struct scratch *to, const st
     uint64_t words[2] = { htobe64(entry->words[0]), htobe64(entry->words[1]) };
     char *at;
 
-    if (s->out.size > 0 && s->out.size + RECORD_HEADER + n > s->block_bytes) {
+    if (s->out.size > 0 && s->out.size + SORTER_RECORD_HEADER + n > s->block_bytes) {
         TRY(write_block(s, to, err));
     }
-    if (!buf_reserve(&s->out, RECORD_HEADER + (size_t)n)) {
+    if (!buf_reserve(&s->out, SORTER_RECORD_HEADER + (size_t)n)) {
         return buf_status(&s->out, err);
     }
     at = s->out.data + s->out.size;
@@ -161,9 +112,9 @@ static sluice_status write_record(struct sorter *s, struct scratch *to, const st
     memcpy(at + 4, words, 16);
     memcpy(at + 20, &entry->words[2], 8);
     if (n > 0) {
-        memcpy(at + RECORD_HEADER, payload, n);
+        memcpy(at + SORTER_RECORD_HEADER, payload, n);
     }
-    s->out.size += RECORD_HEADER + (size_t)n;
+    s->out.size += SORTER_RECORD_HEADER + (size_t)n;
     return SLUICE_OK;
 }
 
@@ -185,7 +136,7 @@ static bool runs_push(struct runs_list *runs, uint64_t begin, uint64_t end)
 /* Sorts and writes what is in memory. */
 static sluice_status spill(struct sorter *s, struct sluice_error *err)
 {
-    struct entry *e = entries(s);
+    struct entry *e = sorter_entries(s);
     uint64_t begin;
 
     if (s->n == 0) {
@@ -319,7 +270,7 @@ sluice_status sorter_add(struct sorter *s, const void *key, uint64_t position, c
     }
     s->used += sizeof size + n;
     s->n++;
-    *entries(s) = entry;
+    *sorter_entries(s) = entry;
     return SLUICE_OK;
 }
 
@@ -346,13 +297,13 @@ static sluice_status cursor_next(struct sorter *s, struct run_cursor *c, bool *e
     at = c->block.data + c->used;
     memcpy(&c->n, at, 4);
     /* The block's checksum was right, so this is as it was written. */
-    assert(c->block.size - c->used >= RECORD_HEADER &&
-           c->block.size - c->used - RECORD_HEADER >= c->n);
+    assert(c->block.size - c->used >= SORTER_RECORD_HEADER &&
+           c->block.size - c->used - SORTER_RECORD_HEADER >= c->n);
     memcpy(c->head.words, at + 4, 16);
     c->head.words[0] = be64toh(c->head.words[0]);
     c->head.words[1] = be64toh(c->head.words[1]);
     memcpy(&c->head.words[2], at + 20, 8);
-    c->next = c->used + RECORD_HEADER + c->n;
+    c->next = c->used + SORTER_RECORD_HEADER + c->n;
     return SLUICE_OK;
 }
 
@@ -442,7 +393,8 @@ static sluice_status merge_pass(struct sorter *s, struct scratch *to, uint32_t f
             if (c == NULL) {
                 break;
             }
-            TRY(write_record(s, to, &c->head, c->block.data + c->used + RECORD_HEADER, c->n, err));
+            TRY(write_record(s, to, &c->head, c->block.data + c->used + SORTER_RECORD_HEADER, c->n,
+                             err));
         }
         TRY(write_block(s, to, err));
         s->runs_written++;
@@ -464,7 +416,7 @@ sluice_status sorter_sort(struct sorter *s, struct sluice_error *err)
 {
     if (s->runs.n == 0) {
         if (s->n > 0) {
-            sorter_sort_entries(entries(s), s->n);
+            sorter_sort_entries(sorter_entries(s), s->n);
         }
         return SLUICE_OK;
     }
@@ -518,7 +470,7 @@ sluice_status sorter_next(struct sorter *s, const struct sorter_record **out,
         if (s->at == s->n) {
             return SLUICE_OK;
         }
-        entry = entries(s) + s->at++;
+        entry = sorter_entries(s) + s->at++;
         if (s->at + PREFETCH < s->n) {
             __builtin_prefetch(s->block + entry[PREFETCH].words[3]);
         }
@@ -530,7 +482,7 @@ sluice_status sorter_next(struct sorter *s, const struct sorter_record **out,
     }
     TRY(merge_next(s, &c, err));
     if (c != NULL) {
-        give_record(s, &c->head, c->block.data + c->used + RECORD_HEADER, c->n);
+        give_record(s, &c->head, c->block.data + c->used + SORTER_RECORD_HEADER, c->n);
         *out = &s->record;
     }
     return SLUICE_OK;

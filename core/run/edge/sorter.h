@@ -29,6 +29,11 @@ void sorter_destroy(struct sorter *); /* NULL is fine */
 /* Copies one record; at most INT32_MAX bytes of payload. */
 sluice_status sorter_add(struct sorter *, const void *key, uint64_t position, const void *payload,
                          size_t n, struct sluice_error *) MUST_USE;
+/* Gives all records that were added so far to take, so that adding them to another sorter in this
+ * order makes one that gives the same. Only before sorter_sort. */
+typedef sluice_status sorter_fn(void *ctx, const struct sorter_record *, struct sluice_error *);
+sluice_status sorter_each(struct sorter *, sorter_fn *take, void *ctx,
+                          struct sluice_error *) MUST_USE;
 /* Ends adding. */
 sluice_status sorter_sort(struct sorter *, struct sluice_error *) MUST_USE;
 /* The next record in order; *out = NULL at the end. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/draft.h"
+#include "store/saved.h"
 
 #define TABLE_FLUSH_ROWS 8192
 
@@ -126,6 +127,26 @@ sluice_status port_finish(struct port *port, struct edge_directory *directory, u
     return status;
 }
 
+static sluice_status put_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    saved_put_raw(ctx, data, n);
+    return saved_status(ctx, err);
+}
+
+sluice_status port_save(struct port *port, struct saved *out, struct sluice_error *err)
+{
+    saved_put(out, port->rows);
+    TRY(edge_writer_save(port->writer, out, err));
+    return pending_pieces(port->pending, put_piece, out, err);
+}
+
+sluice_status port_restore(struct port *port, struct restored *in, struct sluice_error *err)
+{
+    port->rows = restored_get(in, UINT64_MAX);
+    TRY(edge_writer_restore(port->writer, in, err));
+    return edge_writer_refill(port->writer, in, err);
+}
+
 sluice_status port_seal(struct port *port, struct hash128 *hash, struct sluice_error *err)
 {
     return pending_seal(port->pending, hash, err);
@@ -240,6 +261,17 @@ sluice_status table_row(struct table *table, bool ok, struct sluice_error *err)
     }
     table->rows++;
     return table->rows >= TABLE_FLUSH_ROWS ? table_flush(table, err) : SLUICE_OK;
+}
+
+sluice_status table_save(struct table *table, struct saved *out, struct sluice_error *err)
+{
+    TRY(table_flush(table, err)); /* frames end by rows, not by what is added at once */
+    return port_save(table->port, out, err);
+}
+
+sluice_status table_restore(struct table *table, struct restored *in, struct sluice_error *err)
+{
+    return port_restore(table->port, in, err);
 }
 
 struct port *table_finish(struct table *table, struct sluice_error *err)

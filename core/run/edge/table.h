@@ -14,6 +14,9 @@ sluice_status port_open(const char *dir, const struct edge_spec *, const char *s
                         uint64_t memory, struct port **out, struct sluice_error *) MUST_USE;
 sluice_status port_add(struct port *, const struct batch *, const int32_t *slots,
                        struct sluice_error *) MUST_USE;
+/* Saves all that was added; restores it in a port of the same spec that was just opened. */
+sluice_status port_save(struct port *, struct saved *, struct sluice_error *) MUST_USE;
+sluice_status port_restore(struct port *, struct restored *, struct sluice_error *) MUST_USE;
 /* Ends the writer: gives the directory and the rows; the pending file is ready to publish. */
 sluice_status port_finish(struct port *, struct edge_directory *, uint64_t *rows,
                           struct sluice_error *) MUST_USE;
@@ -58,6 +61,8 @@ sluice_status table_open(const char *dir, enum task_table, const char *scratch_d
 struct builder *table_column(struct table *, uint32_t k);
 /* Ends the row: every column has one more value. ok = all builder calls succeeded. */
 sluice_status table_row(struct table *, bool ok, struct sluice_error *) MUST_USE;
+sluice_status table_save(struct table *, struct saved *, struct sluice_error *) MUST_USE;
+sluice_status table_restore(struct table *, struct restored *, struct sluice_error *) MUST_USE;
 struct port *table_finish(struct table *,
                           struct sluice_error *); /* flushes; borrowed port; NULL on error */
 void table_destroy(struct table *);
