@@ -20,6 +20,9 @@ void worker_cache_destroy(struct worker_cache *);
 
 struct bad_record;
 struct asks;
+struct chain;
+struct saved;
+struct restored;
 
 /* Is told of rows while a chain works, on the chain's thread; a failure ends the task. For looks at
  * what stages say (core/cmd/try). What is NULL is not asked; all pointers are borrowed for the
@@ -39,6 +42,13 @@ struct chain_observer {
                              struct sluice_error *err);
 };
 
+/* Is told that nothing is on its way: what came of the rows so far is in what the chain keeps, so
+ * that it may be saved (chain_save). A failure ends the task. */
+struct chain_pause {
+    void *ctx;
+    sluice_status (*pause)(void *ctx, struct chain *, struct sluice_error *err);
+};
+
 struct chain_options {
     const struct plan *plan;
     const struct phase *phase;
@@ -53,9 +63,8 @@ struct chain_options {
     const _Atomic int *cancelled;
     const struct chain_observer *observer; /* or NULL; borrowed */
     struct asks *asks;                     /* NULL: servers are not asked here */
+    const struct chain_pause *paused;      /* or NULL; borrowed */
 };
-
-struct chain;
 
 /* Rows of a side or dropped edge that a collector pulls itself. */
 struct edge_reader;
@@ -103,9 +112,30 @@ sluice_status chain_book(struct chain *, uint32_t op, const struct stage_result 
 const struct chain_options *chain_options(const struct chain *);
 /* What the task has of the memory for giants. A source says when a batch of its own is one. */
 struct room *chain_room(struct chain *);
+/* Sources call it between batches: SLUICE_E_CANCELLED when the run is to stop. */
+sluice_status chain_between(struct chain *, struct sluice_error *) MUST_USE;
 /* SLUICE_E_CANCELLED when the run is to stop. */
 sluice_status chain_check_cancelled(const struct chain *, struct sluice_error *) MUST_USE;
 struct meter *chain_meter(struct chain *); /* of the thread that the chain is on */
+
+/* ---- going on elsewhere (save.c) ----
+ *
+ * What a chain keeps of the rows so far, saved between two batches and restored in a new chain of
+ * the same task. The sources then begin again, and what they gave before is counted and goes no
+ * further: a split is read again, and no stage sees a row twice. */
+
+/* Whether chains of this phase can be saved. *op: one that keeps what it can't save, or NULL. */
+bool chain_can_save(const struct phase *, const struct op **op);
+/* Delivers what waits for answers first. *ready false: not between these batches. *hurt: a stage
+ * failed, and the chain is of no more use. */
+sluice_status chain_save(struct chain *, struct saved *, bool *ready, bool *hurt,
+                         struct sluice_error *) MUST_USE;
+/* In a chain that was just created; after a failure it is of no use. */
+sluice_status chain_restore(struct chain *, struct restored *, struct sluice_error *) MUST_USE;
+/* Are there rows that sources gave before, and have not given again yet? */
+bool chain_behind(const struct chain *);
+/* Rows that the task's sources gave so far, those of side inputs left out. */
+uint64_t chain_rows(const struct chain *);
 
 /* After chain_finish. */
 const struct ledger *chain_books(const struct chain *);

@@ -57,6 +57,7 @@ struct op_state {
     struct buf traced;     /* writers: see trace_row in written.c, until the task ends */
     uint64_t next_row;     /* transforms: number of the next emitted row */
     bool flushed;
+    uint64_t skip;           /* sources: rows that they gave before the chain was saved */
     bool took;               /* stages: a row that did not fail */
     struct waiting *waiting; /* stages that may ask; NULL = none waited yet */
     /* OP_COLLECT */
@@ -65,6 +66,7 @@ struct op_state {
     struct edge_reader *earlier;
     struct batch *earlier_batch;
     int64_t earlier_at;
+    uint64_t earlier_taken, earlier_skip; /* rows of it; that were taken before */
     bool earlier_done;
 };
 
@@ -83,6 +85,9 @@ struct chain {
     uint64_t table_rows[TASK_TABLES];
     /* the task's rows come in order of _row, and chain_drain is called behind each batch */
     bool by_rows;
+    uint32_t n_behind;       /* sources with rows to skip */
+    uint64_t drained;        /* the last row of chain_drain */
+    bool drains;             /* it was called */
     struct notes drops, bad; /* of rows, waiting to be put in order */
     bool failed;
     struct kept_rows kept; /* rows for `sluice replay` */
@@ -176,6 +181,7 @@ uint64_t chain_row_number(const struct op *from, const struct batch *, int64_t r
 sluice_status chain_judge_fault(struct chain *, uint32_t op, const struct bad_record *,
                                 struct sluice_error *) MUST_USE;
 /* Will so many more failing rows end the run, so that nobody need look for others? */
+void chain_count_bad(struct chain *, uint64_t more); /* that were found before */
 bool chain_faults_suffice(const struct chain *, uint32_t op, uint64_t more);
 
 /* giants.c: a batch on its way to an op is admitted, if it is a giant: there is memory for what the

@@ -35,6 +35,16 @@ static uint64_t slice_row(const struct chain *chain, const struct drop_slice *sl
     return ((const uint64_t *)slice->batch->columns[from->row_slot]->array.buffers[1])[row];
 }
 
+/* Rows that were taken before the chain was saved. */
+static void skip_taken(struct op_state *state)
+{
+    int64_t n = state->earlier_batch->n_rows;
+
+    n = state->earlier_skip < (uint64_t)n ? (int64_t)state->earlier_skip : n;
+    state->earlier_at = n;
+    state->earlier_skip -= (uint64_t)n;
+}
+
 /* Makes the next row of the earlier phase's drops current; false at their end. */
 static sluice_status earlier_row(struct chain *chain, const struct op *op, struct op_state *state,
                                  bool *more, uint64_t *row, struct sluice_error *err)
@@ -56,6 +66,7 @@ static sluice_status earlier_row(struct chain *chain, const struct op *op, struc
             return SLUICE_OK;
         }
         chain->ledger.ops[load->index].emitted += (uint64_t)state->earlier_batch->n_rows;
+        skip_taken(state);
     }
     *row = ((const uint64_t *)state->earlier_batch->columns[op_load(load)->stored[load->row_slot]]
                 ->array.buffers[1])[state->earlier_at];
@@ -194,6 +205,7 @@ sluice_status collector_drain(struct chain *chain, uint32_t index, uint64_t limi
         }
         if (earlier) {
             state->earlier_at++;
+            state->earlier_taken++;
         } else {
             best->at++;
         }
@@ -218,6 +230,11 @@ sluice_status chain_drain(struct chain *chain, uint64_t row, struct sluice_error
 {
     uint64_t below;
 
+    if (chain->n_behind > 0) {
+        return SLUICE_OK; /* it was done before */
+    }
+    chain->drained = row;
+    chain->drains = true;
     for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
         TRY(waiting_tend(chain, chain->phase->ops[i], false, err));
     }

@@ -35,10 +35,34 @@ static sluice_status deliver(struct chain *chain, const struct op *op, struct ba
     return SLUICE_OK;
 }
 
+/* What the source gave before the chain was saved goes no further. */
+static sluice_status deliver_rest(struct chain *chain, const struct op *op, struct batch *batch,
+                                  struct sluice_error *err)
+{
+    uint64_t *skip = &chain->states[op->index].skip;
+    int64_t n = *skip < (uint64_t)batch->n_rows ? (int64_t)*skip : batch->n_rows;
+    struct batch *rest;
+    sluice_status status;
+
+    chain->ledger.ops[op->index].emitted += (uint64_t)n;
+    METRIC_ADD(chain->options.metrics->ops[op->index].rows_out, n);
+    *skip -= (uint64_t)n;
+    chain->n_behind -= *skip == 0;
+    if (n == batch->n_rows) {
+        return SLUICE_OK;
+    }
+    rest = batch_slice(batch, n, batch->n_rows - n);
+    status = rest == NULL ? error_nomem(err, "a selection") : deliver(chain, op, rest, err);
+    batch_unref(rest);
+    return status;
+}
+
 sluice_status chain_emit(struct chain *chain, uint32_t op, struct batch *batch,
                          struct sluice_error *err)
 {
-    sluice_status status = deliver(chain, chain->phase->ops[op], batch, err);
+    sluice_status status = chain->states[op].skip > 0
+                               ? deliver_rest(chain, chain->phase->ops[op], batch, err)
+                               : deliver(chain, chain->phase->ops[op], batch, err);
 
     chain->ledger.ops[op].source = true;
     chain->failed = chain->failed || status != SLUICE_OK;

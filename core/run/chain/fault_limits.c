@@ -90,6 +90,11 @@ sluice_status chain_judge_fault(struct chain *chain, uint32_t op, const struct b
                : SLUICE_OK;
 }
 
+void chain_count_bad(struct chain *chain, uint64_t more)
+{
+    (void)count_bad(chain->options.metrics, more);
+}
+
 bool chain_faults_suffice(const struct chain *chain, uint32_t op, uint64_t more)
 {
     const struct graph *graph = chain->options.plan->graph;

@@ -64,6 +64,11 @@ sluice_status ledger_absent(struct ledger_op *, const struct stage_absence *,
 /* Adds to what was skipped by the same means; how is copied. */
 sluice_status ledger_skip(struct ledger_op *, const struct ledger_skip *,
                           struct sluice_error *) MUST_USE;
+/* Saves an op's account; restores it where there is none yet. For all ops that are no sources. */
+struct saved;
+struct restored;
+void ledger_save(const struct ledger_op *, struct saved *);
+sluice_status ledger_restore(struct ledger_op *, struct restored *, struct sluice_error *) MUST_USE;
 /* Checks the equations; SLUICE_E_INTERNAL names the op and both numbers. */
 sluice_status ledger_check(const struct ledger *, struct sluice_error *) MUST_USE;
 /* {"op": {...}} by op name; gives a reference. NULL = out of memory. */

@@ -27,6 +27,12 @@ void notes_deinit(struct notes *);
 /* Appends a note with two texts (copied). */
 sluice_status notes_add(struct notes *, const struct note *, const char *text, size_t n,
                         const char *more, size_t n_more, struct sluice_error *) MUST_USE;
+/* Saves all; adds what was saved. n_ops: of the phase. */
+struct saved;
+struct restored;
+void notes_save(const struct notes *, struct saved *);
+sluice_status notes_restore(struct notes *, uint32_t n_ops, struct restored *,
+                            struct sluice_error *) MUST_USE;
 /* By row, then op, then order of adding. */
 void notes_sort(struct notes *);
 void notes_clear(struct notes *);

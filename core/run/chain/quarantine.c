@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "data/frame.h"
+#include "store/saved.h"
 #include "store/pending.h"
 #include "store/store.h"
 
@@ -180,6 +181,66 @@ sluice_status quarantine_write(const struct kept_rows *kept, struct hash128 task
     }
     free(folder);
     return status;
+}
+
+sluice_status quarantine_save(const struct kept_rows *kept, struct saved *out,
+                              struct sluice_error *err)
+{
+    saved_put(out, kept->n);
+    for (size_t k = 0; k < kept->n; k++) {
+        const struct quarantine_item *item = &kept->items[k];
+        char *head = json_dumps(item->head, JSON_COMPACT | JSON_SORT_KEYS);
+        if (head == NULL) {
+            return error_nomem(err, "a quarantined row");
+        }
+        saved_put_bytes(out, item->stage, strlen(item->stage));
+        saved_put(out, item->row);
+        saved_put_bytes(out, head, strlen(head));
+        saved_put_bytes(out, item->frame.data, item->frame.size);
+        free(head);
+    }
+    return saved_status(out, err);
+}
+
+static sluice_status restore_item(struct quarantine_item *item, const struct phase *phase,
+                                  struct restored *in, struct sluice_error *err)
+{
+    struct buf text = BUF_INIT;
+
+    restored_get_bytes(in, HEAD_MAX, &text);
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        if (strcmp(phase->ops[i]->name, buf_str(&text)) == 0) {
+            item->stage = phase->ops[i]->name;
+        }
+    }
+    item->row = restored_get(in, UINT64_MAX);
+    restored_get_bytes(in, HEAD_MAX * 16, &text);
+    item->head = json_loadb(buf_str(&text), text.size, 0, NULL);
+    restored_get_bytes(in, QUARANTINE_BYTES_MAX, &item->frame);
+    if (item->stage == NULL || !json_is_object(item->head)) {
+        restored_refuse(in, "a kept row of no stage");
+    }
+    buf_deinit(&text);
+    return restored_status(in, err);
+}
+
+sluice_status quarantine_restore(struct kept_rows *kept, const struct phase *phase,
+                                 struct restored *in, struct sluice_error *err)
+{
+    size_t n = (size_t)restored_get(in, QUARANTINE_ROWS_MAX);
+
+    if (n > 0 && kept->items == NULL) {
+        kept->items = calloc(QUARANTINE_ROWS_MAX, sizeof *kept->items);
+        if (kept->items == NULL) {
+            return error_nomem(err, "a quarantined row");
+        }
+    }
+    for (kept->n = 0; kept->n < n;) {
+        struct quarantine_item *item = &kept->items[kept->n++];
+        TRY(restore_item(item, phase, in, err));
+        kept->bytes += item->frame.size;
+    }
+    return restored_status(in, err);
 }
 
 void quarantine_deinit(struct kept_rows *kept)

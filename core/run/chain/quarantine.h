@@ -49,6 +49,13 @@ sluice_status quarantine_add(struct kept_rows *, const struct quarantine_row *,
  */
 sluice_status quarantine_write(const struct kept_rows *, struct hash128 task_key,
                                const char *run_dir, struct sluice_error *) MUST_USE;
+/* Saves what is kept; adds what was saved. */
+struct saved;
+struct restored;
+sluice_status quarantine_save(const struct kept_rows *, struct saved *,
+                              struct sluice_error *) MUST_USE;
+sluice_status quarantine_restore(struct kept_rows *, const struct phase *, struct restored *,
+                                 struct sluice_error *) MUST_USE;
 void quarantine_deinit(struct kept_rows *);
 
 /* One file, read again. Nothing in it is trusted. */

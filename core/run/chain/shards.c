@@ -1,5 +1,6 @@
 /* The output files of one writer in one task: see shards.h. */
 #include "run/chain/shards.h"
+#include "store/saved.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -84,6 +85,29 @@ static sluice_status open_output(struct shards *shards, uint32_t output, struct 
     return outcodec_begin(file->codec, file->pending, err);
 }
 
+static sluice_status make_room(struct shards *shards, struct sluice_error *err)
+{
+    uint32_t capacity = shards->capacity == 0 ? 4 : shards->capacity * 2;
+    struct shard *items;
+    struct pending **ended;
+
+    if (shards->n < shards->capacity) {
+        return SLUICE_OK;
+    }
+    items = realloc(shards->items, capacity * sizeof *items);
+    if (items == NULL) {
+        return error_nomem(err, "output files");
+    }
+    shards->items = items;
+    ended = realloc(shards->ended, capacity * sizeof(struct pending *));
+    if (ended == NULL) {
+        return error_nomem(err, "output files");
+    }
+    shards->ended = ended;
+    shards->capacity = capacity;
+    return SLUICE_OK;
+}
+
 static sluice_status end_files(struct shards *shards, uint64_t rows, struct sluice_error *err)
 {
     bool any = false;
@@ -94,21 +118,7 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
         if (file->pending == NULL) {
             continue;
         }
-        if (shards->n == shards->capacity) {
-            uint32_t capacity = shards->capacity == 0 ? 4 : shards->capacity * 2;
-            struct shard *items = realloc(shards->items, capacity * sizeof *items);
-            struct pending **ended;
-            if (items == NULL) {
-                return error_nomem(err, "output files");
-            }
-            shards->items = items;
-            ended = realloc(shards->ended, capacity * sizeof *ended);
-            if (ended == NULL) {
-                return error_nomem(err, "output files");
-            }
-            shards->ended = ended;
-            shards->capacity = capacity;
-        }
+        TRY(make_room(shards, err));
         TRY(outcodec_finish(file->codec, err));
         shard = &shards->items[shards->n];
         memset(shard, 0, sizeof *shard);
@@ -167,6 +177,174 @@ sluice_status shards_apply(struct shards *shards, const struct stage_result *res
 sluice_status shards_finish(struct shards *shards, struct sluice_error *err)
 {
     return end_files(shards, shards->rows, err);
+}
+
+/* ---- saving ---- */
+
+static sluice_status put_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    saved_put_raw(ctx, data, n);
+    return saved_status(ctx, err);
+}
+
+static sluice_status save_pending(struct pending *pending, struct saved *out,
+                                  struct sluice_error *err)
+{
+    saved_put(out, pending_bytes(pending));
+    return pending_pieces(pending, put_piece, out, err);
+}
+
+static sluice_status save_open(const struct open_file *file, struct saved *out,
+                               struct sluice_error *err)
+{
+    struct buf tail = BUF_INIT;
+    struct hash128 hash;
+    const char *piece;
+    size_t n;
+    sluice_status status;
+
+    saved_put(out, file->pending != NULL);
+    if (file->pending == NULL) {
+        return saved_status(out, err);
+    }
+    TRY(pending_so_far(file->pending, &hash, err));
+    status = outcodec_held(file->codec, &tail, &piece, &n, err);
+    if (status == SLUICE_OK) {
+        saved_put(out, outcodec_bytes(file->codec));
+        saved_put_raw(out, &hash, sizeof hash);
+        status = save_pending(file->pending, out, err);
+    }
+    if (status == SLUICE_OK) {
+        saved_put_bytes(out, tail.data, tail.size);
+        saved_put_bytes(out, piece, n);
+        status = saved_status(out, err);
+    }
+    buf_deinit(&tail);
+    return status;
+}
+
+sluice_status shards_save(struct shards *shards, struct saved *out, struct sluice_error *err)
+{
+    saved_put(out, shards->ordinal);
+    saved_put(out, shards->rows);
+    saved_put(out, shards->n);
+    for (uint32_t i = 0; i < shards->n; i++) {
+        const struct shard *shard = &shards->items[i];
+        saved_put(out, shard->output);
+        saved_put(out, shard->ordinal);
+        saved_put(out, shard->rows);
+        saved_put(out, shard->raw_bytes);
+        TRY(save_pending(shards->ended[i], out, err));
+    }
+    for (uint32_t k = 0; k < op_stage(shards->op)->n_outputs; k++) {
+        TRY(save_open(&shards->files[k], out, err));
+    }
+    return saved_status(out, err);
+}
+
+static sluice_status write_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    return pending_write(ctx, data, n, err);
+}
+
+static sluice_status restore_ended(struct shards *shards, struct restored *in,
+                                   struct sluice_error *err)
+{
+    struct shard shard = { 0 };
+    struct pending *pending;
+    sluice_status status;
+
+    shard.output = (uint32_t)restored_get(in, op_stage(shards->op)->n_outputs - 1u);
+    shard.ordinal = (uint32_t)restored_get(in, UINT32_MAX);
+    shard.rows = restored_get(in, UINT64_MAX);
+    shard.raw_bytes = restored_get(in, UINT64_MAX);
+    TRY(restored_status(in, err));
+    TRY(make_room(shards, err));
+    TRY(pending_open(shards->folder, &pending, err));
+    status = restored_pieces(in, restored_get(in, UINT64_MAX), write_piece, pending, err);
+    if (status != SLUICE_OK) {
+        pending_abort(pending);
+        return status;
+    }
+    shards->items[shards->n] = shard;
+    shards->ended[shards->n++] = pending;
+    return SLUICE_OK;
+}
+
+static sluice_status take_again(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    return outcodec_again_take(ctx, data, n, err);
+}
+
+static sluice_status copy_bytes(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    char **to = ctx;
+
+    (void)err;
+    memcpy(*to, data, n);
+    *to += n;
+    return SLUICE_OK;
+}
+
+/* The stream is given again, and what it stores of it must be what it had stored: the library may
+ * be another one. */
+static sluice_status restore_open(struct shards *shards, uint32_t output, struct restored *in,
+                                  struct sluice_error *err)
+{
+    struct open_file *file = &shards->files[output];
+    struct outcodec_again *again = NULL;
+    struct buf piece = BUF_INIT;
+    struct hash128 hash = { 0, 0 };
+    struct hash128 found;
+    char *to = (char *)&hash;
+    uint64_t bytes;
+    uint64_t stored;
+    sluice_status status;
+
+    if (restored_get(in, 1) == 0) {
+        return restored_status(in, err);
+    }
+    TRY(open_output(shards, output, err));
+    bytes = restored_get(in, UINT64_MAX);
+    TRY(restored_pieces(in, sizeof hash, copy_bytes, &to, err));
+    stored = restored_get(in, UINT64_MAX);
+    TRY(outcodec_again_begin(file->codec, &again, err));
+    status = restored_pieces(in, stored, take_again, again, err);
+    if (status == SLUICE_OK) {
+        status = restored_pieces(in, restored_get(in, UINT64_MAX), take_again, again, err);
+    }
+    outcodec_again_end(again);
+    if (status == SLUICE_OK) {
+        restored_get_bytes(in, UINT32_MAX, &piece);
+        status = restored_status(in, err);
+    }
+    if (status == SLUICE_OK) {
+        status = outcodec_write(file->codec, piece.data, piece.size, err);
+    }
+    buf_deinit(&piece);
+    TRY(status);
+    TRY(pending_so_far(file->pending, &found, err));
+    if (outcodec_bytes(file->codec) != bytes || pending_bytes(file->pending) != stored ||
+        !hash_equal(found, hash)) {
+        restored_refuse(in, "an output file was compressed otherwise than it is here");
+    }
+    return restored_status(in, err);
+}
+
+sluice_status shards_restore(struct shards *shards, struct restored *in, struct sluice_error *err)
+{
+    uint64_t n;
+
+    shards->ordinal = (uint32_t)restored_get(in, UINT32_MAX);
+    shards->rows = restored_get(in, UINT64_MAX);
+    n = restored_get(in, UINT32_MAX);
+    for (uint64_t i = 0; i < n; i++) {
+        TRY(restore_ended(shards, in, err));
+    }
+    for (uint32_t k = 0; k < op_stage(shards->op)->n_outputs; k++) {
+        TRY(restore_open(shards, k, in, err));
+    }
+    return restored_status(in, err);
 }
 
 /* The hash of the files of shard i's ordinal, which share their names up to the suffix (.bin and

@@ -30,6 +30,11 @@ void shards_rows(struct shards *, uint64_t rows);
 /* The current ordinal and the number of rows given to it, for tracing. */
 uint32_t shards_ordinal(const struct shards *);
 uint64_t shards_ordinal_rows(const struct shards *);
+/* Saves the files so far, ended and open; restores them in shards that were just opened. */
+struct saved;
+struct restored;
+sluice_status shards_save(struct shards *, struct saved *, struct sluice_error *) MUST_USE;
+sluice_status shards_restore(struct shards *, struct restored *, struct sluice_error *) MUST_USE;
 /* Ends the open files; after the writer's flush. */
 sluice_status shards_finish(struct shards *, struct sluice_error *) MUST_USE;
 /* Syncs the files and gives them their names, "KEY24-ORDINAL-HASH12.jsonl.zst"; the folder is

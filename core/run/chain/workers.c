@@ -100,6 +100,15 @@ void chain_leave_worker(struct chain *chain, uint32_t index)
     }
 }
 
+sluice_status chain_between(struct chain *chain, struct sluice_error *err)
+{
+    const struct chain_pause *paused = chain->options.paused;
+
+    TRY(chain_check_cancelled(chain, err));
+    return paused == NULL || chain->n_behind > 0 ? SLUICE_OK
+                                                 : paused->pause(paused->ctx, chain, err);
+}
+
 sluice_status chain_check_cancelled(const struct chain *chain, struct sluice_error *err)
 {
     const _Atomic int *cancelled = chain->options.cancelled;

@@ -290,7 +290,7 @@ static sluice_status read_chunks(struct reading *reading, struct stage_worker *w
         struct sluice_chunk chunk = { .size = sizeof chunk };
         bool more = false;
         sluice_status status;
-        TRY(chain_check_cancelled(reading->chain, err));
+        TRY(chain_between(reading->chain, err));
         meter_begin(chain_meter(reading->chain));
         status = source_next(reading->source, &chunk, &more, err);
         meter_end(chain_meter(reading->chain), &options->metrics->source, false);

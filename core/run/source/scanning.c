@@ -158,7 +158,7 @@ static sluice_status scan_units(struct reading *reading, struct scanner *scanner
         struct scanned scanned;
         bool more = false;
         sluice_status status;
-        TRY(chain_check_cancelled(reading->chain, err));
+        TRY(chain_between(reading->chain, err));
         TRY(scanner_next(scanner, &reading->result, &scanned, &more, err));
         if (!more) {
             return SLUICE_OK;

@@ -170,7 +170,7 @@ static sluice_status load_edge(struct chain *chain, const struct op *op,
 
     while (status == SLUICE_OK) {
         struct batch *batch = NULL;
-        status = chain_check_cancelled(chain, err);
+        status = chain_between(chain, err);
         if (status != SLUICE_OK) {
             break;
         }
