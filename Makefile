@@ -183,7 +183,7 @@ KIT_CORE := $(foreach l,lua run plan isolate plugin store data net base,$(BUILD)
 $(KIT_SO): $(call objects,$(KIT_SRC)) $(KIT_CORE) $(TEXT_LIB) pkg/testkit.map
 	$(call show,LINK) $(CC) $(ALL_LDFLAGS) -shared $(NO_UNDEFINED) -Wl,--version-script=pkg/testkit.map -Wl,-soname,libsluice-testkit.so \
 	    $(filter %.o,$^) $(filter %.a,$^) $(CORE_LINK) -o $@
-$(BUILD)/obj/core/cmd/%.o $(BUILD)/obj/hooked/core/cmd/%.o $(BUILD)/obj/sdk/testkit/%.o: FLAGS := -DSLUICE_VERSION='"$(VERSION)"'
+$(BUILD)/obj/core/cmd/%.o $(BUILD)/obj/hooked/core/cmd/%.o $(BUILD)/obj/core/run/saving.o $(BUILD)/obj/hooked/core/run/saving.o $(BUILD)/obj/sdk/testkit/%.o: FLAGS := -DSLUICE_VERSION='"$(VERSION)"'
 
 # Linked to libc alone: what an executable links is visible to every plugin and would replace a
 # plugin's own libraries.

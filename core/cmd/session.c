@@ -274,6 +274,7 @@ static sluice_status open_run(struct session *session, struct sluice_error *err)
                                .fresh = session->options.fresh,
                                .take_over = session->options.take_over,
                                .lock = session->options.lock,
+                               .save_ns = session_save_ns(),
                                .kind = session->options.kind,
                                .inputs = session->cache,
                                .drain = &session_drain,

@@ -110,6 +110,9 @@ char *session_lock_path(const char *script);
 extern _Atomic int session_drain, session_cancelled;
 /* Of clock_ns(): until when what is in hand may be finished; 0 = that is short. */
 extern _Atomic uint64_t session_deadline;
+/* How long a task is at work before it saves its state: SLUICE_SAVE seconds, ten minutes if that is
+ * not set; 0 = it does not. */
+uint64_t session_save_ns(void);
 void session_signals(void);
 /* The same by an order (`sluice stop`); now: with the short grace. On any thread. */
 void session_stop(bool now);

@@ -12,6 +12,7 @@ _Atomic uint64_t session_deadline;
 /* What is nearly done may be done; no row may keep a process that is asked to go for longer. */
 static const struct itimerspec short_grace = { .it_value = { .tv_nsec = 500000000L } };
 #define DRAIN_SECONDS 90
+#define SAVE_SECONDS 600
 
 static timer_t grace;
 static bool graced;                  /* the timer is there */
@@ -43,6 +44,18 @@ static void on_signal(int number)
         begin_grace(number == SIGUSR1 || (number == SIGTERM && term_drains) ? &long_grace
                                                                             : &short_grace);
     }
+}
+
+uint64_t session_save_ns(void)
+{
+    const char *text = getenv("SLUICE_SAVE");
+    char *end = NULL;
+    double seconds = text == NULL ? SAVE_SECONDS : strtod(text, &end);
+
+    if (text != NULL && (end == text || *end != '\0' || !(seconds >= 0))) {
+        seconds = SAVE_SECONDS;
+    }
+    return (uint64_t)((seconds > 1e6 ? 1e6 : seconds) * 1e9);
 }
 
 void session_stop(bool now)

@@ -74,6 +74,7 @@ static void begin_attempt(struct phase_job *job, struct hand *hand, uint32_t tas
     zero_total(&hand->total, n_ops);
     atomic_store(&hand->part.bad, 0);
     atomic_store(&hand->cancelled, run_cancelled(job->run));
+    atomic_store(&hand->save, SAVING_NONE);
     atomic_store(&hand->rival, shift_is_twin(hold));
     atomic_store(&hand->beaten, false);
     hand->task = task;
@@ -146,6 +147,8 @@ static void log_work(struct phase_job *job, const struct hand *hand, uint32_t ta
     const struct task_state *state = &job->run->tasks[job->phase][task];
 
     attempt->wall_ns = clock_ns() - hand->begun_ns;
+    attempt->from_row = hand->from_row;
+    attempt->saved_row = hand->saved_row;
     attempt->metrics = &hand->total;
     attempt->n_ops = phase->n_ops;
     sum_work(phase, &hand->total, attempt);
@@ -269,7 +272,10 @@ static sluice_status try_task(struct phase_job *job, struct hand *hand, uint32_t
     clock_gettime(CLOCK_REALTIME, &attempt.begin);
     METRIC_ADD(metrics->running, 1);
     begin_attempt(job, hand, task, hold);
+    tried.save = shift_is_twin(hold) ? NULL : &hand->save;
     status = run_task(run, job->phase, task, hand->cache, &tried, err);
+    hand->from_row = tried.from_row;
+    hand->saved_row = tried.saved_row;
     doubtful = shift_doubtful(job->shift, hold);
     end_attempt(job, hand);
     METRIC_ADD(metrics->running, -1);

@@ -131,6 +131,26 @@ static sluice_status entry_of(const struct identities *all, const struct lane *l
     return SLUICE_OK;
 }
 
+sluice_status identity_version(const struct run *run, const struct lane *lane, size_t split,
+                               struct hash128 *out, struct sluice_error *err)
+{
+    struct listing_file entry;
+    char path[40];
+    struct hasher *hasher = hasher_create();
+    sluice_status status = hasher == NULL
+                               ? error_nomem(err, "an input split")
+                               : entry_of(run->identities, lane, split, 0, path, &entry, err);
+
+    if (status == SLUICE_OK) {
+        hasher_add_string(hasher, path);
+        hasher_add_u64(hasher, (uint64_t)entry.version.mtime_ns);
+        hasher_add_u64(hasher, (uint64_t)entry.version.ctime_ns);
+        *out = hasher_digest(hasher);
+    }
+    hasher_destroy(hasher);
+    return status;
+}
+
 static bool is_young(const struct lane *lane, const struct split *split)
 {
     for (size_t k = 0; k < split->n_ranges; k++) {

@@ -29,6 +29,11 @@ const struct hash128 *identity_of(const struct run *, const struct lane *, size_
 sluice_status identity_recall(struct run *, const struct lane *, size_t split, bool *doubt,
                               struct sluice_error *) MUST_USE;
 
+/* A hash of what is said of the split without reading it: which files, in which versions, how it is
+ * cut. */
+sluice_status identity_version(const struct run *, const struct lane *, size_t split,
+                               struct hash128 *out, struct sluice_error *) MUST_USE;
+
 /* Reads the split for its identity alone. */
 sluice_status identity_read(struct run *, const struct lane *, size_t split,
                             struct sluice_error *) MUST_USE;

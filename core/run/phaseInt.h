@@ -4,6 +4,7 @@
 
 #include "run/chain/chain.h"
 #include "run/runInt.h"
+#include "run/saving.h"
 #include "run/work/pace.h"
 #include "run/work/shift.h"
 
@@ -23,7 +24,9 @@ struct hand {
     uint32_t task;
     struct hold *hold;
     uint64_t begun_ns, looked_ns;
+    uint64_t from_row, saved_row; /* of its attempt, when that has ended */
     _Atomic int cancelled;
+    _Atomic int save; /* enum saving_wish */
     /* There is another copy of the task elsewhere; it was committed. */
     atomic_bool rival, beaten;
     struct phase_job *job;
@@ -56,7 +59,9 @@ struct phase_job {
     uint32_t n_todo;
     atomic_uint_fast64_t busy_ns; /* of workers with a task */
     uint64_t looked_ns;
-    size_t n_records; /* in its folder, when it began; for tasks without a key */
+    uint64_t drained_ns; /* it was asked to go; 0 = not yet */
+    bool kept;           /* what was in hand then was told to save itself */
+    size_t n_records;    /* in its folder, when it began; for tasks without a key */
     struct shift *shift;
     struct troubles *troubles;
     pthread_mutex_t lock; /* of the rest */

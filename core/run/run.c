@@ -8,6 +8,7 @@
 #include "run/floor.h"
 #include "run/identity.h"
 #include "run/runInt.h"
+#include "run/saving.h"
 #include "store/store.h"
 #include "store/temp.h"
 #include "run/work/shift.h"
@@ -79,7 +80,7 @@ static sluice_status sweep_below(const char *dir, const char *name, struct sluic
 /* Removes what killed processes left half-made, wherever this run makes files. */
 static sluice_status sweep_all(const struct run *run, struct sluice_error *err)
 {
-    static const char *const folders[] = { ".", "history", ASKS_CLAIMS };
+    static const char *const folders[] = { ".", "history", ASKS_CLAIMS, SAVED_FOLDER };
 
     TRY(temp_sweep(run->spill_dir, NULL, err));
     TRY(temp_sweep(run->options.scratch, NULL, err));

@@ -13,6 +13,7 @@
  *   leases/HEX/             phases and tasks that a process has in hand (work/shift.h)
  *   failures/HEX/           tasks that failed (work/troubles.h)
  *   attempts/N-ID.jsonl     one line each time that a process tried a task (work/attempts.h)
+ *   saved/HEX.sls           the state of a task in the middle of its work (saving.h)
  *   stop                    the order to stop (work/stop.h)
  *   take-over               datasets of others that it may go on with (owners.c)
  *   finish                  number and plan of the execution under way (see finish.c)
@@ -67,11 +68,13 @@ struct run_options {
     const char *local_dir;
     const char *scratch; /* absolute; default RUN_DIR/scratch */
     uint32_t workers;
-    uint64_t memory;              /* of the process tree, bytes */
-    uint64_t batch_bytes;         /* 0 = 1 MiB */
-    bool fresh;                   /* ignore commits that are there */
-    bool take_over;               /* go on with datasets that belong to others */
-    bool lock;                    /* it leads, as `run` does: there is one at a time */
+    uint64_t memory;      /* of the process tree, bytes */
+    uint64_t batch_bytes; /* 0 = 1 MiB */
+    bool fresh;           /* ignore commits that are there */
+    bool take_over;       /* go on with datasets that belong to others */
+    bool lock;            /* it leads, as `run` does: there is one at a time */
+    /* A task that is at work for so long saves its state, and again after as long; 0 = never. */
+    uint64_t save_ns;
     const char *kind;             /* "run", "work", "task", for people; NULL = "run" */
     struct statcache *inputs;     /* what is known of input files; NULL = nothing; borrowed */
     const _Atomic int *drain;     /* != 0: take no more tasks, publish nothing */
@@ -154,10 +157,14 @@ sluice_status run_tasks(struct run *, struct task_range, struct sluice_error *) 
 struct task_attempt {
     struct phase_metrics *metrics;
     const _Atomic int *cancelled;
+    _Atomic int
+        *save; /* enum saving_wish; NULL = it neither saves nor goes on from what is saved */
     /* Asked before the commit: may another process have committed the task? NULL = no */
     bool (*doubtful)(void *ctx);
     void *ctx;
     bool existed; /* its record was there already, equal */
+    /* Rows of the saved state that it went on from; of the last one that it saved. 0 = none. */
+    uint64_t from_row, saved_row;
 };
 /* Runs one prepared task on this thread and commits it. */
 sluice_status run_task(struct run *, uint32_t phase, uint32_t task, struct worker_cache *,

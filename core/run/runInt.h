@@ -17,6 +17,10 @@ struct slice_range task_slices(const struct run *, const struct phase *, const s
 /* What a done task stored of an edge. */
 const struct edge_directory *task_directory(const struct run *, const struct plan_edge *,
                                             uint32_t task);
+/* What an OP_LOAD reads for a task, of which the producers are done; hasher is used. */
+struct hasher;
+struct hash128 task_load_hash(const struct run *, const struct phase *, const struct op *load,
+                              uint32_t task, struct hasher *);
 /* The lane of whose splits the task reads one, and which; NULL: it reads stored rows alone. */
 const struct lane *task_reads(const struct phase *, uint32_t task, uint32_t *index);
 /* Whether all stored rows that a task loads are there. */

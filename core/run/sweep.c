@@ -9,6 +9,8 @@
 
 #include "run/chain/quarantine.h"
 #include "run/facts/places.h"
+#include "run/runInt.h"
+#include "run/saving.h"
 #include "store/pending.h"
 #include "store/snapshot.h"
 #include "store/store.h"
@@ -331,6 +333,57 @@ static sluice_status sweep_kept_rows(struct sweep *sweep, struct sluice_error *e
     return status;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(a, b);
+}
+
+/* The names of saved states that a task may go on from: 40 bytes each. */
+static sluice_status saved_names(const struct run *run, struct buf *names, struct sluice_error *err)
+{
+    for (uint32_t p = 0; p < run->plan->n_phases; p++) {
+        for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+            struct hash128 of;
+            char name[40] = { 0 };
+            if (!run->tasks[p][t].done && task_ready(run, p, t)) {
+                TRY(saving_name(run, p, t, &of, name, err));
+                buf_append(names, name, sizeof name);
+            }
+        }
+    }
+    return buf_status(names, err);
+}
+
+/* Saved states of tasks that are done, or that the plan has not. */
+static sluice_status sweep_saved(struct sweep *sweep, struct sluice_error *err)
+{
+    struct disk_names found = { NULL, 0 };
+    struct buf kept = BUF_INIT;
+    char *dir = store_join(sweep->run->options.run_dir, SAVED_FOLDER);
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &found, err);
+
+    if (status == SLUICE_OK && found.n > 0) {
+        status = saved_names(sweep->run, &kept, err);
+    }
+    if (status == SLUICE_OK && kept.size > 0) {
+        qsort(kept.data, kept.size / 40, 40, compare_names);
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < found.n; i++) {
+        const char *name = found.names[i];
+        if (name[0] != '.' && (kept.size == 0 || bsearch(name, kept.data, kept.size / 40, 40,
+                                                         compare_names) == NULL)) {
+            status = drop_file(sweep, dir, name, SWEEP_SAVED, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = sweep_temporaries(sweep, dir, err);
+    }
+    buf_deinit(&kept);
+    disk_names_deinit(&found);
+    free(dir);
+    return status;
+}
+
 static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
                                    struct sluice_error *err)
 {
@@ -375,6 +428,7 @@ static sluice_status sweep_all(struct sweep *sweep, struct sluice_error *err)
     TRY(sort_records(sweep, true, err));
     TRY(sweep_spill(sweep, err));
     TRY(sweep_kept_rows(sweep, err));
+    TRY(sweep_saved(sweep, err));
     TRY(sweep_temporaries(sweep, sweep->run->spill_dir, err));
     TRY(sweep_temporaries(sweep, sweep->run->options.run_dir, err));
     TRY(attempts_sweep(sweep->run->options.run_dir, ATTEMPTS_KEPT,

@@ -14,6 +14,7 @@ enum sweep_kind {
     SWEEP_TEMPORARY,
     SWEEP_CONTENT, /* by who knows the frozen plan, not by sweep_run */
     SWEEP_ATTEMPTS,
+    SWEEP_SAVED,
     SWEEP_KINDS
 };
 

@@ -23,6 +23,7 @@
 #include "run/chain/quarantine.h"
 #include "run/identity.h"
 #include "run/labels.h"
+#include "run/saving.h"
 #include "run/source/sources.h"
 #include "store/store.h"
 
@@ -446,15 +447,17 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
         .digest = reads == NULL || reads->hashes != NULL ? NULL : &digest
     };
     struct chain *chain = NULL;
+    struct saving saving;
     uint64_t begun = clock_ns();
     char buffer[SPLIT_NAME];
-    sluice_status status = make_loads(run, phase, task, &inputs.loads, err);
+    sluice_status status = saving_init(&saving, run, p, task, attempt, err);
 
     if (status == SLUICE_OK) {
-        status = chain_create(&options, &chain, err);
+        status = make_loads(run, phase, task, &inputs.loads, err);
     }
+    options.paused = saving_pause(&saving);
     if (status == SLUICE_OK) {
-        status = sources_drive(chain, &inputs, err);
+        status = saving_drive(&saving, &options, &inputs, &chain, err);
     }
     if (status == SLUICE_OK && reads != NULL && (reads->hashes != NULL || !hash_is_zero(digest))) {
         status = identity_found(run, reads, index, digest, err);
@@ -475,6 +478,11 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
         }
         meter_end(chain_meter(chain), &attempt->metrics->commit, false);
     }
+    if (status == SLUICE_OK) {
+        saving_done(&saving);
+    } else {
+        saving_failed(&saving, status);
+    }
     if (status != SLUICE_OK && status != SLUICE_E_CANCELLED) {
         status = error_prefix(err, "%s, %s", phase->name, phase_task_name(phase, task, buffer));
     }
@@ -483,5 +491,6 @@ sluice_status run_task(struct run *run, uint32_t p, uint32_t task, struct worker
     }
     chain_destroy(chain);
     loads_free(inputs.loads, phase->n_ops);
+    saving_deinit(&saving);
     return error_known(status);
 }

@@ -54,8 +54,8 @@ struct slice_range task_slices(const struct run *run, const struct phase *phase,
     return range;
 }
 
-static struct hash128 load_hash(const struct run *run, const struct phase *phase,
-                                const struct op *load, uint32_t task, struct hasher *hasher)
+struct hash128 task_load_hash(const struct run *run, const struct phase *phase,
+                              const struct op *load, uint32_t task, struct hasher *hasher)
 {
     struct slice_range range = task_slices(run, phase, load, task);
 
@@ -115,7 +115,7 @@ static sluice_status key_parts(const struct run *run, uint32_t p, uint32_t task,
                 hash = held == NULL ? (struct hash128){ 0, 0 } : *held; /* of nothing */
                 snprintf(name, sizeof name, "input of %s", op->name);
             } else if (op->kind == OP_LOAD) {
-                hash = load_hash(run, phase, op, task, one);
+                hash = task_load_hash(run, phase, op, task, one);
                 snprintf(name, sizeof name, "rows of %s", op->name);
             } else {
                 continue;

@@ -11,6 +11,7 @@ local KINDS = {
   { "temporary", "temporary files" },
   { "content", "files of earlier plans" },
   { "attempts", "logs of attempts" },
+  { "saved", "saved states" },
 }
 
 return function(facts)

@@ -164,6 +164,9 @@ local function print_phases(report, begin)
     if number(phase.failed) + number(phase.lost) > 0 then
       say(", %d attempts: %d failed, %d were lost", number(phase.attempts), number(phase.failed), number(phase.lost))
     end
+    if number(phase.resumed) > 0 then
+      say(", %d went on from a saved state", number(phase.resumed))
+    end
     if number(phase.twins) > 0 then
       say(", %d late and done twice", number(phase.twins))
     end

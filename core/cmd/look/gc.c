@@ -68,12 +68,13 @@ static sluice_status sweep(struct look *look, bool dry, struct swept *swept,
                          &swept->files[SWEEP_CONTENT], &swept->bytes[SWEEP_CONTENT], err);
 }
 
-/* {dry_run, records, spill, data, quarantine, temporary, content, attempts: {files, bytes}} */
+/* {dry_run, records, spill, data, quarantine, temporary, content, attempts, saved: {files,
+ * bytes}} */
 static json_t *facts_of(const struct swept *swept, bool dry)
 {
     static const char *const fields[SWEEP_KINDS] = { "records",    "spill",     "data",
                                                      "quarantine", "temporary", "content",
-                                                     "attempts" };
+                                                     "attempts",   "saved" };
     json_t *json = json_pack("{s:b}", "dry_run", dry);
 
     for (int k = 0; k < SWEEP_KINDS; k++) {

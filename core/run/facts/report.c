@@ -380,6 +380,7 @@ static void add_tally(json_t *report, json_t *phases, const struct run *run,
         json_object_set_new(json, "failed", json_integer((json_int_t)phase->failed));
         json_object_set_new(json, "lost", json_integer((json_int_t)phase->lost));
         json_object_set_new(json, "twins", json_integer((json_int_t)phase->twins));
+        json_object_set_new(json, "resumed", json_integer((json_int_t)phase->resumed));
         json_object_set_new(json, "committed_seconds", json_real(phase->cpu_seconds));
     }
     json_object_set_new(report, "processes", json_integer(tally->processes));

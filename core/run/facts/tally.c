@@ -107,6 +107,7 @@ static void add_attempt(struct reading *reading, const json_t *line)
     phase->failed += is_outcome(line, ATTEMPT_FAILED);
     phase->lost += is_outcome(line, ATTEMPT_LOST_WORKER) || is_outcome(line, ATTEMPT_LOST_RACE) ||
                    is_outcome(line, ATTEMPT_LOST_TWIN) || is_outcome(line, ATTEMPT_SPECULATIVE);
+    phase->resumed += json_object_get(line, "from_row") != NULL;
     phase->twins += json_is_true(json_object_get(line, "twin"));
     if (!reading->mine) {
         add_work(&reading->run->metrics.phases[p], plan->phases[p]->n_ops, line);

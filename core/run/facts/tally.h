@@ -9,6 +9,7 @@
 /* Of one phase. */
 struct tally_phase {
     uint64_t attempts, committed, failed, lost; /* lost: by processes that died, and races */
+    uint64_t resumed;                           /* attempts that went on from a saved state */
     uint64_t twins;                             /* second copies of tasks, among the attempts */
     double cpu_seconds, wall_seconds;           /* of those that committed */
 };

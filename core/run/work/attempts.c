@@ -195,6 +195,12 @@ static void put_attempt(struct buf *line, const struct attempt *attempt)
     if (attempt->twin) {
         buf_puts(line, ",\"twin\":true");
     }
+    if (attempt->from_row > 0) {
+        buf_printf(line, ",\"from_row\":%llu", (unsigned long long)attempt->from_row);
+    }
+    if (attempt->saved_row > 0) {
+        buf_printf(line, ",\"saved_row\":%llu", (unsigned long long)attempt->saved_row);
+    }
     if (attempt->kind != NULL) {
         put_text(line, "class", attempt->kind);
     }

@@ -44,6 +44,8 @@ struct attempt {
     const struct phase_metrics *metrics; /* n_ops; NULL: nothing was done */
     uint32_t n_ops;
     uint64_t rows, bytes_in, bytes_out;
+    /* It went on from a saved state of so many rows; it saved one of so many. 0 = it did not. */
+    uint64_t from_row, saved_row;
 };
 
 /* Begins the file of this process; workers: its threads. Gives. */
