@@ -4,6 +4,7 @@
 
 #include <sluice_rows.h>
 #include <sluice_stage.h>
+#include <sluice_state.h>
 #include <sluice_verdicts.h>
 #include <stddef.h>
 

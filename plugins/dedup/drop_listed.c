@@ -176,6 +176,50 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
                             : sluice_judge_rows(batch, emit, judge, state, err);
 }
 
+static sluice_status stage_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    sluice_status status = io->write(io, &worker->at, sizeof worker->at);
+
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = sluice_state_put(io, worker->list.data, worker->list.size);
+    }
+    return status == SLUICE_OK ? sluice_state_put(io, worker->text.data, worker->text.size)
+                               : status;
+}
+
+static sluice_status stage_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const struct listed *list;
+    uint64_t n;
+    sluice_status status = io->read(io, &worker->at, sizeof worker->at);
+
+    (void)version;
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, sizeof *list, &worker->list);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, 1, &worker->text);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    list = (const struct listed *)(const void *)worker->list.data;
+    n = worker->list.size / sizeof *list;
+    for (uint64_t k = 0; k < n; k++) {
+        uint64_t begin = k == 0 ? 0 : list[k - 1].end;
+        if (list[k].end < begin || list[k].end > worker->text.size ||
+            list[k].end - begin > INT32_MAX || (k > 0 && list[k].row <= list[k - 1].row)) {
+            return SLUICE_E_DATA;
+        }
+    }
+    return worker->at <= n ? SLUICE_OK : SLUICE_E_DATA;
+}
+
 const struct sluice_stage drop_listed_stage = {
     .size = sizeof drop_listed_stage,
     .name = "drop_listed",
@@ -198,6 +242,9 @@ const struct sluice_stage drop_listed_stage = {
     .prepare = stage_prepare,
     .worker_open = stage_worker_open,
     .process = stage_process,
+    .save = stage_save,
+    .load = stage_load,
+    .state_version = 1,
     .worker_close = stage_worker_close,
     .close = free,
 };

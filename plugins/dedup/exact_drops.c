@@ -60,11 +60,69 @@ static struct survivor *group_meet(struct group *group, const char *key, uint64_
     if (survivor->id == NULL) {
         return NULL;
     }
-    memcpy(survivor->id, id, size);
+    if (size > 0) {
+        memcpy(survivor->id, id, size);
+    }
     survivor->from_index = memcmp(key + 8, of_index, sizeof of_index) == 0;
     group->n++;
     *first = 1;
     return survivor;
+}
+
+static sluice_status group_save(const struct group *group, struct sluice_io *io)
+{
+    uint64_t head[2] = { (uint64_t)group->begun, group->n };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    if (status == SLUICE_OK) {
+        status = io->write(io, group->high, sizeof group->high);
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < group->n; i++) {
+        const struct survivor *survivor = &group->survivors[i];
+        uint64_t words[3] = { survivor->rest, (uint64_t)survivor->from_index,
+                              (uint64_t)survivor->clustered };
+        status = io->write(io, words, sizeof words);
+        if (status == SLUICE_OK) {
+            status = sluice_state_put(io, survivor->id, survivor->size);
+        }
+    }
+    return status;
+}
+
+static sluice_status group_load(struct group *group, struct sluice_io *io)
+{
+    static const char rank[8] = { 1 };
+    struct sluice_bytes id = { 0 };
+    char key[16];
+    uint64_t head[2] = { 0, 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    if (status == SLUICE_OK) {
+        status = io->read(io, key, 8);
+    }
+    memcpy(key + 8, rank, sizeof rank);
+    for (uint64_t i = 0; status == SLUICE_OK && i < head[1]; i++) {
+        uint64_t words[3] = { 0, 0, 0 };
+        status = io->read(io, words, sizeof words);
+        if (status == SLUICE_OK) {
+            status = sluice_state_get(io, 1, &id);
+        }
+        if (status == SLUICE_OK) {
+            int first;
+            struct survivor *survivor = group_meet(group, key, words[0], id.data, id.size, &first);
+            status = survivor == NULL ? SLUICE_E_NOMEM : first ? SLUICE_OK : SLUICE_E_DATA;
+            if (status == SLUICE_OK) {
+                survivor->from_index = words[1] != 0;
+                survivor->clustered = words[2] != 0;
+            }
+        }
+    }
+    if (status == SLUICE_OK) {
+        memcpy(group->high, key, 8);
+        group->begun = head[0] != 0;
+    }
+    sluice_bytes_free(&id);
+    return status;
 }
 
 struct drops_config {
@@ -163,6 +221,20 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
     return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);
 }
 
+static sluice_status drops_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)err;
+    return group_save(&((const struct worker *)state)->group, io);
+}
+
+static sluice_status drops_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    (void)version;
+    (void)err;
+    return group_load(&((struct worker *)state)->group, io);
+}
+
 const struct sluice_stage exact_drops_stage = {
     .size = sizeof exact_drops_stage,
     .name = "exact_drops",
@@ -180,6 +252,9 @@ const struct sluice_stage exact_drops_stage = {
     .prepare = drops_prepare,
     .worker_open = drops_worker_open,
     .process = drops_process,
+    .save = drops_save,
+    .load = drops_load,
+    .state_version = 1,
     .worker_close = drops_worker_close,
 };
 
@@ -261,6 +336,20 @@ static void rows_worker_close(void *state)
     free(worker);
 }
 
+static sluice_status rows_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)err;
+    return group_save(&((const struct rows_worker *)state)->group, io);
+}
+
+static sluice_status rows_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    (void)version;
+    (void)err;
+    return group_load(&((struct rows_worker *)state)->group, io);
+}
+
 const struct sluice_stage exact_index_rows_stage = {
     .size = sizeof exact_index_rows_stage,
     .name = "exact_index_rows",
@@ -278,5 +367,8 @@ const struct sluice_stage exact_index_rows_stage = {
     .prepare = rows_prepare,
     .worker_open = rows_worker_open,
     .process = rows_process,
+    .save = rows_save,
+    .load = rows_load,
+    .state_version = 1,
     .worker_close = rows_worker_close,
 };

@@ -308,6 +308,45 @@ static sluice_status edges_flush(void *state, struct sluice_emit *emit, struct s
     return sluice_rows_emit(&out, SLUICE_OK, emit, err);
 }
 
+/* A cursor goes on from whatever key is asked for next. */
+static sluice_status edges_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct edges_worker *worker = state;
+    const uint64_t words[3] = { worker->last, (uint64_t)worker->begun, worker->rest_size };
+    sluice_status status = io->write(io, words, sizeof words);
+
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = io->write(io, worker->key, sizeof worker->key);
+    }
+    return status == SLUICE_OK ? sluice_state_put(io, worker->group.data, worker->group.size)
+                               : status;
+}
+
+static sluice_status edges_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct edges_worker *worker = state;
+    uint64_t words[3] = { 0, 0, 0 };
+    sluice_status status = io->read(io, words, sizeof words);
+
+    (void)version;
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = io->read(io, worker->key, sizeof worker->key);
+    }
+    if (status == SLUICE_OK && (words[1] > 1 || words[2] > INT32_MAX)) {
+        status = SLUICE_E_DATA;
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, 8 + words[2], &worker->group);
+    }
+    worker->last = words[0];
+    worker->begun = words[1] != 0;
+    worker->rest_size = (size_t)words[2];
+    return status;
+}
+
 const struct sluice_stage minhash_edges_stage = {
     .size = sizeof minhash_edges_stage,
     .name = "minhash_edges",
@@ -325,6 +364,9 @@ const struct sluice_stage minhash_edges_stage = {
     .prepare = edges_prepare,
     .worker_open = edges_worker_open,
     .process = edges_process,
+    .save = edges_save,
+    .load = edges_load,
+    .state_version = 1,
     .flush = edges_flush,
     .worker_close = edges_worker_close,
     .close = edges_close,

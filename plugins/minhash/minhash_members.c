@@ -262,6 +262,32 @@ static sluice_status members_process(void *state, const struct sluice_batch *bat
     return sluice_rows_emit(&out, status, emit, err);
 }
 
+static sluice_status members_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    sluice_status status = io->write(io, &worker->at, sizeof worker->at);
+
+    (void)err;
+    return status == SLUICE_OK ? sluice_state_put(io, worker->list.data, worker->list.size)
+                               : status;
+}
+
+static sluice_status members_load(void *state, struct sluice_io *io, uint64_t version,
+                                  struct sluice_error *err)
+{
+    struct worker *worker = state;
+    sluice_status status = io->read(io, &worker->at, sizeof worker->at);
+
+    (void)version;
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, sizeof(struct member), &worker->list);
+    }
+    return status == SLUICE_OK && worker->at > worker->list.size / sizeof(struct member)
+               ? SLUICE_E_DATA
+               : status;
+}
+
 const struct sluice_stage minhash_members_stage = {
     .size = sizeof minhash_members_stage,
     .name = "minhash_members",
@@ -280,6 +306,9 @@ const struct sluice_stage minhash_members_stage = {
     .prepare = members_prepare,
     .worker_open = members_worker_open,
     .process = members_process,
+    .save = members_save,
+    .load = members_load,
+    .state_version = 1,
     .worker_close = members_worker_close,
     .close = members_close,
 };

@@ -4,6 +4,7 @@
 
 #include <sluice_rows.h>
 #include <sluice_stage.h>
+#include <sluice_state.h>
 #include <stddef.h>
 
 extern const struct sluice_stage minhash_sign_stage, minhash_keys_stage, minhash_edges_stage,

@@ -501,6 +501,26 @@ static sluice_status write_worker_open(void *shared, void **out, struct sluice_e
     return sluice_worker_new(shared, sizeof(struct worker), out, err);
 }
 
+static sluice_status write_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    sluice_status status = io->write(io, &worker->bytes, sizeof worker->bytes);
+
+    (void)err;
+    return status == SLUICE_OK ? io->write(io, &worker->rows, sizeof worker->rows) : status;
+}
+
+static sluice_status write_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    sluice_status status = io->read(io, &worker->bytes, sizeof worker->bytes);
+
+    (void)version;
+    (void)err;
+    return status == SLUICE_OK ? io->read(io, &worker->rows, sizeof worker->rows) : status;
+}
+
 static void write_worker_close(void *state)
 {
     struct worker *worker = state;
@@ -528,11 +548,14 @@ static const struct sluice_stage write_jsonl_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .bytes_worker = 16 << 20,
+    .state_version = 1,
     .bytes_per_batch = 13, /* control characters take six bytes, here and with the host */
     .open = write_open,
     .prepare = write_prepare,
     .worker_open = write_worker_open,
     .process = write_process,
+    .save = write_save,
+    .load = write_load,
     .worker_close = write_worker_close,
     .close = write_close,
 };
