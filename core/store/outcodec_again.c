@@ -87,20 +87,23 @@ static sluice_status take_gzip(struct outcodec_again *again, const void *data, s
 {
     z_stream *z = &again->gzip;
 
+    if (again->ended) {
+        return nonsense("gzip", err);
+    }
     z->next_in = data;
     z->avail_in = (uInt)n;
     do {
         int rc;
         z->next_out = (Bytef *)again->out;
         z->avail_out = (uInt)OUT_BYTES;
-        rc = again->ended ? Z_DATA_ERROR : inflate(z, Z_NO_FLUSH);
+        rc = inflate(z, Z_NO_FLUSH);
         if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
             return nonsense("gzip", err);
         }
         again->ended = rc == Z_STREAM_END;
         TRY(outcodec_write(again->to, again->out, OUT_BYTES - z->avail_out, err));
-    } while (z->avail_in > 0 || z->avail_out == 0);
-    return SLUICE_OK;
+    } while (!again->ended && (z->avail_in > 0 || z->avail_out == 0));
+    return z->avail_in == 0 ? SLUICE_OK : nonsense("gzip", err);
 }
 
 sluice_status outcodec_again_take(struct outcodec_again *again, const void *data, size_t n,

@@ -2,6 +2,7 @@
 #include "token_writer.h"
 
 #include <sluice_stage.h>
+#include <sluice_state.h>
 
 #include <stdio.h>
 
@@ -67,6 +68,55 @@ void token_writer_worker_close(void *state)
     sluice_bytes_free(&writer->index);
     sluice_bytes_free(&writer->mask);
     free(writer);
+}
+
+/* ---- saved states ---- */
+
+sluice_status token_writer_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct token_writer *writer = state;
+    const uint64_t counts[3] = { writer->sequences, writer->tokens, (uint64_t)writer->rows };
+    sluice_status status = io->write(io, counts, sizeof counts);
+
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = io->write(io, &writer->uncounted, sizeof writer->uncounted);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_put(io, writer->data.data, writer->data.size);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_put(io, writer->index.data, writer->index.size);
+    }
+    return status == SLUICE_OK ? sluice_state_put(io, writer->mask.data, writer->mask.size)
+                               : status;
+}
+
+sluice_status token_writer_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct token_writer *writer = state;
+    uint64_t counts[3] = { 0, 0, 0 };
+    sluice_status status = io->read(io, counts, sizeof counts);
+
+    (void)version;
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = io->read(io, &writer->uncounted, sizeof writer->uncounted);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, 1, &writer->data);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, 1, &writer->index);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, 1, &writer->mask);
+    }
+    writer->sequences = counts[0];
+    writer->tokens = counts[1];
+    writer->rows = (int64_t)counts[2];
+    return status;
 }
 
 /* ---- rows ---- */

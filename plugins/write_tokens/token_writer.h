@@ -87,6 +87,9 @@ sluice_status token_writer_worker_open(void *shared, void **out, struct sluice_e
 sluice_status token_writer_process(void *state, const struct sluice_batch *, struct sluice_emit *,
                                    struct sluice_error *);
 sluice_status token_writer_flush(void *state, struct sluice_emit *, struct sluice_error *);
+sluice_status token_writer_save(void *state, struct sluice_io *, struct sluice_error *);
+sluice_status token_writer_load(void *state, struct sluice_io *, uint64_t version,
+                                struct sluice_error *);
 void token_writer_worker_close(void *state);
 void token_writer_close(void *shared);
 
@@ -95,7 +98,8 @@ void token_writer_close(void *shared);
     .n_options = sizeof options / sizeof options[0], .option_stride = sizeof options[0],           \
     .config_size = sizeof(struct token_config), .bytes_worker = 80 << 20, .open = (open_function), \
     .prepare = token_writer_prepare, .worker_open = token_writer_worker_open,                      \
-    .process = token_writer_process, .flush = token_writer_flush,                                  \
+    .process = token_writer_process, .flush = token_writer_flush, .state_version = 1,              \
+    .save = token_writer_save, .load = token_writer_load,                                          \
     .worker_close = token_writer_worker_close, .close = token_writer_close
 
 extern const struct sluice_stage write_datatrove_stage;

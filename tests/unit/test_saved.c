@@ -30,7 +30,7 @@ static void put_all(const char *dir, const char *text, size_t n)
 /* Everything as it was put, or a refusal. */
 static sluice_status get_all(struct restored *in, const char *text, size_t n)
 {
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error why = ERROR_INIT;
     struct buf back = BUF_INIT;
     sluice_status status;
 
@@ -41,16 +41,16 @@ static sluice_status get_all(struct restored *in, const char *text, size_t n)
     restored_get_bytes(in, UINT64_MAX, &back);
     assert_true(!restored_ok(in) || (back.size == n && memcmp(back.data, text, n) == 0));
     (void)restored_get(in, UINT64_MAX);
-    status = restored_end(in, &err);
+    status = restored_end(in, &why);
     buf_deinit(&back);
     return status;
 }
 
 static sluice_status get_bytes(const struct buf *file, size_t n, const char *text, size_t size)
 {
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error why = ERROR_INIT;
     struct restored *in;
-    sluice_status status = restored_open_bytes(file->data, n, mine, &in, &err);
+    sluice_status status = restored_open_bytes(file->data, n, mine, &in, &why);
 
     if (status == SLUICE_OK) {
         status = get_all(in, text, size);
@@ -64,7 +64,7 @@ static void test_format(void **state)
     size_t n = 700000; /* several blocks */
     char *text = kit_text(n, 5);
     char *dir = kit_folder();
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error why = ERROR_INIT;
     struct hash128 other = { 11, 23 };
     struct restored *in;
     struct buf file;
@@ -76,7 +76,7 @@ static void test_format(void **state)
     assert_true(found);
     assert_int_equal(get_all(in, text, n), SLUICE_OK);
     restored_close(in);
-    assert_int_equal(restored_open(kit_path(dir, "state"), other, &in, &found, &err),
+    assert_int_equal(restored_open(kit_path(dir, "state"), other, &in, &found, &why),
                      SLUICE_E_DATA);
     KIT_OK(restored_open(kit_path(dir, "nothing"), mine, &in, &found, err));
     assert_false(found);
@@ -97,7 +97,7 @@ static void test_format(void **state)
 static void test_limits(void **state)
 {
     char *dir = kit_folder();
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error why = ERROR_INIT;
     struct restored *in;
     struct saved *out;
     _Atomic int cancelled = 0;
@@ -108,17 +108,17 @@ static void test_limits(void **state)
     KIT_OK(saved_begin(dir, mine, &cancelled, &out, err));
     saved_put(out, 7);
     cancelled = 1;
-    assert_int_equal(saved_publish(out, "state", &bytes, &err), SLUICE_E_CANCELLED);
+    assert_int_equal(saved_publish(out, "state", &bytes, &why), SLUICE_E_CANCELLED);
     assert_int_equal(kit_count(dir), 0); /* and no temporary file */
     KIT_OK(saved_begin(dir, mine, NULL, &out, err));
     saved_put(out, 7);
     KIT_OK(saved_publish(out, "state", &bytes, err));
     KIT_OK(restored_open(kit_path(dir, "state"), mine, &in, &found, err));
     assert_int_equal(restored_get(in, 6), 0);
-    assert_int_equal(restored_status(in, &err), SLUICE_E_DATA);
+    assert_int_equal(restored_status(in, &why), SLUICE_E_DATA);
     restored_close(in);
     KIT_OK(restored_open(kit_path(dir, "state"), mine, &in, &found, err));
-    assert_int_equal(restored_end(in, &err), SLUICE_E_DATA); /* something is left */
+    assert_int_equal(restored_end(in, &why), SLUICE_E_DATA); /* something is left */
     restored_close(in);
     kit_remove(dir);
 }
@@ -221,8 +221,8 @@ static void add_rows(struct port *port, const struct schema *schema, uint64_t fi
     draft_init(&draft, 3);
     for (uint32_t k = 0; k < 3; k++) {
         struct column *column = NULL;
-        struct sluice_error err = ERROR_INIT;
-        draft_place(&draft, k, builder_column(builders[k], &column, &err), &column);
+        struct sluice_error why = ERROR_INIT;
+        draft_place(&draft, k, builder_column(builders[k], &column, &why), &column);
         builder_destroy(builders[k]);
     }
     KIT_OK(draft_end(&draft, n, &batch, err));
