@@ -338,14 +338,21 @@ static int compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The names of saved states that a task may go on from: 40 bytes each. */
-static sluice_status saved_names(const struct run *run, struct buf *names, struct sluice_error *err)
+/* The names of saved states that a task may go on from: 40 bytes each. *all: there are no others. */
+static sluice_status saved_names(const struct run *run, struct buf *names, bool *all,
+                                 struct sluice_error *err)
 {
+    *all = true;
     for (uint32_t p = 0; p < run->plan->n_phases; p++) {
         for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
             struct hash128 of;
             char name[40] = { 0 };
-            if (!run->tasks[p][t].done && task_ready(run, p, t)) {
+            if (run->tasks[p][t].done) {
+                continue;
+            }
+            if (!task_ready(run, p, t)) {
+                *all = false;
+            } else {
                 TRY(saving_name(run, p, t, &of, name, err));
                 buf_append(names, name, sizeof name);
             }
@@ -354,21 +361,23 @@ static sluice_status saved_names(const struct run *run, struct buf *names, struc
     return buf_status(names, err);
 }
 
-/* Saved states of tasks that are done, or that the plan has not. */
+/* Saved states of tasks that are done, or that the plan has not; where a list may lack what makes a
+ * task ready, nothing goes while one is not. */
 static sluice_status sweep_saved(struct sweep *sweep, struct sluice_error *err)
 {
     struct disk_names found = { NULL, 0 };
     struct buf kept = BUF_INIT;
     char *dir = store_join(sweep->run->options.run_dir, SAVED_FOLDER);
+    bool all = true;
     sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &found, err);
 
     if (status == SLUICE_OK && found.n > 0) {
-        status = saved_names(sweep->run, &kept, err);
+        status = saved_names(sweep->run, &kept, &all, err);
     }
     if (status == SLUICE_OK && kept.size > 0) {
         qsort(kept.data, kept.size / 40, 40, compare_names);
     }
-    for (size_t i = 0; status == SLUICE_OK && i < found.n; i++) {
+    for (size_t i = 0; status == SLUICE_OK && (all || sweep->listed) && i < found.n; i++) {
         const char *name = found.names[i];
         if (name[0] != '.' && (kept.size == 0 || bsearch(name, kept.data, kept.size / 40, 40,
                                                          compare_names) == NULL)) {

@@ -272,6 +272,16 @@ local function print_dataset(dataset, begin)
     v.bytes(real(dataset.bytes)))
 end
 
+local function print_resumed(report, begin)
+  local resumed = 0
+  for phase in each(report.phases) do
+    resumed = resumed + number(phase.resumed)
+  end
+  if resumed > 0 then
+    say("%s%s went on from a saved state\n", begin, v.many(resumed, "attempt"))
+  end
+end
+
 return function(report, style)
   local begin = style.markdown and "- " or "  "
   print_head(report, style.markdown)
@@ -282,6 +292,7 @@ return function(report, style)
   say "\n"
   print_measures(report, begin, style.all)
   print_skipped(report, begin)
+  print_resumed(report, begin)
   v.asks(report.funnel, begin)
   print_example(report, style, begin)
   if real(style.price) > 0 then

@@ -112,3 +112,44 @@ grep -q 'goes on from' stderr && fail 'another plan went on from a saved state'
 expect 0 "$SLUICE" gc "$(place old.run)"
 land old.run
 is "$(find old.run/saved -name '*.sls' 2>/dev/null | wc -l)" 0 'saved states of another plan behind gc'
+
+# Stages in processes of their own, one whose verdicts depend on all rows before, a compressed file in the making: no stage sees a
+# row twice.
+cat >apart.lua <<'END'
+local s = require "sluice"
+local a = s.args { input = { "glob", "corpus/*" }, out = { "path", "out" } }
+local docs = s.files { a.input } | s.read_jsonl { columns = { kind = "utf8", score = "float64" } }
+  | s.gopher_quality { min_doc_words = 10, isolate = true } | s.sampler_peer { rate = 0.7, isolate = true }
+return s.pipeline { "apart", max_bad = "5%",
+  s.named("kept", docs | s.write_jsonl { a.out .. "/kept", compression = "gzip", shard_size = "100KiB", isolate = true }),
+  s.named("lost", docs.dropped | s.write_jsonl { a.out .. "/lost" }) }
+END
+apart() {
+    "$SLUICE" run "$TMP/apart.lua" --quiet --run-dir "$(place "$1.run")" "input=$TMP/corpus/*" "out=$(place "$1.out")" --workers 1 --batch 16KiB
+}
+# seen RUN prints how many rows stages were given, over all attempts.
+seen() {
+    cat "$1"/attempts/*.jsonl | perl -ne 'if (/"ops":\[([^\]]*)\]/) { my @o = split /,/, $1; for (my $i = 6; $i < @o; $i += 6) { $n += $o[$i] } } END { print $n + 0, "\n" }'
+}
+expect 0 apart one
+land one.run one.out
+[ "$(shards one.out/kept | wc -l)" -gt 1 ] || fail 'one file alone'
+export SLUICE_TEST_SAVE
+for n in 2 5; do
+    SLUICE_TEST_SAVE="$n!"
+    status=130
+    rounds=0
+    while [ "$status" = 130 ]; do
+        rounds=$((rounds + 1))
+        [ "$rounds" -lt 200 ] || fail "apart, every $n: no end"
+        status=0
+        apart "two$n" >out 2>&1 || status=$?
+    done
+    [ "$status" = 0 ] || { cat out >&2; fail "apart, every $n: status $status"; }
+    land "two$n.run" "two$n.out"
+    same one.out "two$n.out" "datasets of stages apart, given back at every ${n}th place"
+    same one.run/tasks "two$n.run/tasks" "records of stages apart, given back at every ${n}th place"
+    is "$(seen "two$n.run")" "$(seen one.run)" 'rows that stages were given'
+    expect 0 "$SLUICE" report "$(place "two$n.run")"
+    says 'went on from a saved state'
+done
