@@ -1241,6 +1241,7 @@ function s.write_datatrove(options) end
 ---@field compression? "none"|"gzip"|"zstd" Codec of the files. Default: zstd.
 ---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field shard_size? integer|string Uncompressed bytes after which a file is ended, at the end of a record. Within [1, 1000TB]. Default: 256MiB.
+---@field join? integer|string Stored bytes to which the small files of the tasks are joined when the dataset is published; 0: they stay as they are. Within [0, 1000TB]. Default: 0.
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
 ---@field class? sluice.Class What its dataset is.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
