@@ -184,8 +184,7 @@ sluice_status saved_publish(struct saved *saved, const char *name, uint64_t *byt
 /* ---- reading ---- */
 
 struct restored {
-    struct store_file *file; /* or bytes */
-    const char *bytes;
+    struct store_file *file;
     uint64_t n, at; /* of the file */
     struct hash128 of;
     struct hasher *hasher;
@@ -206,9 +205,7 @@ static sluice_status read_exactly(struct restored *in, void *data, size_t n,
         return error_set(err, SLUICE_E_DATA, "a saved state is cut: it ends at byte %llu",
                          (unsigned long long)in->n);
     }
-    if (in->file == NULL) {
-        memcpy(data, in->bytes + in->at, n);
-    } else if (n > 0) {
+    if (n > 0) {
         TRY(store_read(in->file, &extent, 1, err));
         if (extent.got != n) {
             return error_set(err, SLUICE_E_DATA, "a saved state is cut while it is read");
@@ -240,28 +237,12 @@ static sluice_status read_head(struct restored *in, struct sluice_error *err)
                : error_set(err, SLUICE_E_DATA, "it is the saved state of something else");
 }
 
-static sluice_status open_any(struct restored *in, struct hash128 of, struct restored **out,
-                              struct sluice_error *err)
-{
-    sluice_status status;
-
-    in->err.size = sizeof in->err;
-    in->of = of;
-    in->hasher = hasher_create();
-    status = in->hasher == NULL ? error_nomem(err, "a saved state") : read_head(in, err);
-    if (status != SLUICE_OK) {
-        restored_close(in);
-        return status;
-    }
-    *out = in;
-    return SLUICE_OK;
-}
-
 sluice_status restored_open(const char *path, struct hash128 of, struct restored **out, bool *found,
                             struct sluice_error *err)
 {
     struct store_file *file;
     struct restored *in;
+    sluice_status status;
 
     *out = NULL;
     TRY(store_open(path, &file, found, err));
@@ -275,22 +256,17 @@ sluice_status restored_open(const char *path, struct hash128 of, struct restored
     }
     in->file = file;
     in->n = store_version(file)->size;
+    in->of = of;
+    in->err.size = sizeof in->err;
+    in->hasher = hasher_create();
     store_sequential(file);
-    return open_any(in, of, out, err);
-}
-
-sluice_status restored_open_bytes(const void *data, size_t n, struct hash128 of,
-                                  struct restored **out, struct sluice_error *err)
-{
-    struct restored *in = calloc(1, sizeof *in);
-
-    *out = NULL;
-    if (in == NULL) {
-        return error_nomem(err, "a saved state");
+    status = in->hasher == NULL ? error_nomem(err, "a saved state") : read_head(in, err);
+    if (status != SLUICE_OK) {
+        restored_close(in);
+        return status;
     }
-    in->bytes = data;
-    in->n = n;
-    return open_any(in, of, out, err);
+    *out = in;
+    return SLUICE_OK;
 }
 
 void restored_close(struct restored *in)

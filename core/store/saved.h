@@ -39,9 +39,6 @@ struct restored;
  * else. Gives. */
 sluice_status restored_open(const char *path, struct hash128 of, struct restored **out, bool *found,
                             struct sluice_error *) MUST_USE;
-/* The same of n bytes in memory, borrowed until close. */
-sluice_status restored_open_bytes(const void *data, size_t n, struct hash128 of,
-                                  struct restored **out, struct sluice_error *) MUST_USE;
 /* A number of at most `most`; 0 after a failure. */
 uint64_t restored_get(struct restored *, uint64_t most);
 /* Replaces *out by the next bytes, at most `most`. */

@@ -25,6 +25,11 @@ alike() {
     same whole.out "$1.out" "datasets $2"
     same whole.run/tasks "$1.run/tasks" "task records $2"
     same whole.run/spill "$1.run/spill" "spill files $2"
+}
+
+# none NAME WHAT: no saved state is left. (In a place a request that comes late may bring one back.)
+none() {
+    [ "$STORE" = disk ] || return 0
     is "$(find "$1.run/saved" -type f 2>/dev/null | wc -l)" 0 "saved states that are left $2"
 }
 
@@ -33,6 +38,7 @@ SLUICE_TEST_SAVE=1
 export SLUICE_TEST_SAVE
 expect 0 go each 2
 alike each 'where each place was saved'
+none each 'where each place was saved'
 [ "$(attempts each.run '"saved_row"')" -gt 4 ] || fail 'nothing was saved'
 
 # Given back at every Nth place, until it is done.
@@ -48,6 +54,7 @@ for n in 4 9; do
     done
     [ "$status" = 0 ] || { cat out >&2; fail "every $n: status $status"; }
     alike "drain$n" "given back at every ${n}th place"
+    none "drain$n" "given back at every ${n}th place"
     [ "$(attempts "drain$n.run" '"from_row"')" -gt 5 ] || fail "every $n: nothing went on from a saved state"
     echo "every $n: $rounds processes, $(attempts "drain$n.run" '"from_row"') tasks went on"
 done
@@ -71,6 +78,8 @@ for seed in 1 2 3 4 5 6; do
     done
     expect 0 go cut 1
     alike cut "killed by seed $seed"
+    expect 0 "$SLUICE" gc "$(place cut.run)" # a kill between a commit and what follows leaves one
+    none cut "killed by seed $seed, behind gc"
     went_on=$((${went_on-0} + $(attempts cut.run '"from_row"')))
 done
 [ "$killed" -gt 5 ] || fail "only $killed kills"
@@ -96,6 +105,7 @@ for damage in cut flip other; do
     says 'is of no use' 'starts over'
     export SLUICE_TEST_SAVE
     alike hurt "after a saved state was damaged ($damage)"
+    none hurt "after a saved state was damaged ($damage)"
 done
 
 # What another plan saved is not taken; gc removes it, and nothing that may still be of use.
@@ -111,7 +121,7 @@ expect 0 "$SLUICE" run "$SRC/tests/pipeline/web.lua" --run-dir "$(place old.run)
 grep -q 'goes on from' stderr && fail 'another plan went on from a saved state'
 expect 0 "$SLUICE" gc "$(place old.run)"
 land old.run
-is "$(find old.run/saved -name '*.sls' 2>/dev/null | wc -l)" 0 'saved states of another plan behind gc'
+none old 'of another plan, behind gc'
 
 # Stages in processes of their own, one whose verdicts depend on all rows before, a compressed file in the making: no stage sees a
 # row twice.

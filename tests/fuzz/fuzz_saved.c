@@ -9,6 +9,9 @@
 #include "run/edge/table.h"
 #include "store/outcodec.h"
 #include "store/saved.h"
+#include "store/store.h"
+
+#define PATH "/tmp/sluice-fuzz-saved"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -91,17 +94,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (n < 2 || n > 1 << 20) {
         return 0;
     }
-    if (what % 4 == 0 && restored_open_bytes(data + 1, n - 1, of, &in, NULL) == SLUICE_OK) {
-        restored_get_bytes(in, UINT64_MAX, &text);
-        (void)!restored_end(in, NULL);
-        restored_close(in);
+    if (what % 4 == 0) {
+        must(store_replace(PATH, data + 1, n - 1, STORE_LOOSE, NULL) == SLUICE_OK);
+        if (restored_open(PATH, of, &in, &found, NULL) == SLUICE_OK) {
+            restored_get_bytes(in, UINT64_MAX, &text);
+            (void)!restored_end(in, NULL);
+            restored_close(in);
+        }
     } else if (what % 4 == 1) {
         restore_stream(data + 2, n - 2, data[1]);
     } else if (what % 4 > 1) {
         must(saved_begin("/tmp", of, NULL, &out, NULL) == SLUICE_OK);
         saved_put_raw(out, data + 2, n - 2);
         must(saved_publish(out, "sluice-fuzz-saved", &bytes, NULL) == SLUICE_OK);
-        must(restored_open("/tmp/sluice-fuzz-saved", of, &in, &found, NULL) == SLUICE_OK && found);
+        must(restored_open(PATH, of, &in, &found, NULL) == SLUICE_OK && found);
         if (what % 4 == 2) {
             restore_edge(in, data[1]);
         } else {
