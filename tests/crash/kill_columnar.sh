@@ -1,4 +1,4 @@
-# kill_columnar.sh - kill.sh where what is kept is written as Parquet, in files of several row groups.
+# kill_columnar.sh - kill.sh (by SLUICE_TEST_KILL) where what is kept is written as Parquet, in files of several row groups.
 # time limit: 3600
 [ -f "$BUILD/plugins/columnar.so" ] || { echo 'the plugin columnar is not built'; exit 77; }
 COLUMNAR=true
