@@ -1,6 +1,6 @@
-/* Arrow IPC files and streams: what their heads and footers say, and batches from their messages. No
- * I/O: bytes come in, and what is needed next goes out. Throws sluice::error, SLUICE_E_DATA for what
- * is damaged. */
+/* Arrow IPC files and streams: what their heads and footers say, and batches from their messages.
+ * No I/O: bytes come in, and what is needed next goes out. Throws sluice::error, SLUICE_E_DATA for
+ * what is damaged. */
 #ifndef COLUMNAR_IPC_H
 #define COLUMNAR_IPC_H
 

@@ -38,19 +38,20 @@ struct State {
     Parts parts;
     std::unique_ptr<Predicate> predicate; /* of the footer; NULL = all rows */
     Mapping mapping;
-    std::vector<int> leaves;       /* of its columns, ascending */
+    std::vector<int> fields;       /* of its columns, those that the file itself has */
+    std::vector<int> leaves;       /* of these, ascending */
     std::vector<int> judge_leaves; /* of those that rows are judged by */
     /* of the row group at hand */
     Bytes bytes;
-    std::unique_ptr<RowGroupReader> reader; /* of these bytes */
-    std::vector<Extent> asked;
+    std::vector<Extent> asked; /* of the columns that rows are judged by */
+    std::unique_ptr<RowGroupRows> group;
     std::int64_t rows = 0, row = 0;
     bool judged = false;            /* keep is filled */
     std::vector<std::uint8_t> keep; /* one a row of the row group */
 
     void forget_group()
     {
-        reader.reset();
+        group.reset();
         asked.clear();
         keep.clear();
         judged = false;
@@ -226,7 +227,11 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             return;
         }
         for (std::size_t k = 0; k < all.size(); k++) {
-            w.bytes.add(w.asked.at(k), all[k].data());
+            if (w.group != nullptr) {
+                w.group->answer(k, all[k]);
+            } else {
+                w.bytes.add(w.asked.at(k), all[k].data());
+            }
         }
         w.asked.clear();
         read(*answers.scan, out, w);
@@ -279,6 +284,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             fields.pop_back();
         }
         w.leaves = footer->leaves(fields);
+        w.fields = std::move(fields);
         if (expression != nullptr) {
             try {
                 w.predicate = std::make_unique<Predicate>(*expression, *footer, folders_of(w.uri),
@@ -299,28 +305,21 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         w.rows = w.footer->meta()->RowGroup(group)->num_rows();
         w.row = 0;
         w.bytes.clear();
-        ask(scan, w.predicate != nullptr ? w.judge_leaves : w.leaves, out, w);
+        if (w.predicate != nullptr) {
+            ask_judges(scan, out, w);
+        }
         if (opts().missing == Missing::null) {
             tell_absent(w.mapping, w.footer->schema(), w.rows, out);
         }
     }
 
-    /* Asks for those of the columns' chunks that are not at hand. */
-    void ask(const sluice_scan &scan, const std::vector<int> &leaves, sluice::emitter &out,
-             worker &w) const
+    /* Asks for the columns that rows are judged by. */
+    static void ask_judges(const sluice_scan &scan, sluice::emitter &out, worker &w)
     {
-        const int group = w.footer->number_of(scan.unit);
-        std::vector<int> wanted;
         std::uint64_t all = 0;
 
-        for (const int leaf : leaves) {
-            const Extent chunk = w.footer->chunk(group, leaf, scan.file->bytes);
-            std::uint64_t n = chunk.n;
-            if (w.bytes.find(chunk.offset, n) == nullptr || n < chunk.n) {
-                wanted.push_back(leaf);
-            }
-        }
-        w.asked = extents_of(*w.footer, group, wanted, scan.file->bytes);
+        w.asked =
+            extents_of(*w.footer, w.footer->number_of(scan.unit), w.judge_leaves, scan.file->bytes);
         for (const Extent &extent : w.asked) {
             out.ask(extent.offset, extent.n);
             all += extent.n;
@@ -328,6 +327,18 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         if (all > 0) {
             w.bytes.more(all);
         }
+    }
+
+    /* What the next rows need; false: nothing. */
+    static bool ask_rows(sluice::emitter &out, worker &w)
+    {
+        if (w.group == nullptr) {
+            return false;
+        }
+        for (const Extent &extent : w.group->needs()) {
+            out.ask(extent.offset, extent.n);
+        }
+        return !w.group->needs().empty();
     }
 
     std::unique_ptr<RowGroupReader> reader(const sluice_scan &scan, const std::vector<int> &leaves,
@@ -411,18 +422,18 @@ struct read_parquet : sluice::random_reader<read_parquet> {
                 skip_rest(scan, out, w);
                 return;
             }
-            ask(scan, w.leaves, out, w);
-            if (!w.asked.empty()) {
-                return;
-            }
         }
-        if (w.reader == nullptr && !w.leaves.empty()) {
-            w.reader = reader(scan, w.leaves, w);
+        if (w.group == nullptr && !w.leaves.empty()) {
+            w.group = std::make_unique<RowGroupRows>(*w.footer, w.footer->number_of(scan.unit),
+                                                     w.fields, scan.file->bytes, w.bytes, *pool());
+        }
+        if (ask_rows(out, w)) {
+            return;
         }
         give(scan, out, w);
     }
 
-    /* About batch_bytes of rows. */
+    /* About batch_bytes of rows; what the next ones need is asked for where there are none. */
     void give(sluice_scan &scan, sluice::emitter &out, worker &w) const
     {
         const std::string group = std::to_string(w.footer->number_of(scan.unit));
@@ -435,10 +446,13 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             host().stop_if_cancelled();
             std::int64_t n = std::min<std::int64_t>(w.rows - w.row, batch_bytes / 64);
             std::shared_ptr<arrow::RecordBatch> batch;
-            if (w.reader != nullptr) {
-                batch = w.reader->next();
-                if (batch == nullptr || batch->num_rows() > w.rows - w.row) {
-                    wrong_rows(batch == nullptr, w.rows);
+            if (w.group != nullptr) {
+                batch = w.group->next();
+                if (batch == nullptr) { /* bytes are needed */
+                    if (given == 0) {
+                        ask_rows(out, w);
+                    }
+                    break;
                 }
                 n = batch->num_rows();
                 given += bytes_of(*batch);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
@@ -245,6 +246,124 @@ std::shared_ptr<arrow::RecordBatch> RowGroupReader::next()
         }
         return out;
     });
+}
+
+RowGroupRows::RowGroupRows(const Footer &file, int row_group, const std::vector<int> &fields,
+                           std::uint64_t file_bytes, Bytes &bytes, arrow::MemoryPool &pool)
+    : file_(file), row_group_(row_group), file_bytes_(file_bytes), pool_(pool), rows_(1),
+      left_(file.meta()->RowGroup(row_group)->num_rows()), bytes_(bytes)
+{
+    const auto at_hand = [&](int leaf) {
+        const Extent chunk = file.chunk(row_group, leaf, file_bytes);
+        std::uint64_t n = chunk.n;
+        return bytes.find(chunk.offset, n) != nullptr && n == chunk.n;
+    };
+    std::vector<int> all, missing;
+    std::uint64_t sum = 0;
+    int whole = 0;
+
+    for (const int field : fields) {
+        const std::vector<int> leaves = file.leaves({ field });
+        Column column = { nullptr, whole };
+        if (leaves.size() == 1 && PagedColumn::fits(file, row_group, leaves[0]) &&
+            !at_hand(leaves[0])) {
+            column.paged =
+                std::make_unique<PagedColumn>(file, row_group, leaves[0], file_bytes, pool);
+        } else {
+            leaves_.insert(leaves_.end(), leaves.begin(), leaves.end());
+            std::copy_if(leaves.begin(), leaves.end(), std::back_inserter(missing),
+                         [&](int leaf) { return !at_hand(leaf); });
+            whole++;
+        }
+        all.insert(all.end(), leaves.begin(), leaves.end());
+        columns_.push_back(std::move(column));
+        fields_.push_back(file.schema().field(field));
+    }
+    if (!columns_.empty()) {
+        rows_ = rows_a_batch(*file.meta(), row_group, all);
+        asked_ = extents_of(file, row_group, missing, file_bytes);
+        by_.resize(asked_.size(), nullptr);
+        for (const Extent &extent : asked_) {
+            sum += extent.n;
+        }
+        if (sum > 0) {
+            bytes_.more(sum);
+        }
+        need_pages(true);
+    }
+}
+
+/* Those that are short of bytes share what is asked for at once. */
+void RowGroupRows::need_pages(bool all)
+{
+    constexpr std::uint64_t together = std::uint64_t{ 7 } << 19;
+    std::vector<PagedColumn *> hungry;
+
+    for (const Column &column : columns_) {
+        if (column.paged != nullptr &&
+            (all || column.paged->prepare(std::min(rows_, left_)) == 0)) {
+            hungry.push_back(column.paged.get());
+        }
+    }
+    for (PagedColumn *column : hungry) {
+        asked_.push_back(
+            column->next_extent(std::max(together / hungry.size(), std::uint64_t{ 256 } << 10)));
+        by_.push_back(column);
+    }
+}
+
+const std::vector<Extent> &RowGroupRows::needs()
+{
+    return asked_;
+}
+
+void RowGroupRows::answer(std::size_t k, std::string_view data)
+{
+    if (by_.at(k) != nullptr) {
+        by_[k]->feed(data.data(), data.size());
+    } else {
+        bytes_.add(asked_[k], data.data());
+    }
+    if (k + 1 == asked_.size()) {
+        asked_.clear();
+        by_.clear();
+    }
+}
+
+std::shared_ptr<arrow::RecordBatch> RowGroupRows::next()
+{
+    std::int64_t n = std::min(rows_, left_);
+    arrow::ArrayVector out;
+
+    need_pages(false);
+    if (!asked_.empty()) {
+        return nullptr;
+    }
+    for (const Column &column : columns_) {
+        n = column.paged == nullptr ? n : std::min(n, column.paged->prepare(n));
+    }
+    if (whole_ == nullptr && !leaves_.empty()) {
+        whole_ = std::make_unique<RowGroupReader>(file_, row_group_, leaves_, file_bytes_, bytes_,
+                                                  pool_);
+    }
+    if (whole_ != nullptr && rest_ == nullptr) {
+        rest_ = whole_->next();
+        if (rest_ == nullptr || rest_->num_rows() > left_ || rest_->num_rows() == 0) {
+            throw sluice::error(SLUICE_E_DATA,
+                                "the row group is damaged: it has other rows than the footer says");
+        }
+    }
+    n = rest_ == nullptr ? n : std::min(n, rest_->num_rows());
+    for (const Column &column : columns_) {
+        out.push_back(column.paged != nullptr ? column.paged->take(n)
+                      : n < rest_->num_rows() ? rest_->column(column.at)->Slice(0, n)
+                                              : rest_->column(column.at));
+    }
+    if (rest_ != nullptr) {
+        rest_ = n < rest_->num_rows() ? rest_->Slice(n) : nullptr;
+    }
+    left_ -= n;
+    return arrow::RecordBatch::Make(arrow::schema(fields_), n, std::move(out));
 }
 
 } /* namespace sluice_columnar */

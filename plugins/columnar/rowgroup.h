@@ -11,6 +11,7 @@
 #include <parquet/arrow/reader.h>
 
 #include "footer.h"
+#include "pages.h"
 #include "rows.h"
 
 namespace sluice_columnar
@@ -60,6 +61,47 @@ class RowGroupReader
   private:
     std::unique_ptr<parquet::arrow::FileReader> file_;
     std::unique_ptr<arrow::RecordBatchReader> rows_;
+};
+
+/* A row group's rows: large columns of texts page by page, all others from their whole chunks. */
+class RowGroupRows
+{
+  public:
+    /* fields: top level columns, ascending; bytes: room for whole chunks, and those that are at
+     * hand already. Both outlive this. */
+    RowGroupRows(const Footer &file, int row_group, const std::vector<int> &fields,
+                 std::uint64_t file_bytes, Bytes &bytes, arrow::MemoryPool &pool);
+    /* What is to be asked for; the answers come in this order. None at first: there are no
+     * columns. */
+    const std::vector<Extent> &needs();
+    void answer(std::size_t k, std::string_view data);
+    /* The next rows, about batch_bytes of them, with a column for each field. NULL: bytes are
+     * needed. Only while rows are left. */
+    std::shared_ptr<arrow::RecordBatch> next();
+    std::int64_t left() const
+    {
+        return left_;
+    }
+
+  private:
+    struct Column {
+        std::unique_ptr<PagedColumn> paged;
+        int at; /* else its place in the whole ones */
+    };
+    void need_pages(bool all);
+    const Footer &file_;
+    const int row_group_;
+    const std::uint64_t file_bytes_;
+    arrow::MemoryPool &pool_;
+    std::vector<int> leaves_; /* of the whole ones */
+    std::vector<Column> columns_;
+    arrow::FieldVector fields_;
+    std::int64_t rows_, left_;
+    Bytes &bytes_;
+    std::unique_ptr<RowGroupReader> whole_;
+    std::shared_ptr<arrow::RecordBatch> rest_;
+    std::vector<Extent> asked_;
+    std::vector<PagedColumn *> by_; /* of asked_; NULL: a part of whole chunks */
 };
 
 } /* namespace sluice_columnar */

@@ -36,11 +36,13 @@ std::int64_t give_kept(const Rows &from, const std::shared_ptr<arrow::RecordBatc
                        std::int64_t n, std::int64_t first, const std::uint8_t *keep,
                        sluice::emitter &out);
 
-/* Columns that a file lacks and that are given as nulls: the host is told how many rows have none. */
+/* Columns that a file lacks and that are given as nulls: the host is told how many rows have
+ * none. */
 void tell_absent(const Mapping &mapping, const arrow::Schema &schema, std::int64_t rows,
                  sluice::emitter &out);
 
-/* The columns that somebody wants are declared, and returned; *all: they are all that files have. */
+/* The columns that somebody wants are declared, and returned; all: they are all that files
+ * have. */
 std::vector<Output> declare_outputs(const Request &request, const arrow::Schema *first,
                                     sluice::plan &plan, bool &all,
                                     std::vector<std::string> &left_out);

@@ -22,8 +22,8 @@ class Inflater
     explicit Inflater(Codec codec); /* not none */
     ~Inflater();
     void feed(std::string_view piece);
-    /* Replaces out by at most `most` decoded bytes; false: there are none before more is fed. Throws
-     * sluice::error, SLUICE_E_DATA, for what is damaged. */
+    /* Replaces out by at most `most` decoded bytes; false: there are none before more is fed.
+     * Throws sluice::error, SLUICE_E_DATA, for what is damaged. */
     bool next(std::string &out, std::size_t most);
     bool complete() const; /* all that was fed is whole */
 

@@ -1,9 +1,9 @@
-/* CSV text into records, and records into fields: RFC 4180, and what Python's csv makes of text that
- * breaks its rules. Depends on nothing.
+/* CSV text into records, and records into fields: RFC 4180, and what Python's csv makes of text
+ * that breaks its rules. Depends on nothing.
  *
  * Where a record ends is the same in both modes: a quote at a field's first byte opens a quoted
- * field, which ends at the next quote that is not doubled; what stands behind it up to the delimiter
- * belongs to the field. Lines end with LF or CR LF. */
+ * field, which ends at the next quote that is not doubled; what stands behind it up to the
+ * delimiter belongs to the field. Lines end with LF or CR LF. */
 #ifndef READ_CSV_SPLIT_H
 #define READ_CSV_SPLIT_H
 

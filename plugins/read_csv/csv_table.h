@@ -51,8 +51,8 @@ struct Request {
 std::vector<Output> choose(const Request &request, const Head *first,
                            std::vector<std::string> &left_out);
 
-/* The places of the outputs' fields in a record; -1 = it has none. Throws where a file's columns are
- * not those that were chosen. `all`: the reader gives all that files have. */
+/* The places of the outputs' fields in a record; -1 = it has none. Throws where a file's columns
+ * are not those that were chosen. `all`: the reader gives all that files have. */
 std::vector<int> places_of(const Request &request, const std::vector<Output> &outputs,
                            const Head &file, bool all, std::vector<std::string> &absent);
 

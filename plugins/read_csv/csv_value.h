@@ -21,8 +21,8 @@ bool parse_integer(std::string_view text, std::int64_t &out);
 /* Digits, with a fraction or exponent if it likes; no infinities. */
 bool parse_real(std::string_view text, double &out);
 
-/* The type that all texts seen have; those that begin with 0 or +, are too large for int64, or mixed
- * are text. */
+/* The type that all texts seen have; those that begin with 0 or +, are too large for int64, or
+ * mixed are text. */
 class Guess
 {
   public:

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define TEXT_SCAN_CHUNK 4096 /* most bytes a call that gives bits */
 #define TEXT_SCAN_WORDS (TEXT_SCAN_CHUNK / 64)
 
@@ -68,6 +72,10 @@ void text_scan_breaks_avx2(const unsigned char *p, size_t n, uint64_t bits[TEXT_
 size_t text_scan_ascii_avx2(const unsigned char *p, size_t n);
 size_t text_scan_count_avx2(const unsigned char *p, size_t n);
 size_t text_scan_find_avx2(const unsigned char *p, size_t n, const unsigned char *needle, size_t m);
+#endif
+
+#ifdef __cplusplus
+}
 #endif
 
 #endif

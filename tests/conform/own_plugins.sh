@@ -23,6 +23,13 @@ perl "$SRC/tests/data/fasttext_model.pl" >"$TMP/model.bin"
 printf 'the\nof\n' >"$TMP/words"
 printf 'word,count\nthe,90\nof,10\n' >"$TMP/frequencies.csv"
 
+i=0
+echo 'id,text,n,score' >"$TMP/rows.csv"
+while [ $i -lt 300 ]; do
+    i=$((i + 1))
+    printf '%d,"text ""%d"",\nand more",%d,%d.5\n' $i $i $i $i
+done >>"$TMP/rows.csv"
+
 run() {
     while read -r file; do
         case $file in
@@ -44,6 +51,7 @@ run() {
             done
             mv "$TMP/columnar.so.all" "$TMP/columnar.so.report"
             ;;
+        */read_csv.so) kit "$file" --data "$TMP/rows.csv" ;;
         */url.so) kit "$file" --option extra_domains=example.com --option extra_words=news ;;
         */quality.so) kit "$file" --option "en=$TMP/words" --option "frequencies=$TMP/frequencies.csv" ;;
         */dolma.so) kit "$file" --option taggers=gopher_v1,gopher_v2,c4_v1,c4_v2,repetitions_v1,pii_regex_v2,pii_regex_with_counts_fast_v2,tokenizer_repetitions_v2r2 \

@@ -205,7 +205,7 @@ def value(rng, kind, nulls):
     if pa.types.is_decimal(kind):
         return decimal.Decimal(rng.randint(-10 ** 9, 10 ** 9)).scaleb(-kind.scale)
     letters = "abc \u00e9\u4e2d\U0001f600\"\\\n\t\x01"
-    return "".join(rng.choice(letters) for _ in range(rng.choice([0, 1, 5, 40, 400])))
+    return "".join(rng.choice(letters) for _ in range(rng.choice([0, 1, 5, 40, 400, 400])))
 
 
 LEAVES = [pa.bool_(), pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64(),

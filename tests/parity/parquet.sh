@@ -4,15 +4,8 @@
 # time limit: 1800
 set -eu
 [ -f "$BUILD/plugins/columnar.so" ] || { echo 'the plugin columnar is not built'; exit 77; }
-# Beside the other peers, which are not to see it.
-list=$SRC/tests/parity/requirements-parquet.txt
-folder=${SLUICE_ASSETS:-$BUILD/assets}/parity-parquet
-if ! cmp -s "$list" "$folder/installed.txt"; then
-    rm -rf "$folder"
-    mkdir -p "$folder"
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check --no-deps --target "$folder" --requirement "$list"
-    cp "$list" "$folder/installed.txt"
-fi
+# shellcheck source=tests/parity/columnar_peers
+. "$SRC/tests/parity/columnar_peers"
 set -- "$SLUICE" "$TMP" --files "${PARITY_FILES:-200}"
 if [ -f "${SLUICE_TEST_DATA:-}/parquet.tar.zst" ]; then
     mkdir "$TMP/others"

@@ -115,3 +115,18 @@ run 0 'columns=parts=list<utf8?>'
 is "$(json last/last.json quarantined)" 20 'rows with a bad text in a list'
 run 0 'columns=parts=json'
 is "$(json last/last.json quarantined)" 20 'rows with a bad text in a list, as JSON'
+
+# ---- large columns, page by page ----
+rm in/*
+for file in pages pages2; do
+    for isolate in false true; do
+        run 0 "from=$DATA/$file.parquet" 'columns=url=utf8;n=int64' isolate=$isolate
+        is "$(lines out | wc -l)" 800 "rows of $file"
+        lines out | perl -ne '$n++; /"n":(\d+)/ && $1 == $n - 1 or die "row $n: $_"; my ($t) = /"text":"(.*?)"/; my ($u) = /"url":"(.*?)"/;
+            defined $t == (($n - 1) % 17 != 5) && ($t // "") eq ($u // "") or die "row $n: $_"' || fail "$file, isolate=$isolate: other rows"
+    done
+    perl -e 'open my $in, "<:raw", shift; my $all = do { local $/; <$in> }; vec($all, 8 * 60000, 8) ^= 0x11; open my $out, ">:raw", "in/flipped.parquet"; print $out $all' \
+        "$DATA/$file.parquet"
+    run 4
+    says 'flipped.parquet' 'damaged'
+done

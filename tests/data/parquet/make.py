@@ -51,3 +51,9 @@ for name, dictionary in (("bad_plain", False), ("bad_dictionary", True)):
 pq.write_table(pa.table({"text": ["t"] * 30, "parts": lists}), folder + "/bad_list.parquet", use_dictionary=False, compression="none",
                write_statistics=False)
 pq.write_table(table.slice(0, 0), folder + "/empty.parquet")
+# Texts that are read page by page: the same ones twice, in pages of another kind.
+long = [None if k % 17 == 5 else "".join(rng.choice("0123456789abcdef\u00e9") for _ in range(300)) for k in range(800)]
+for name, version in (("pages", "1.0"), ("pages2", "2.0")):
+    pq.write_table(pa.table({"text": long, "url": long, "n": pa.array(range(800))}), folder + "/%s.parquet" % name, row_group_size=790,
+                   compression={"text": "zstd", "url": "none", "n": "none"}, data_page_size=4096, data_page_version=version,
+                   use_dictionary=["text"], dictionary_pagesize_limit=20000, write_statistics=False, write_page_checksum=True)

@@ -1,0 +1,107 @@
+/* Fuzzes what is read of Parquet and Arrow files before the library sees it, and what the library
+ * makes of messages of Arrow: footers, blocks, heads of pages, schemas, record batches. Beside what
+ * the sanitizers find: places lie within the file, and batches that pass the checks can be made
+ * plain. The first byte chooses. */
+#include <cstdlib>
+#include <cstring>
+
+#include "columnar/footer.h"
+#include "columnar/ipc.h"
+#include "columnar/pages.h"
+#include "columnar/plain.h"
+
+using namespace sluice_columnar;
+
+namespace
+{
+
+void require(bool condition)
+{
+    if (!condition) {
+        std::abort();
+    }
+}
+
+void footer_of_parquet(std::string_view bytes)
+{
+    const std::uint64_t size = bytes.size() + 1000;
+    const Footer footer(bytes);
+
+    for (const RowGroup &group : footer.row_groups(size)) {
+        require(group.begin < group.end && group.end <= size && group.rows > 0);
+    }
+}
+
+void page(std::string_view bytes)
+{
+    PageHead head;
+
+    if (read_page_head(bytes, head)) {
+        require(head.head_bytes <= bytes.size() && head.bytes <= INT32_MAX);
+    }
+}
+
+void arrow_file(std::string_view bytes)
+{
+    Layout layout;
+
+    if (read_head(bytes, bytes.size(), layout) > 0) {
+        return;
+    }
+    if (!layout.stream) {
+        const Extent footer = ipc_footer_of(bytes, bytes.size());
+        read_blocks(bytes.substr(footer.offset, footer.n), bytes.size(), layout);
+    }
+    const Layout again = Layout::unpack(layout.pack());
+    require(again.head == layout.head && again.dictionaries.size() == layout.dictionaries.size());
+    schema_of(layout);
+    Messages messages(layout, {});
+    std::uint64_t at = layout.stream ? layout.head.size() : bytes.size();
+    auto take = [&] {
+        while (const auto batch = messages.next()) {
+            for (const auto &column : batch->columns()) {
+                const auto made =
+                    plain_array(column->Slice(0, std::min<std::int64_t>(column->length(), 100)));
+                require(!made.ok() || made.ValueUnsafe()->Validate().ok());
+            }
+        }
+    };
+    for (const auto *list : { &layout.dictionaries, &layout.batches }) {
+        for (const Extent &one : *list) {
+            require(one.offset + one.n <= bytes.size());
+            messages.feed(arrow::Buffer::FromString(std::string(bytes.substr(one.offset, one.n))));
+            take();
+        }
+    }
+    while (at < bytes.size() && messages.needed() > 0 && messages.needed() <= bytes.size() - at) {
+        const std::uint64_t n = messages.needed();
+        messages.feed(arrow::Buffer::FromString(std::string(bytes.substr(at, n))));
+        at += n;
+        take();
+    }
+}
+
+} /* namespace */
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
+{
+    if (size < 2) {
+        return 0;
+    }
+    const std::string_view bytes(reinterpret_cast<const char *>(data + 1), size - 1);
+    try {
+        switch (data[0] % 3) {
+        case 0:
+            footer_of_parquet(bytes);
+            break;
+        case 1:
+            page(bytes);
+            break;
+        default:
+            arrow_file(bytes);
+        }
+    } catch (const sluice::error &) {
+    } catch (const std::bad_alloc &) {
+    }
+    return 0;
+}
