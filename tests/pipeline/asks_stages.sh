@@ -49,6 +49,7 @@ perl -MJSON::PP -e '
         print $few "$id $answer\n";
     }'
 found() {
+    land "$1"
     lines "$1/few" | sed 's/.*"id":"\([0-9]*\)".*"sum":\(-*[0-9]*\).*/\1 \2/' | cmp - want.few || fail "$2: other sums"
     lines "$1/dropped" | sed 's/.*"id":"\([0-9]*\)".*"drop_reason":"\([a-z]*\)".*/\1 \2/' | cmp - want.dropped || fail "$2: others are dropped"
     lines "$1/thirds" | sed 's/.*"text":"\([^"]*\)".*"n":\([0-9]*\).*/\2 \1/' | cmp - want.thirds || fail "$2: other rows of a transform"
@@ -56,19 +57,20 @@ found() {
 
 [ "$(wc -l <want.few)" -gt 100 ] && [ "$(wc -l <want.dropped)" -gt 50 ] || fail 'few rows are checked'
 server one 1 0 0 0
-expect 0 "$SLUICE" run p.lua --trust --quiet --workers 1 "port=$port" --run-dir r1 out=o1
+faults 13:40
+expect 0 "$SLUICE" run p.lua --trust --quiet --workers 1 "port=$port" --run-dir "$(place r1)" "out=$(place o1)"
 found o1 'one worker'
 first=$(wc -l <"$log")
 server two 5 0 20 10
-expect 0 "$SLUICE" run p.lua --trust --quiet --workers 2 "port=$port" --run-dir r2 out=o2
+expect 0 "$SLUICE" run p.lua --trust --quiet --workers 2 "port=$port" --run-dir "$(place r2)" "out=$(place o2)"
 found o2 'answers in another order'
 server three 9 0 20 10
-expect 0 "$SLUICE" run p.lua --trust --quiet --workers 2 "port=$port" --run-dir r3 out=o3 apart=true
+expect 0 "$SLUICE" run p.lua --trust --quiet --workers 2 "port=$port" --run-dir "$(place r3)" "out=$(place o3)" apart=true
 found o3 'stages in processes of their own'
 is "$(grep -c '^200\|^404' "$log")" "$first" 'asks of isolated stages that were answered'
 # In the journal is what any of them asked, isolated or not.
 before=$(wc -l <"$log")
-expect 0 "$SLUICE" run p.lua --trust --quiet --workers 1 "port=$port" --run-dir r3 out=o4 apart=false --fresh
+expect 0 "$SLUICE" run p.lua --trust --quiet --workers 1 "port=$port" --run-dir "$(place r3)" "out=$(place o4)" apart=false --fresh
 found o4 'from the journal'
 is "$(wc -l <"$log")" "$before" 'asks of what the journal holds'
 
@@ -78,5 +80,5 @@ local c = s.plugin "$BUILD/tests/abi/cxx_asks.so"
 return s.pipeline { "wrong", s.files "docs.jsonl" | s.read_jsonl {}
   | c.cxx_ask_wrong { url = "http://127.0.0.1:$port/", ask = { hosts = { "127.0.0.1:$port" } } } | s.write_jsonl "o5" }
 END
-expect 1 "$SLUICE" run wrong.lua --trust --quiet
+expect 1 "$SLUICE" run wrong.lua --trust --quiet --run-dir "$(place r5)"
 says 'cxx_ask_wrong' 'a URL with a control byte'

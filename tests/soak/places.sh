@@ -18,7 +18,7 @@ while [ "$round" -lt "$ROUNDS" ]; do
     export SEED
     round=$((round + 1))
     for script in ${ONLY:-crash/kill pipeline/dedup_kill crash/errors crash/finish crash/failures crash/races crash/signals crash/damage crash/claims \
-        crash/workers crash/late pipeline/same_bytes pipeline/incremental pipeline/work pipeline/prepare pipeline/limit pipeline/twins \
+        crash/workers crash/late crash/asks pipeline/asks_stages pipeline/asks_kit pipeline/same_bytes pipeline/incremental pipeline/work pipeline/prepare pipeline/limit pipeline/twins \
         pipeline/again pipeline/lock pipeline/units pipeline/spill pipeline/places_gc pipeline/places_map pipeline/places_looks}; do
         mkdir -p "$TMP/one"
         begin=$(date +%s)

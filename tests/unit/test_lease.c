@@ -296,8 +296,8 @@ static void test_turns(void **state)
     kit_remove(dir);
 }
 
-/* What is not about time has a lot of it: a process that a busy machine leaves standing for a second
- * would lose what it holds. */
+/* What is not about time has a lot of it: a process that a busy machine leaves standing for a
+ * second would lose what it holds. */
 static int in_peace(void)
 {
     const struct CMUnitTest tests[] = {

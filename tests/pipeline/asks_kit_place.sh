@@ -1,0 +1,4 @@
+# asks_kit_place.sh - asks_kit.sh where runs and datasets are in a place without folders, links and renaming, which refuses, loses, repeats
+# and lists late.
+STORE=hostile
+. "$SRC/tests/pipeline/asks_kit.sh"
