@@ -3,9 +3,10 @@
  * it counted (ledger, gate states, notes).
  *
  * Records hold no times, hosts, absolute paths or worker counts, so that two runs of one task write
- * equal ones; nor what a task is called, since any with the same key may have made it. Each is a line of JSON with sorted keys that begins with {"check":"…", the XXH3-128
- * of all bytes behind it: one that was damaged or edited is not believed. Depends on disk, pending,
- * vouch, jansson. A record is not thread-safe; functions on different records are. */
+ * equal ones; nor what a task is called, since any with the same key may have made it. Each is a
+ * line of JSON with sorted keys that begins with {"check":"…", the XXH3-128 of all bytes behind it:
+ * one that was damaged or edited is not believed. Depends on disk, pending, vouch, jansson. A
+ * record is not thread-safe; functions on different records are. */
 #ifndef SLUICE_STORE_COMMIT_H
 #define SLUICE_STORE_COMMIT_H
 

@@ -6,7 +6,8 @@
  * A large file is linked where its file system allows it, so that a model of gigabytes is neither
  * copied nor stored twice; who then writes into the original changes what was frozen, which is
  * seen by its size and time. Small ones are copied. Where a run directory is no folder of this
- * machine, what programs map and open themselves is kept there and has a copy here. Depends on pending, statcache. */
+ * machine, what programs map and open themselves is kept there and has a copy here. Depends on
+ * pending, statcache. */
 #ifndef SLUICE_STORE_CONTENT_H
 #define SLUICE_STORE_CONTENT_H
 

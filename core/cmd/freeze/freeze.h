@@ -10,9 +10,9 @@
  *   "files": [{"kind", "name", "path", "sha256", "hash", "bytes", "mtime_ns"}] }
  * kind: "script" (the pipeline first, then modules in the order they were required; name is the
  * module's), "plugin" (from outside the installation), "library" (ffi.def), "file" (an option's),
- * "inputs" (name is the reader's). path is where it was; nothing is read there any more. Of a run in
- * a store plugins, libraries and files have copies in the content/ of this machine's folder of the
- * run, made when they are needed.
+ * "inputs" (name is the reader's). path is where it was; nothing is read there any more. Of a run
+ * in a store plugins, libraries and files have copies in the content/ of this machine's folder of
+ * the run, made when they are needed.
  *
  * Who loads the root while another one is put has the old plan or the new one, whole: nothing that
  * the old one names is removed but by `sluice gc`. Depends on session. */

@@ -15,8 +15,8 @@ sluice_status changes_open(const struct run *, uint32_t phase, struct changes **
                            struct sluice_error *) MUST_USE;
 void changes_close(struct changes *); /* NULL is fine */
 
-/* Appends in words why a keyed task that is not done runs: "new" (", or of before the logs that are kept", which `gc` leaves), "input changed", "stage 'good'
- * changed; rows of 'good' changed", ... */
+/* Appends in words why a keyed task that is not done runs: "new" (", or of before the logs that are
+ * kept": `gc` leaves ten), "input changed", "stage 'good' changed; rows of 'good' changed", ... */
 sluice_status changes_describe(const struct changes *, const struct run *, uint32_t phase,
                                uint32_t task, struct buf *out, struct sluice_error *) MUST_USE;
 
