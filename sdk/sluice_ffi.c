@@ -15,4 +15,5 @@
 #include "sluice_rows.h"
 #include "sluice_simple.h"
 #include "sluice_stage.h"
+#include "sluice_state.h"
 #include "sluice_verdicts.h"

@@ -338,7 +338,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(a, b);
 }
 
-/* The names of saved states that a task may go on from: 40 bytes each. *all: there are no others. */
+/* The names of saved states that a task may go on from: 40 bytes each. *all: there are no
+ * others. */
 static sluice_status saved_names(const struct run *run, struct buf *names, bool *all,
                                  struct sluice_error *err)
 {

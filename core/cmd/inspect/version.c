@@ -19,6 +19,7 @@
 #include "run/edge/edge.h"
 #include "store/commit.h"
 #include "store/listing_frozen.h"
+#include "store/saved.h"
 #include "store/snapshot.h"
 
 static const struct epoch {
@@ -33,6 +34,7 @@ static const struct epoch {
     { "frame", FRAME_FORMAT, "blocks of such rows" },
     { "quarantine", QUARANTINE_FORMAT, "rows kept for replay" },
     { "state", STAGE_STATE_FORMAT, "saved states of stages" },
+    { "saved", SAVED_FORMAT, "saved states of tasks in a run directory" },
     { "plan", PLAN_FORMAT, "frozen plans in a run directory" },
     { "listing", LISTING_FORMAT, "lists of input files in them" },
     { "lock", USED_FORMAT, "what a pipeline is made of: lock files, used.json" },
