@@ -527,7 +527,7 @@ static sluice_status stage_process(void *worker, const struct sluice_batch *batc
     return batch->port == 1 ? take_table(worker, batch, err) : join_batch(worker, batch, emit, err);
 }
 
-const struct sluice_stage join_stage = {
+static const struct sluice_stage join_stage = {
     .size = sizeof join_stage,
     .name = "join_table",
     .version = "1.0",

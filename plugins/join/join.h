@@ -26,6 +26,4 @@ const char *join_table_find(const struct join_table *, const void *key, uint64_t
 sluice_status join_table_add(struct join_table *, const void *key, uint64_t n, const void *values,
                              uint64_t n_values, bool *there);
 
-extern const struct sluice_stage join_stage;
-
 #endif

@@ -28,7 +28,7 @@ puts() {
     [ "$count" -le "$most" ] || fail "$count changes for eight documents, at most $most are expected: $*"
     echo "$count changes: $*"
 }
-puts 71
+puts 72
 puts 13 --workers 1 # nothing to do
 forget run out
-puts 71 --workers 1
+puts 72 --workers 1

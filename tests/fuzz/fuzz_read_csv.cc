@@ -1,7 +1,8 @@
 /* Fuzzes what read_csv makes of text: records, their fields, values, and compressed bytes. Beside
  * what the sanitizers find: records stand one behind the other and cover the text; they are the
  * same in whatever pieces the text comes, and where it is read from a record's begin alone, which
- * is how units are read; a field that is split again is itself. The first byte chooses the dialect. */
+ * is how units are read; a field that is split again is itself. The first byte chooses the
+ * dialect. */
 #include <cstdlib>
 #include <cstring>
 #include <vector>
