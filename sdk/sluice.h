@@ -324,7 +324,9 @@ struct sluice_plan {
      * left out of the snapshot. A name may lie in folders: a/b.json. In it "@NUMBER@" becomes the
      * file's number in the snapshot, from 0, and "@COUNT@" how many there are, of five digits. A
      * writer's note `append` is the number of the dataset's newest snapshot, whose files stay in
-     * the new one, before this run's: an index that is carried on. */
+     * the new one, before this run's: an index that is carried on. A writer's note `join` is how
+     * many stored bytes a published file should have: those of several tasks are joined up to it,
+     * byte behind byte, for formats in which that gives a file of all their rows. */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
                           struct sluice_error *);
     /* Name and type of the k-th column of a port, from 0, to take all columns: *name is "" past the
