@@ -152,7 +152,7 @@ Splitter::Got Splitter::next(Record &out)
         const auto n = static_cast<std::uint64_t>((behind != nullptr ? behind : end) - at);
         if (n > dialect_.max_record || (behind == nullptr && ended_)) {
             quote_ = place(at); /* it is looked at again */
-            return hopeless(at, n <= dialect_.max_record, out);
+            return hopeless(at, out);
         }
         if (behind == nullptr) {
             quote_ = place(at);
@@ -175,8 +175,9 @@ Splitter::Got Splitter::next(Record &out)
     }
 }
 
-/* A record that has no end within max_record bytes, or none at all. */
-Splitter::Got Splitter::hopeless(const char *at, bool open, Record &out)
+/* A record that has no end within max_record bytes, or none at all. Its first line alone says which
+ * fault that is, so that it is the same where a unit ends behind it. */
+Splitter::Got Splitter::hopeless(const char *at, Record &out)
 {
     if (dialect_.strict) {
         throw sluice::error(
@@ -189,7 +190,6 @@ Splitter::Got Splitter::hopeless(const char *at, bool open, Record &out)
     }
     line_begin_ = place(at);
     skipping_ = true;
-    skipping_open_ = open;
     return skip_line(out);
 }
 
@@ -215,7 +215,7 @@ Splitter::Got Splitter::skip_line(Record &out)
     at_ = newline != nullptr ? static_cast<std::size_t>(newline + 1 - window_.data())
                              : window_.size();
     out.end = place(window_.data() + at_);
-    out.fault = skipping_open_ ? "unclosed_quote" : "record_too_long";
+    out.fault = out.end - out.begin > dialect_.max_record ? "record_too_long" : "unclosed_quote";
     return Got::record;
 }
 

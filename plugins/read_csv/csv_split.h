@@ -53,7 +53,7 @@ class Splitter
     const char *find_end(const char *at, const char *end, bool &open, bool &quotes);
     const char *find_close(const char *quote, const char *end);
     const char *next_quote(const char *at, const char *end);
-    Got hopeless(const char *at, bool open, Record &out);
+    Got hopeless(const char *at, Record &out);
     Got skip_line(Record &out);
     std::uint64_t place(const char *at) const
     {
@@ -67,7 +67,7 @@ class Splitter
     std::uint64_t quote_ = 0; /* a known quote, or where there is none before */
     std::uint64_t no_close_from_ = 0, no_close_to_ = 0; /* no quoted field ends in there */
     std::uint64_t line_begin_ = 0;                      /* of the one that is skipped */
-    bool ended_ = false, skipping_ = false, skipping_open_ = false;
+    bool ended_ = false, skipping_ = false;
 };
 
 struct Field {
