@@ -57,30 +57,14 @@ sluice_status run_own(const struct run *run, const struct op *writer, struct sna
     return status;
 }
 
-/* The newest snapshot of a writer's dataset, or NULL. */
-static sluice_status open_newest(const struct op *writer, struct snapshot **out,
-                                 struct sluice_error *err)
-{
-    const char *dataset = op_stage(writer)->dataset;
-    uint32_t *numbers = NULL;
-    size_t n = 0;
-    sluice_status status = snapshot_list(dataset, &numbers, &n, err);
-
-    *out = NULL;
-    if (status == SLUICE_OK && n > 0) {
-        status = snapshot_open(dataset, numbers[n - 1], out, err);
-    }
-    free(numbers);
-    return status;
-}
-
 static sluice_status check_writer(const struct run *run, const struct op *writer, struct buf *taken,
                                   struct sluice_error *err)
 {
     struct snapshot *newest = NULL;
     struct snapshot *next = snapshot_create(writer->name);
-    sluice_status status =
-        next == NULL ? error_nomem(err, "a snapshot") : open_newest(writer, &newest, err);
+    sluice_status status = next == NULL
+                               ? error_nomem(err, "a snapshot")
+                               : snapshot_open_newest(op_stage(writer)->dataset, &newest, err);
 
     if (status == SLUICE_OK && newest != NULL) {
         status = run_own(run, writer, next, err);

@@ -175,18 +175,12 @@ static sluice_status check_bronze(const struct op *op, const struct snapshot *sn
 {
     const char *dataset = op_stage(op)->dataset;
     struct snapshot *newest = NULL;
-    uint32_t *numbers = NULL;
-    size_t n = 0;
     sluice_status status;
 
     if (op->node == NULL || op->node->class != CLASS_BRONZE) {
         return SLUICE_OK;
     }
-    status = snapshot_list(dataset, &numbers, &n, err);
-    free(numbers);
-    if (status == SLUICE_OK && n > 0) {
-        status = snapshot_open(dataset, 0, &newest, err);
-    }
+    status = snapshot_open_newest(dataset, &newest, err);
     if (status == SLUICE_OK && newest != NULL && !same_files(newest, snapshot)) {
         status = error_set(err, SLUICE_E_CONFIG,
                            "%s is bronze, which is written once: snapshot %u has %llu rows in %u "

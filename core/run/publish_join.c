@@ -22,22 +22,6 @@ static uint64_t join_target(const struct op *op)
     return bytes;
 }
 
-/* What the newest snapshot has joined need not be joined again. *out may be NULL. */
-static sluice_status open_known(const char *dataset, struct snapshot **out,
-                                struct sluice_error *err)
-{
-    uint32_t *numbers = NULL;
-    size_t n = 0;
-    sluice_status status = snapshot_list(dataset, &numbers, &n, err);
-
-    *out = NULL;
-    if (status == SLUICE_OK && n > 0) {
-        status = snapshot_open(dataset, numbers[n - 1], out, err);
-    }
-    free(numbers);
-    return status;
-}
-
 sluice_status run_join(const struct run *run, const struct op *writer, struct snapshot **snapshot,
                        struct sluice_error *err)
 {
@@ -52,9 +36,10 @@ sluice_status run_join(const struct run *run, const struct op *writer, struct sn
     }
     status = compact_plan(*snapshot, &rules, &plan, err);
     if (status == SLUICE_OK && plan.n > 0) {
-        status = open_known(op_stage(writer)->dataset, &known, err);
+        status = snapshot_open_newest(op_stage(writer)->dataset, &known, err);
     }
     if (status == SLUICE_OK && plan.n > 0) {
+        /* What the newest snapshot has joined need not be joined again. */
         status = compact_join(op_stage(writer)->dataset, *snapshot, &plan, known, run->vouch,
                               run->options.cancelled, &joined, err);
     }

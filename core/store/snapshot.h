@@ -107,6 +107,9 @@ sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t 
  * any SLUICE_E_CONFIG. Gives. */
 sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct snapshot **out,
                             struct sluice_error *) MUST_USE;
+/* The newest; *out is NULL where there is none. Gives. */
+sluice_status snapshot_open_newest(const char *dataset_dir, struct snapshot **out,
+                                   struct sluice_error *) MUST_USE;
 
 /* Text form (indented JSON, sorted keys) and back; number and content are checked. */
 sluice_status snapshot_print(const struct snapshot *, struct buf *out,

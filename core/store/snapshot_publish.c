@@ -398,12 +398,8 @@ static sluice_status mend(const char *dir, const struct snapshot *s, struct publ
                           struct sluice_error *err)
 {
     struct snapshot *newest = NULL;
-    uint32_t number;
-    sluice_status status = snapshot_newest(dir, &number, err);
+    sluice_status status = snapshot_open_newest(dir, &newest, err);
 
-    if (status == SLUICE_OK && number > 0) {
-        status = snapshot_open(dir, number, &newest, err);
-    }
     if (status == SLUICE_OK) {
         status = check_files(dir, s, newest, p, err);
     }

@@ -207,6 +207,16 @@ sluice_status snapshot_open(const char *dataset_dir, uint32_t number, struct sna
     return open_number(dataset_dir, number, out, err);
 }
 
+sluice_status snapshot_open_newest(const char *dataset_dir, struct snapshot **out,
+                                   struct sluice_error *err)
+{
+    uint32_t number;
+
+    *out = NULL;
+    TRY(snapshot_newest(dataset_dir, &number, err));
+    return number == 0 ? SLUICE_OK : open_number(dataset_dir, number, out, err);
+}
+
 sluice_status snapshot_reference(const char *reference, char **path, uint32_t *number,
                                  struct sluice_error *err)
 {

@@ -1,5 +1,5 @@
 /* Columns of any type: see text_layout.h. */
-#include "text/text_layout.h"
+#include "text/text_layoutInt.h"
 
 #include <stdint.h>
 
@@ -257,27 +257,18 @@ static int copy_offsets(const struct ArrowArray *array, const struct layout_run 
     return 1;
 }
 
-static sluice_status copy_nested(const struct layout *layout, const struct ArrowArray *array,
-                                 const struct layout_run *runs, size_t n_runs,
-                                 struct sluice_bytes *validity, int64_t nulls,
-                                 struct ArrowArray *out)
+sluice_status layout_make_struct(sluice_status status, const struct layout *layout, int64_t n,
+                                 struct ArrowArray *children, struct sluice_bytes *validity,
+                                 int64_t nulls, struct ArrowArray *out)
 {
-    int64_t n = count(runs, n_runs);
-    struct ArrowArray *children = calloc(layout->n_children + 1u, sizeof *children);
-    struct sluice_array_memory *memory;
-    sluice_status status = children == NULL ? SLUICE_E_NOMEM : SLUICE_OK;
-
-    for (uint32_t k = 0; status == SLUICE_OK && k < layout->n_children; k++) {
-        status = layout_copy(&layout->children[k], array->children[k], runs, n_runs, &children[k]);
-    }
     if (status == SLUICE_OK) {
         status = sluice_make_struct(out, n, layout->n_children, children);
-        if (status == SLUICE_OK) {
-            memory = out->private_data;
-            memory->buffers[0] = validity->data;
-            validity->data = NULL;
-            out->null_count = nulls;
-        }
+    }
+    if (status == SLUICE_OK && nulls > 0) {
+        struct sluice_array_memory *memory = out->private_data;
+        memory->buffers[0] = validity->data;
+        validity->data = NULL;
+        out->null_count = nulls;
     }
     for (uint32_t k = 0; children != NULL && k < layout->n_children; k++) {
         if (children[k].release != NULL) {
@@ -286,6 +277,38 @@ static sluice_status copy_nested(const struct layout *layout, const struct Arrow
     }
     free(children);
     return status;
+}
+
+sluice_status layout_make_list(sluice_status status, int64_t n, struct ArrowArray *child,
+                               struct sluice_bytes *offsets, struct sluice_bytes *validity,
+                               int64_t nulls, struct ArrowArray *out)
+{
+    if (status == SLUICE_OK) {
+        status = sluice_make(out, n, nulls, 2, validity, offsets, NULL);
+        if (status == SLUICE_OK) {
+            out->n_children = 1;
+            out->children[0] = child;
+            return SLUICE_OK;
+        }
+        child->release(child);
+    }
+    free(child);
+    return status;
+}
+
+static sluice_status copy_nested(const struct layout *layout, const struct ArrowArray *array,
+                                 const struct layout_run *runs, size_t n_runs,
+                                 struct sluice_bytes *validity, int64_t nulls,
+                                 struct ArrowArray *out)
+{
+    int64_t n = count(runs, n_runs);
+    struct ArrowArray *children = calloc(layout->n_children + 1u, sizeof *children);
+    sluice_status status = children == NULL ? SLUICE_E_NOMEM : SLUICE_OK;
+
+    for (uint32_t k = 0; status == SLUICE_OK && k < layout->n_children; k++) {
+        status = layout_copy(&layout->children[k], array->children[k], runs, n_runs, &children[k]);
+    }
+    return layout_make_struct(status, layout, n, children, validity, nulls, out);
 }
 
 static sluice_status copy_list(const struct layout *layout, const struct ArrowArray *array,
@@ -300,17 +323,7 @@ static sluice_status copy_list(const struct layout *layout, const struct ArrowAr
     if (inner != NULL && child != NULL && copy_offsets(array, runs, n_runs, &offsets, inner)) {
         status = layout_copy(&layout->children[0], array->children[0], inner, n_runs, child);
     }
-    if (status == SLUICE_OK) {
-        status = sluice_make(out, count(runs, n_runs), nulls, 2, validity, &offsets, NULL);
-        if (status == SLUICE_OK) {
-            out->n_children = 1;
-            out->children[0] = child;
-            child = NULL;
-        } else {
-            child->release(child);
-        }
-    }
-    free(child);
+    status = layout_make_list(status, count(runs, n_runs), child, &offsets, validity, nulls, out);
     free(inner);
     sluice_bytes_free(&offsets);
     return status;

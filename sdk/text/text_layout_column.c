@@ -1,5 +1,5 @@
 /* Columns of any type, made of the bytes that layout_write gives: see text_layout.h. */
-#include "text/text_layout.h"
+#include "text/text_layoutInt.h"
 
 sluice_status layout_column_init(struct layout_column *column, const struct layout *layout)
 {
@@ -169,8 +169,7 @@ int layout_column_read(struct layout_column *column, const char **at)
     return k == column->layout->n_children;
 }
 
-static sluice_status end_struct(struct layout_column *column, struct sluice_bytes *validity,
-                                struct ArrowArray *out)
+static sluice_status end_struct(struct layout_column *column, struct ArrowArray *out)
 {
     uint32_t n = column->layout->n_children;
     struct ArrowArray *children = calloc(n + 1u, sizeof *children);
@@ -179,22 +178,8 @@ static sluice_status end_struct(struct layout_column *column, struct sluice_byte
     for (uint32_t k = 0; status == SLUICE_OK && k < n; k++) {
         status = layout_column_end(&column->children[k], &children[k]);
     }
-    if (status == SLUICE_OK) {
-        status = sluice_make_struct(out, column->n, n, children);
-    }
-    if (status == SLUICE_OK && validity != NULL) {
-        struct sluice_array_memory *memory = out->private_data;
-        memory->buffers[0] = validity->data;
-        validity->data = NULL;
-        out->null_count = column->nulls;
-    }
-    for (uint32_t k = 0; children != NULL && k < n; k++) {
-        if (children[k].release != NULL) {
-            children[k].release(&children[k]);
-        }
-    }
-    free(children);
-    return status;
+    return layout_make_struct(status, column->layout, column->n, children, &column->validity,
+                              column->nulls, out);
 }
 
 static sluice_status end_list(struct layout_column *column, struct sluice_bytes *validity,
@@ -204,18 +189,8 @@ static sluice_status end_list(struct layout_column *column, struct sluice_bytes 
     sluice_status status =
         child == NULL ? SLUICE_E_NOMEM : layout_column_end(&column->children[0], child);
 
-    if (status == SLUICE_OK) {
-        status = sluice_make(out, column->n, column->nulls, 2, validity, &column->offsets, NULL);
-        if (status == SLUICE_OK) {
-            out->n_children = 1;
-            out->children[0] = child;
-            child = NULL;
-        } else {
-            child->release(child);
-        }
-    }
-    free(child);
-    return status;
+    return layout_make_list(status, column->n, child, &column->offsets, validity, column->nulls,
+                            out);
 }
 
 sluice_status layout_column_end(struct layout_column *column, struct ArrowArray *out)
@@ -237,7 +212,7 @@ sluice_status layout_column_end(struct layout_column *column, struct ArrowArray 
         status = end_list(column, validity, out);
         break;
     case LAYOUT_STRUCT:
-        status = end_struct(column, validity, out);
+        status = end_struct(column, out);
         break;
     }
     sluice_bytes_free(&column->validity);

@@ -32,8 +32,10 @@ sluice_status claims_party(struct claims *claims, const struct holder *holder, u
 
 /* ---- what an entry says ---- */
 
-static sluice_status take_keys(struct claims *claims, const json_t *keys, uint32_t holder,
-                               struct sluice_error *err)
+/* The keys that an entry names are the holder's, or, if they are let go, nobody's of those that are
+ * its own. */
+static sluice_status put_keys(struct claims *claims, const json_t *keys, uint32_t holder, bool go,
+                              struct sluice_error *err)
 {
     const char *text = json_string_value(keys);
     size_t n = json_string_length(keys);
@@ -42,25 +44,10 @@ static sluice_status take_keys(struct claims *claims, const json_t *keys, uint32
         char hex[KEY + 1] = "";
         struct hash128 key;
         memcpy(hex, text + at, KEY);
-        if (hash_parse(hex, &key) && !claim_put(&claims->table, key, holder)) {
-            return error_nomem(err, "what is asked");
+        if (!hash_parse(hex, &key) || (go && claim_holder(&claims->table, key) != holder)) {
+            continue;
         }
-    }
-    return SLUICE_OK;
-}
-
-static sluice_status forget_keys(struct claims *claims, const json_t *keys, uint32_t holder,
-                                 struct sluice_error *err)
-{
-    const char *text = json_string_value(keys);
-    size_t n = json_string_length(keys);
-
-    for (size_t at = 0; at + KEY <= n; at += KEY) {
-        char hex[KEY + 1] = "";
-        struct hash128 key;
-        memcpy(hex, text + at, KEY);
-        if (hash_parse(hex, &key) && claim_holder(&claims->table, key) == holder &&
-            !claim_put(&claims->table, key, CLAIM_NOBODY)) {
+        if (!claim_put(&claims->table, key, go ? CLAIM_NOBODY : holder)) {
             return error_nomem(err, "what is asked");
         }
     }
@@ -100,10 +87,10 @@ sluice_status claims_apply(struct claims *claims, const char *text, size_t n, bo
         } else if (claims->alone == 0 && who != 0 && !left) {
             claims->crowded = true;
         }
-        status = forget_keys(claims, json_object_get(json, "given"), who, err);
+        status = put_keys(claims, json_object_get(json, "given"), who, true, err);
     }
     if (status == SLUICE_OK) {
-        status = take_keys(claims, keys, who, err);
+        status = put_keys(claims, keys, who, false, err);
     }
     json_decref(json);
     return status;
