@@ -349,7 +349,7 @@ static sluice_status sweep_folder(const char *folder, bool stays, bool dry, uint
             (*files)++;
             *bytes += size;
         }
-        if (found && !dry && !store_is_local(folder)) {
+        if (found && !dry) {
             status = store_remove(path, err);
         }
         free(path);
@@ -357,7 +357,7 @@ static sluice_status sweep_folder(const char *folder, bool stays, bool dry, uint
     disk_names_deinit(&names);
     return status != SLUICE_OK || stays || dry || !store_is_local(folder)
                ? status
-               : temp_remove(folder, err);
+               : temp_drop(folder, err);
 }
 
 sluice_status content_sweep(const char *run_dir, bool (*stays)(void *ctx, const char *sha256),

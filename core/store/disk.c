@@ -216,6 +216,8 @@ sluice_status disk_sync_dir(const char *dir, struct sluice_error *err)
     return errnum == 0 ? SLUICE_OK : error_errno(err, errnum, "can't sync folder %s", dir);
 }
 
+#define MKDIR_TRIES 100
+
 enum mkdir_sync { SYNC_NONE, SYNC_MADE, SYNC_ALWAYS };
 
 /* Makes the folder at path (its parents exist) and, as `sync` says, its name durable. `path` is
@@ -227,12 +229,14 @@ static sluice_status mkdir_one(char *path, enum mkdir_sync sync, struct sluice_e
     int errnum = 0;
     char *slash;
 
-    if (stat(path, &st) != 0) {
+    for (int tries = 0; !made && stat(path, &st) != 0; tries++) {
         errnum = disk_mkdir(path);
         made = errnum == 0;
-        if (errnum != 0 && (errnum != EEXIST || stat(path, &st) != 0)) {
+        /* One that is there and is not was removed by another process meanwhile. */
+        if (errnum != 0 && (errnum != EEXIST || tries == MKDIR_TRIES)) {
             return error_errno(err, errnum, "can't make folder %s", path);
         }
+        errnum = 0;
     }
     if (!made && !S_ISDIR(st.st_mode)) {
         return error_errno(err, ENOTDIR, "can't make folder %s: something else has this name",

@@ -12,6 +12,8 @@
 #include "store/store_ops.h"
 #include "store/temp.h"
 
+#define FOLDER_TRIES 100 /* to make a folder that others remove */
+
 static void version_set(struct store_version *version, const struct stat *st)
 {
     memset(version, 0, sizeof *version);
@@ -117,7 +119,8 @@ static enum store_answer disk_name_stat(const char *name, struct store_version *
 /* ---- listing ---- */
 
 /* One folder; prefix ("" or "a/b/") goes before its names. A name that vanishes meanwhile is not
- * there. */
+ * there, nor is a file in the making: whoever removes all that is listed must not take it from the
+ * process that is about to name it. */
 static sluice_status list_folder(const char *folder, const char *prefix, unsigned flags,
                                  struct store_list *out, struct sluice_error *err)
 {
@@ -128,8 +131,13 @@ static sluice_status list_folder(const char *folder, const char *prefix, unsigne
     for (size_t i = 0; i < names.n && status == SLUICE_OK; i++) {
         struct store_version version;
         struct stat st;
-        char *path = disk_join(folder, names.names[i]);
-        char *name = str_printf("%s%s", prefix, names.names[i]);
+        char *path;
+        char *name;
+        if (temp_named(names.names[i])) {
+            continue;
+        }
+        path = disk_join(folder, names.names[i]);
+        name = str_printf("%s%s", prefix, names.names[i]);
         memset(&version, 0, sizeof version);
         memset(&st, 0, sizeof st);
         if (path == NULL || name == NULL) {
@@ -188,7 +196,8 @@ static sluice_status write_temp(const char *folder, const void *data, size_t n, 
     sluice_status status;
 
     errnum = temp_create(folder, temp, &fd);
-    if (errnum == ENOENT) {
+    /* Another process may remove the folder before the first file is in it. */
+    for (int tries = 0; errnum == ENOENT && tries < FOLDER_TRIES; tries++) {
         TRY(disk_mkdirs_absent(folder, durable, err));
         free(*temp);
         errnum = temp_create(folder, temp, &fd);
@@ -243,6 +252,9 @@ static enum store_answer write_as(const char *name, const void *data, size_t n, 
     }
     if (status == SLUICE_OK && (flags & STORE_LOOSE) == 0) {
         status = disk_sync_dir(folder, err);
+        if (status != SLUICE_OK && access(folder, F_OK) != 0 && errno == ENOENT) {
+            status = SLUICE_OK; /* whoever removed the folder removed the file before */
+        }
     }
     free(temp);
     free(folder);

@@ -160,10 +160,10 @@ sluice_status store_names(const char *folder, struct disk_names *out, struct slu
     struct store_list list;
     sluice_status status = SLUICE_OK;
 
-    if (folder == NULL || store_is_local(folder)) {
-        return disk_list(folder, out, err);
-    }
     *out = (struct disk_names){ NULL, 0 };
+    if (folder == NULL) {
+        return error_nomem(err, "a path");
+    }
     TRY(store_list(folder, 0, &list, err));
     out->names = calloc(list.n + 1, sizeof *out->names);
     if (out->names == NULL) {

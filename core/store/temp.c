@@ -26,6 +26,13 @@ static bool temp_parse(const char *name, struct owner *owner)
            sscanf(rest, "-%d-%u%n", &thread, &n, &end) == 2 && end > 0 && rest[end] == '\0';
 }
 
+bool temp_named(const char *name)
+{
+    struct owner owner;
+
+    return temp_parse(name, &owner);
+}
+
 static char *path_of(const char *dir, const struct owner *self, uint32_t n)
 {
     char owner[OWNER_TEXT];
@@ -174,6 +181,17 @@ sluice_status temp_sweep(const char *dir, uint32_t *removed, struct sluice_error
     }
     disk_names_deinit(&names);
     return status;
+}
+
+sluice_status temp_drop(const char *dir, struct sluice_error *err)
+{
+    int errnum;
+
+    TRY(temp_sweep(dir, NULL, err));
+    errnum = disk_rmdir(dir);
+    return errnum == 0 || errnum == ENOENT || errnum == ENOTEMPTY || errnum == EEXIST
+               ? SLUICE_OK
+               : error_errno(err, errnum, "can't remove folder %s", dir);
 }
 
 sluice_status temp_folder(const char *dir, char **path, struct sluice_error *err)

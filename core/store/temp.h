@@ -26,9 +26,16 @@ int temp_claim(const char *temp, const char *final, bool *moved);
  * process may be doing the same. */
 sluice_status temp_remove(const char *path, struct sluice_error *) MUST_USE;
 
+/* Whether a name in a folder is such a temporary one. */
+bool temp_named(const char *name);
+
 /* Removes the `.tmp-…` files and folders in dir that no living process owns: those of dead
  * processes of this host, and those of other hosts after 7 days without a change. *removed may be
  * NULL. An absent dir is fine, and one that is no path has none. */
 sluice_status temp_sweep(const char *dir, uint32_t *removed, struct sluice_error *) MUST_USE;
+
+/* Removes a folder that others may write into this moment: what the dead left there, and the folder
+ * itself if nothing else is in it. */
+sluice_status temp_drop(const char *dir, struct sluice_error *) MUST_USE;
 
 #endif

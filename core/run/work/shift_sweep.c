@@ -31,7 +31,7 @@ static sluice_status sweep_folder(struct member *member, const char *folder,
     }
     store_list_deinit(&list);
     return status == SLUICE_OK && left == 0 && (store_caps(folder) & STORE_FOLDERS) != 0
-               ? temp_remove(folder, err)
+               ? temp_drop(folder, err)
                : status;
 }
 

@@ -381,7 +381,7 @@ sluice_status troubles_sweep(const char *run_dir, struct sluice_error *err)
         free(path);
     }
     if (status == SLUICE_OK && list.n > 0 && (store_caps(folder) & STORE_FOLDERS) != 0) {
-        status = temp_remove(folder, err);
+        status = temp_drop(folder, err);
     }
     store_list_deinit(&list);
     free(folder);
