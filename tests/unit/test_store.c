@@ -2,9 +2,11 @@
 #include "store_kit.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "alloc_fail.h"
 #include "store/store.h"
+#include "store/temp.h"
 
 static bool hostile;
 static char *objects; /* what the hostile place keeps its objects in */
@@ -117,6 +119,54 @@ static void test_race(void **state)
         buf_deinit(&data);
         free(name);
     }
+    place_remove(where);
+}
+
+struct putter {
+    char *name;
+    atomic_bool done;
+};
+
+static void *put_often(void *arg)
+{
+    struct putter *putter = arg;
+
+    for (int i = 0; i < 2000; i++) {
+        enum store_put outcome;
+        KIT_OK(store_put_new(putter->name, "1", 1, i % 20 == 0 ? 0 : STORE_LOOSE, &outcome, err));
+        assert_int_equal(outcome, STORE_MADE);
+        KIT_OK(store_remove(putter->name, err));
+    }
+    atomic_store(&putter->done, true);
+    return NULL;
+}
+
+/* Whoever removes all that is in a folder, and the folder, takes no file in the making with it. */
+static void test_swept_meanwhile(void **state)
+{
+    char *where = place();
+    char *folder = store_join(where, "leases");
+    struct putter putter = { .name = store_join(folder, "1") };
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, put_often, &putter), 0);
+    while (!atomic_load(&putter.done)) {
+        struct store_list list;
+        KIT_OK(store_list(folder, STORE_DEEP, &list, err));
+        for (size_t i = 0; i < list.n; i++) {
+            char *path = store_join(folder, list.entries[i].name);
+            KIT_OK(store_remove(path, err));
+            free(path);
+        }
+        store_list_deinit(&list);
+        if ((store_caps(folder) & STORE_FOLDERS) != 0) {
+            KIT_OK(temp_drop(folder, err));
+        }
+    }
+    pthread_join(thread, NULL);
+    free(putter.name);
+    free(folder);
     place_remove(where);
 }
 
@@ -466,7 +516,7 @@ int main(void)
 {
     int failed = 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put_new),   cmocka_unit_test(test_race),
+        cmocka_unit_test(test_put_new),   cmocka_unit_test(test_race), cmocka_unit_test(test_swept_meanwhile),
         cmocka_unit_test(test_replace),   cmocka_unit_test(test_read),
         cmocka_unit_test(test_list),      cmocka_unit_test(test_version_text),
         cmocka_unit_test(test_names),     cmocka_unit_test(test_killed),
