@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/asks/asks.h"
 #include "run/chain/quarantine.h"
 #include "run/facts/places.h"
 #include "run/runInt.h"
@@ -264,19 +265,19 @@ static sluice_status sweep_spill(struct sweep *sweep, struct sluice_error *err)
     return status;
 }
 
-/* Temporaries: counted first, since sweeping tells only how many. */
+/* Temporaries, which are on disks alone: counted first, since sweeping tells only how many. */
 static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
                                        struct sluice_error *err)
 {
     struct disk_names names = { NULL, 0 };
     struct disk_names after = { NULL, 0 };
-    sluice_status status = store_names(dir, &names, err);
+    sluice_status status = store_is_local(dir) ? disk_list(dir, &names, err) : SLUICE_OK;
 
     for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
         char *path;
         uint64_t bytes = 0;
         bool found = false;
-        if (strncmp(names.names[i], ".tmp-", 5) != 0) {
+        if (!temp_named(names.names[i])) {
             continue;
         }
         path = store_join(dir, names.names[i]);
@@ -286,14 +287,14 @@ static sluice_status sweep_temporaries(struct sweep *sweep, const char *dir,
         sweep->swept->bytes[SWEEP_TEMPORARY] += bytes;
     }
     disk_names_deinit(&names);
-    if (status == SLUICE_OK && !sweep->dry) {
+    if (status == SLUICE_OK && !sweep->dry && store_is_local(dir)) {
         status = temp_sweep(dir, NULL, err);
         if (status == SLUICE_OK) {
-            status = store_names(dir, &after, err);
+            status = disk_list(dir, &after, err);
         }
         for (size_t i = 0; status == SLUICE_OK && i < after.n; i++) {
             sweep->swept->files[SWEEP_TEMPORARY] -=
-                strncmp(after.names[i], ".tmp-", 5) == 0; /* of a living process */
+                temp_named(after.names[i]); /* of a living process */
         }
         disk_names_deinit(&after);
     }
@@ -394,6 +395,24 @@ static sluice_status sweep_saved(struct sweep *sweep, struct sluice_error *err)
     return status;
 }
 
+/* Who asks what matters among those that live, and nobody works on the run. */
+static sluice_status sweep_claims(struct sweep *sweep, struct sluice_error *err)
+{
+    struct disk_names names = { NULL, 0 };
+    char *dir = store_join(sweep->run->options.run_dir, ASKS_CLAIMS);
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &names, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+        status = drop_file(sweep, dir, names.names[i], SWEEP_TEMPORARY, err);
+    }
+    if (status == SLUICE_OK) {
+        status = sweep_temporaries(sweep, dir, err);
+    }
+    disk_names_deinit(&names);
+    free(dir);
+    return status;
+}
+
 static sluice_status sweep_dataset(struct sweep *sweep, const struct op *writer,
                                    struct sluice_error *err)
 {
@@ -439,6 +458,7 @@ static sluice_status sweep_all(struct sweep *sweep, struct sluice_error *err)
     TRY(sweep_spill(sweep, err));
     TRY(sweep_kept_rows(sweep, err));
     TRY(sweep_saved(sweep, err));
+    TRY(sweep_claims(sweep, err));
     TRY(sweep_temporaries(sweep, sweep->run->spill_dir, err));
     TRY(sweep_temporaries(sweep, sweep->run->options.run_dir, err));
     TRY(attempts_sweep(sweep->run->options.run_dir, ATTEMPTS_KEPT,

@@ -22,7 +22,18 @@ echo '-- files that nothing refers to'
 echo spare >.sluice/t/spill/0123456789abcdef0123456789abcdef-e3.slf
 echo spare >out/data/0123456789abcdef01234567-0000.jsonl.zst
 echo "not the run's" >out/data/notes.txt
+# Of another host, and old.
+leftover=.tmp-00000001-00000002-00000003-9-10-9-0
+for folder in .sluice/t .sluice/t/spill .sluice/t/quarantine .sluice/t/saved .sluice/t/claims out out/data out/snapshots; do
+    mkdir -p "$folder"
+    echo spare >"$folder/$leftover"
+    touch -d '8 days ago' "$folder/$leftover"
+done
+echo spare >.sluice/t/claims/000001.000001
+"$SLUICE" gc t --json --dry-run
 "$SLUICE" gc t --json
+find . -name "$leftover"
+ls .sluice/t/claims
 ls out/data/notes.txt
 echo '-- of a run that did not end'
 make_pipeline
