@@ -7,7 +7,7 @@ local core = ...
 
 local M = {}
 local Node, Template = {}, {}
-local std            -- composites of the standard library, loaded when first asked for
+local policies = {}  -- what was made, of each policy by its number
 
 local function fail(message, ...)
   core.fail(string.format(message, ...))
@@ -21,6 +21,47 @@ local function describe(x)
   if is_template(x) then return "the stage '" .. x.name .. "'" end
   if type(x) == "string" then return string.format("string %q", x) end
   return type(x)
+end
+
+-- ---- what is made and must be used ----------------------------------------------------------------------------------------
+
+-- A `|` that was forgotten is no error of Lua's: `docs s.exact {}` are two statements, and the stage is in no pipeline. So whatever the
+-- script's own file makes must be used by it; modules may have more than one script needs.
+local made, used = {}, {}
+local loading = false -- the standard library, of which nobody uses all
+
+local function make(what, where, advice)
+  if loading then return nil end
+  local item = { what = what, where = where, advice = advice }
+  made[#made + 1] = item
+  return item
+end
+
+local function use(item)
+  if item ~= nil then used[item] = true end
+end
+
+-- The script's own place has no line in a tail call (return s.pipeline {...}).
+local function file_of(where) return string.match(where, "^(.*):%d+$") or where end
+
+local function refuse_unused(file)
+  for _, item in ipairs(made) do
+    if not used[item] and file_of(item.where) == file then
+      core.at(item.where)
+      fail("%s is not used: %s, or remove it", item.what, item.advice)
+    end
+  end
+end
+
+-- Composites of the standard library, loaded when first asked for.
+local std
+local function standard()
+  if std == nil then
+    loading = true
+    std = core.module("lib.std", M, core)
+    loading = false
+  end
+  return std
 end
 
 -- ---- nodes ------------------------------------------------------------------------------------------------------------------
@@ -54,7 +95,11 @@ function Node.__tostring(self) return "stream " .. core.name(rawget(self, "id"))
 
 -- A template is a stage with its options, not yet in the graph. apply(input node) returns the node behind it.
 local function template(name, where, apply)
-  return setmetatable({ name = name, where = where, apply = apply }, Template)
+  local item = make("the stage '" .. name .. "'", where, "pipe rows into it with |")
+  return setmetatable({ name = name, where = where, item = item, apply = function(input)
+    use(item)
+    return apply(input)
+  end }, Template)
 end
 
 local function pipe(left, right)
@@ -65,6 +110,8 @@ local function pipe(left, right)
     return right.apply(left)
   end
   if is_template(left) then
+    use(left.item)
+    use(right.item)
     return template(left.name .. "|" .. right.name, left.where, function(input) return pipe(pipe(input, left), right) end)
   end
   fail("the left side of | must be a stream of rows or a stage; found %s", describe(left))
@@ -197,6 +244,7 @@ end
 function M.named(name, stream)
   if type(name) ~= "string" then fail("s.named: found %s, expected a name", describe(name)) end
   if is_template(stream) then
+    use(stream.item)
     return template(name, stream.where, function(input)
       local result = stream.apply(input)
       core.rename(result.id, name)
@@ -217,8 +265,10 @@ function M.composite(definition)
   if type(name) ~= "string" then fail("s.composite: the first item must be its name") end
   if type(build) ~= "function" then fail("s.composite '%s': build must be a function(input, options)", name) end
   if core.composite ~= nil then core.composite(name, definition.doc or "", definition.example or "", declared) end
+  local item = make("the composite '" .. name .. "'", core.where(), "pipe rows into it with |")
   return function(given)
     local where = core.where()
+    use(item)
     local named, positional = split_options(name, given)
     local options = core.options(name, declared, named, positional)
     local nodes = {}
@@ -254,7 +304,7 @@ function M.pipeline(definition)
   if type(definition) ~= "table" or type(definition[1]) ~= "string" then
     fail("s.pipeline: the first item must be the pipeline's name: return s.pipeline { \"web\", ... }")
   end
-  local sinks, named, policies = {}, {}, {}
+  local sinks, named = {}, {}
   for key, value in pairs(definition) do
     if type(key) == "string" then named[key] = value end
   end
@@ -264,7 +314,9 @@ function M.pipeline(definition)
     sinks[#sinks + 1] = sink.id
   end
   if #sinks == 0 then fail("s.pipeline '%s' returns no writer: add docs | s.write_jsonl { \"out\" }", definition[1]) end
+  for _, number in ipairs(type(named.policies) == "table" and named.policies or {}) do use(policies[number]) end
   core.pipeline(definition[1], sinks, named)
+  refuse_unused(file_of(core.where()))
   return { pipeline = definition[1] }
 end
 
@@ -300,6 +352,7 @@ end
 function Template.__call(self, given, ...)
   local configured = rawget(self, "configured")
   if configured == nil then fail("'%s' has its options already", rawget(self, "name")) end
+  use(rawget(self, "item"))
   if select("#", ...) > 0 then fail("'%s' takes one table of options", rawget(self, "name")) end
   return configured(given)
 end
@@ -369,14 +422,12 @@ function M.gate(given)
   if type(given) == "table" and rawequal(getmetatable(given), nil) and (given[1] ~= nil or given.measure ~= nil or given.judge ~= nil) then
     return lua_stage("gate", given, check_definition(given, "gate", "measure", "function(doc, options)"))
   end
-  if std == nil then std = core.module("lib.std", M, core) end
-  return std.gate(given)
+  return standard().gate(given)
 end
 
 -- What rows must be like at an edge: s.contract { columns = { text = "utf8" }, required = { "text" } }, or a file's name. See lib/std_contract.lua.
 function M.contract(given)
-  if std == nil then std = core.module("lib.std", M, core) end
-  return std.contract(given)
+  return standard().contract(given)
 end
 
 -- A format: s.writer { "write_tsv", suffix = ".tsv", row = function(doc, o) return doc.text .. "\n" end }; docs | write_tsv { "out/kept" }
@@ -403,11 +454,16 @@ function M.policy(definition)
     fail("s.policy '%s': judge must be a function(options, run), or retry a function(options, failure), or speculate a function(options, task)",
       definition[1])
   end
+  local advice = "give it to s.pipeline { policies = {...} }"
+  local item = make("the policy '" .. definition[1] .. "'", core.where(), advice)
   return function(given)
     local named, positional = split_options(definition[1], given)
     local options = core.options(definition[1], definition.options or {}, named, positional)
     local functions = { judge = definition.judge, retry = definition.retry, speculate = definition.speculate }
-    return core.policy(definition[1], functions, options)
+    local number = core.policy(definition[1], functions, options)
+    use(item)
+    policies[number] = make("the policy '" .. definition[1] .. "'", core.where(), advice)
+    return number
   end
 end
 
@@ -418,8 +474,7 @@ M.math = core.math
 setmetatable(M, {
   __index = function(_, name)
     if type(name) ~= "string" then fail("s[%s]: stages have names", tostring(name)) end
-    if std == nil then std = core.module("lib.std", M, core) end
-    local composite = std[name]
+    local composite = standard()[name]
     if composite ~= nil then return composite end
     return stage_function(name)
   end,

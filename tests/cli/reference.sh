@@ -68,7 +68,12 @@ perl -e '
             $script .= "local packed = docs | s.tokenize { \"o200k_base.tiktoken\", eos = \"default\" } | s.pack {}\n" if $example =~ /\bpacked\b/;
             if ($example =~ /^return /m) { $script .= "$example\n"; }
             elsif ($name =~ /^s\./) {
-                for my $part (split /\n(?=s\.)/, $example) { (my $x = $part) =~ s/\A/local x = /; $script .= "do $x end\n"; }
+                # What a module makes need not be used.
+                open my $module, ">", "parts$n.lua" or die;
+                print $module "local s = require \"sluice\"\nreturn function(docs)\n";
+                for my $part (split /\n(?=s\.)/, $example) { (my $x = $part) =~ s/\A/local x = /; print $module "do $x end\n"; }
+                print $module "end\n";
+                $script .= "require(\"parts$n\")(docs)\n";
                 $script .= "return s.pipeline { \"x\", docs | s.write_jsonl { \"out\" } }\n";
             } else { $script .= "return s.pipeline { \"x\", $example" . ($page =~ /writers/ ? "" : " | s.write_jsonl { \"out\" }") . " }\n"; }
             open my $out, ">", sprintf("example%02d_%s.lua", $n++, $name) or die;

@@ -115,7 +115,10 @@ state "its upvalue 't.2'" 'local t = { {}, {} }' "t[1], t[2] = t[2], t[1]"
 state "its upvalue 't.a'" 'local t = { a = 1 }' "for k in pairs(t) do t[k] = nil end if t.a == nil then return 'x' end"
 state "its upvalue 'm.__lt'" 'local m = { __lt = function() return true end } local t = setmetatable({}, m)' "m.__lt = function() return false end if t < t then return 'x' end"
 state "its upvalue 'p.k'" 'local p = {}' "local t = setmetatable({}, { __index = function(t, k) rawset(p, k, true) return 1 end }) return t.k == 2 and 'x' or nil"
+plain=$sink
+sink="| h $sink"
 state "its upvalue 'h.n'" "local h = s.heuristic { 'h', options = { max = { 'float', 9 } }, measure = function() return 1 end, drop = { above = 'max' }, examples = {} }" "rawset(h, 'n', 1)"
+sink=$plain
 state "its 'options.k'" '' "goto a ::b:: if o.k then return 'x' end goto c ::a:: o.k = true goto b ::c::"
 refused "global 'coroutine'" "$(filter 'local w = coroutine.wrap(function() local n = 0 while true do n = n + 1 coroutine.yield(n) end end)' "if w() % 2 == 0 then return 'x' end")"
 refused "global 'load'" "$(filter 'local f = load "local n = 0 return function() n = n + 1 return n end" ()' "if f() % 2 == 0 then return 'x' end")"
