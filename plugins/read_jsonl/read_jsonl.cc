@@ -34,8 +34,11 @@ template <class D> class json_reader : public sluice::chunk_reader<D>
     };
     static void declare(sluice::option_table<options> &t)
     {
-        t.add(&options::text, "text", "text",
-              "Member that holds the text; it becomes the column `text`.");
+        t.add(
+            &options::text, "text", "text",
+            "Member that holds the text; it becomes the column `text`. Here and below a path leads "
+            "to a member of a member, or an item of an array: `metadata.url`, "
+            "`messages[0].content`; a member whose own name reads so comes first.");
         t.add(&options::id, "id", "id",
               "Member that names the document (a string or integer); absent ids are made of file "
               "and offset.");
@@ -56,8 +59,9 @@ template <class D> class json_reader : public sluice::chunk_reader<D>
 
         settings.metadata = given.metadata;
         settings.quarantine_missing = given.missing == Missing::quarantine;
-        settings.fields.push_back({ given.text, "text", Kind::text, false, false });
-        settings.fields.push_back({ given.id, "id", Kind::text, true, false });
+        settings.fields.push_back(
+            { given.text, path_of(given.text), "text", Kind::text, false, false });
+        settings.fields.push_back({ given.id, path_of(given.id), "id", Kind::text, true, false });
         types = { "utf8?", "utf8" };
         for (std::uint64_t i = 0; i < given.columns.n; i++) {
             add_column(given.columns.keys[i], given.columns.values[i]);
@@ -94,7 +98,7 @@ template <class D> class json_reader : public sluice::chunk_reader<D>
 
         for (const auto &kind : kinds) {
             if (std::strcmp(kind.name, type) == 0) {
-                settings.fields.push_back({ name, name, kind.kind, false, false });
+                settings.fields.push_back({ name, path_of(name), name, kind.kind, false, false });
                 types.push_back(kind.column);
                 return;
             }

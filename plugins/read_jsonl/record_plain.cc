@@ -4,6 +4,7 @@
  * one, any fault) is left to the parser, so that this file says of no record that it is bad. */
 #include "record.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "scan.h"
@@ -72,6 +73,58 @@ bool Records::take_value(Scan &scan, size_t k)
     return false;
 }
 
+/* A value that paths lead to or through, at scan.p: into plain_, of what they end at. */
+bool Records::take_branch(Scan &scan, Branch &branch, int depth)
+{
+    size_t unused;
+
+    if (branch.seen || depth == 0) {
+        return false;
+    }
+    branch.seen = true;
+    if (branch.field != SIZE_MAX) {
+        if (has_[branch.field]) {
+            return false;
+        }
+        has_[branch.field] = 1;
+        return take_value(scan, branch.field);
+    }
+    for (Branch &inner : branch.inner) {
+        inner.seen = false;
+    }
+    if (scan.p < scan.end && *scan.p == 'n') {
+        return scan.word("null", 4);
+    }
+    if (!scan.take('{')) {
+        return false;
+    }
+    for (bool more = !scan.take('}'); more;) {
+        if (!scan.take('"')) {
+            return false;
+        }
+        const char *key = scan.p;
+        if (!scan.string(nullptr, &unused)) {
+            return false;
+        }
+        const std::string_view name(key, static_cast<size_t>(scan.p - key) - 1);
+        if (name.find('\\') != name.npos || !scan.take(':')) {
+            return false;
+        }
+        scan.space();
+        auto inner = std::find_if(branch.inner.begin(), branch.inner.end(),
+                                  [&](const Branch &b) { return b.key == name; });
+        if (!(inner != branch.inner.end() ? take_branch(scan, *inner, depth - 1)
+                                          : scan.value(depth - 1))) {
+            return false;
+        }
+        more = scan.take(',');
+        if (!more && !scan.take('}')) {
+            return false;
+        }
+    }
+    return true;
+}
+
 /* A member: into plain_, or rest_ where no field takes it. */
 bool Records::take_member(Scan &scan)
 {
@@ -107,7 +160,11 @@ bool Records::take_member(Scan &scan)
         has_[k] = 1;
         return take_value(scan, k);
     }
-    if (!scan.value(depth_most)) {
+    auto branch = std::find_if(paths_.inner.begin(), paths_.inner.end(), [&](const Branch &b) {
+        return b.key == std::string_view(key, key_n);
+    });
+    if (!(branch != paths_.inner.end() ? take_branch(scan, *branch, depth_most)
+                                       : scan.value(depth_most))) {
         return false;
     }
     if (settings_.metadata) {
@@ -126,8 +183,11 @@ bool Records::take(const char *data, size_t n)
     const auto &fields = settings_.fields;
     Scan scan(data, n);
 
-    if (!scan.take('{')) {
+    if (!plain_paths_ || !scan.take('{')) {
         return false;
+    }
+    for (Branch &branch : paths_.inner) {
+        branch.seen = false;
     }
     std::fill(has_.begin(), has_.end(), 0);
     rest_.assign("{");

@@ -722,7 +722,7 @@ function s.read_arrow(options) end
 function s.read_csv(options) end
 
 ---@class sluice.options.read_json
----@field text? string Member that holds the text; it becomes the column `text`. Default: text.
+---@field text? string Member that holds the text; it becomes the column `text`. Here and below a path leads to a member of a member, or an item of an array: `metadata.url`, `messages[0].content`; a member whose own name reads so comes first. Default: text.
 ---@field id? string Member that names the document (a string or integer); absent ids are made of file and offset. Default: id.
 ---@field columns? table<string, string|number|boolean> Further members as typed columns: name to utf8, int64, float64, bool or json.
 ---@field missing? "null"|"quarantine"|"allow" What a record without the text or a declared column is: a null there, or quarantined. An input of which no record has the column is refused, but for `allow`, a null. Default: null.
@@ -740,7 +740,7 @@ function s.read_csv(options) end
 function s.read_json(options) end
 
 ---@class sluice.options.read_jsonl
----@field text? string Member that holds the text; it becomes the column `text`. Default: text.
+---@field text? string Member that holds the text; it becomes the column `text`. Here and below a path leads to a member of a member, or an item of an array: `metadata.url`, `messages[0].content`; a member whose own name reads so comes first. Default: text.
 ---@field id? string Member that names the document (a string or integer); absent ids are made of file and offset. Default: id.
 ---@field columns? table<string, string|number|boolean> Further members as typed columns: name to utf8, int64, float64, bool or json.
 ---@field missing? "null"|"quarantine"|"allow" What a record without the text or a declared column is: a null there, or quarantined. An input of which no record has the column is refused, but for `allow`, a null. Default: null.

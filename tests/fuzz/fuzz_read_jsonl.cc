@@ -178,20 +178,32 @@ std::string for_the_parser(const char *line, std::size_t n)
     return text.insert(open + 1, none ? parsed : std::string(parsed) + ",");
 }
 
+sluice_json::Field field(const char *key, sluice_json::Kind kind, bool expected = false)
+{
+    return { key, sluice_json::path_of(key), key, kind, false, expected };
+}
+
 } /* namespace */
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size)
 {
     using sluice_json::Kind;
     const bool expected = size > 0 && (data[0] & 4) != 0;
-    sluice_json::Settings settings{ { { "text", "text", Kind::text, false, expected },
-                                      { "id", "id", Kind::text, true, false },
-                                      { "b", "b", Kind::boolean, false, expected },
-                                      { "i", "i", Kind::integer, false, expected },
-                                      { "f", "f", Kind::number, false, false },
-                                      { "j", "j", Kind::json, false, false } },
+    sluice_json::Settings settings{ { field("text", Kind::text, expected),
+                                      { "id", {}, "id", Kind::text, true, false },
+                                      field("b", Kind::boolean, expected),
+                                      field("i", Kind::integer, expected),
+                                      field("f", Kind::number),
+                                      field("j", Kind::json) },
                                     size > 0 && (data[0] & 1) != 0,
                                     size > 0 && (data[0] & 2) != 0 };
+    if (size > 0 && (data[0] & 8) != 0) {
+        settings.fields.push_back(field("p.q.r", Kind::integer, expected));
+        settings.fields.push_back(field("p.t", Kind::text));
+    }
+    if (size > 0 && (data[0] & 16) != 0) {
+        settings.fields.push_back(field("a[1].k", Kind::text, expected));
+    }
     sluice_json::Records together(settings);
     sluice_json::Records alone(settings);
     sluice_json::Records parsing(settings);
