@@ -50,6 +50,9 @@ struct Branch {
     bool seen = false; /* in the record that is looked at */
 };
 
+/* Puts the paths of all fields into a tree; false: they don't fit in one, or have an index. */
+bool plant_paths(const std::vector<Field> &fields, Branch &root);
+
 /* Columns in the making. */
 struct Column {
     sluice_bytes values{}, offsets{}, validity{};

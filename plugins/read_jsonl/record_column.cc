@@ -1,46 +1,10 @@
 /* Values behind each other in the columns of records in the making: see record.h. */
 #include "record.h"
 
-#include <charconv>
 #include <cstring>
 
 namespace sluice_json
 {
-
-std::vector<Step> path_of(const std::string &key)
-{
-    std::vector<Step> path;
-    size_t at = 0;
-
-    while (at < key.size()) {
-        bool is_index = key[at] == '[';
-        size_t end = is_index ? key.find(']', at) : key.find_first_of(".[", at);
-        end = end == key.npos ? key.size() : end;
-        std::string part = key.substr(at + (is_index ? 1 : 0), end - at - (is_index ? 1 : 0));
-        size_t index = 0;
-        if (is_index) {
-            auto [last, ec] = std::from_chars(part.data(), part.data() + part.size(), index);
-            if (end == key.size() || path.empty() || part.empty() || ec != std::errc() ||
-                last != part.data() + part.size()) {
-                return {};
-            }
-            end++;
-        } else if (part.empty()) {
-            return {};
-        }
-        path.push_back({ part, is_index, index });
-        if (end < key.size() && key[end] == '.') {
-            end++;
-            if (end == key.size()) {
-                return {};
-            }
-        } else if (end < key.size() && key[end] != '[') {
-            return {};
-        }
-        at = end;
-    }
-    return path.size() > 1 ? path : std::vector<Step>();
-}
 
 bool Records::append(Column &column, bool is_null, const void *data, size_t n, bool is_text)
 {

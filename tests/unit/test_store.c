@@ -516,10 +516,15 @@ int main(void)
 {
     int failed = 0;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_put_new),   cmocka_unit_test(test_race), cmocka_unit_test(test_swept_meanwhile),
-        cmocka_unit_test(test_replace),   cmocka_unit_test(test_read),
-        cmocka_unit_test(test_list),      cmocka_unit_test(test_version_text),
-        cmocka_unit_test(test_names),     cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_put_new),
+        cmocka_unit_test(test_race),
+        cmocka_unit_test(test_swept_meanwhile),
+        cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_version_text),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_killed),
         cmocka_unit_test(test_no_memory),
     };
 
