@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/store.h"
+
 static sluice_status build_reader(struct planner *planner, const struct node *node,
                                   struct phase *phase, struct sluice_error *err)
 {
@@ -214,6 +216,19 @@ static sluice_status build_union(struct planner *planner, const struct node *nod
     return SLUICE_OK;
 }
 
+/* That this program can reach what is to be read is known without looking at it. */
+static sluice_status check_places(const struct planner *planner, const struct node *node,
+                                  struct sluice_error *err)
+{
+    for (uint32_t i = 0; !planner->plan->options.frozen && i < node->n_patterns; i++) {
+        const char *text = node->patterns[i];
+        if (store_check(text[0] == '@' ? text + 1 : text, err) != SLUICE_OK) {
+            return error_prefix(err, "%s", node->where);
+        }
+    }
+    return SLUICE_OK;
+}
+
 sluice_status planner_build(struct planner *planner, struct sluice_error *err)
 {
     planner->tails = ARENA_ARRAY(&planner->arena, uint32_t *, planner->plan->n_phases);
@@ -227,6 +242,7 @@ sluice_status planner_build(struct planner *planner, struct sluice_error *err)
         switch (node->kind) {
         case NODE_FILES:
         case NODE_DATASET:
+            TRY(check_places(planner, node, err));
             break;
         case NODE_STAGE:
             TRY(build_stage(planner, node, phase, err));

@@ -50,10 +50,16 @@ static sluice_status check_pair(const struct op *one, const char *folder, const 
 sluice_status planner_check_dataset(const struct planner *planner, const struct op *op,
                                     const char *where, struct sluice_error *err)
 {
-    char *folder = path_canonical(op_stage(op)->dataset);
-    char *around = folder == NULL ? NULL : dataset_around(folder);
-    sluice_status status = folder == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
+    char *folder;
+    char *around;
+    sluice_status status = store_check(op_stage(op)->dataset, err);
 
+    if (status != SLUICE_OK) {
+        return error_prefix(err, "%s: stage '%s'", where, op->name);
+    }
+    folder = path_canonical(op_stage(op)->dataset);
+    around = folder == NULL ? NULL : dataset_around(folder);
+    status = folder == NULL ? error_nomem(err, "the plan") : SLUICE_OK;
     if (around != NULL) {
         status =
             error_set(err, SLUICE_E_CONFIG,

@@ -7,6 +7,7 @@
 #include "run/runInt.h"
 #include "run/edge/table.h"
 #include "run/labels.h"
+#include "run/runview.h"
 #include "store/store.h"
 
 /* The sum of a complete phase's ledgers becomes run->ledgers[p]: a copy with sorted members, as
@@ -48,37 +49,47 @@ void run_quarantine_counts(const struct run *run, uint32_t p, uint64_t *bad, uin
     }
 }
 
-/* The most frequent quarantine reason of the phase, for the message. */
-static void first_bad(const struct run *run, uint32_t p, char *text, size_t size)
+/* The first record in quarantine of a phase, for the message. */
+struct first_bad {
+    const struct phase *phase;
+    uint32_t task;
+    char *text;
+    size_t size;
+};
+
+static sluice_status note_bad(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                              struct sluice_error *err)
 {
-    const struct phase *phase = run->plan->phases[p];
+    struct first_bad *first = ctx;
+    const struct listing_file *file = runview_bad_file(first->phase, first->task, batch, row);
+    size_t n_reason;
+    size_t n_detail;
+    const char *reason = runview_text(batch, BAD_REASON, row, &n_reason);
+    const char *detail = runview_text(batch, BAD_DETAIL, row, &n_detail);
+    char buffer[SPLIT_NAME];
+    char place[40] = "";
+
+    (void)err;
+    if (file != NULL) {
+        snprintf(place, sizeof place, " at byte %llu",
+                 (unsigned long long)runview_u64(batch, BAD_BEGIN, row));
+    }
+    snprintf(first->text, first->size, "; the first is %.*s in %.200s%s: %.*s", (int)n_reason,
+             reason, file != NULL ? file->name : phase_task_name(first->phase, first->task, buffer),
+             place, n_detail > 200 ? 200 : (int)n_detail, detail);
+    *stop = true;
+    return SLUICE_OK;
+}
+
+static void find_first_bad(const struct run *run, uint32_t p, char *text, size_t size)
+{
+    struct first_bad first = { .phase = run->plan->phases[p], .text = text, .size = size };
 
     text[0] = '\0';
-    for (uint32_t t = 0; t < phase->n_tasks && text[0] == '\0'; t++) {
-        struct schema schema;
-        struct edge_directory directory;
-        struct edge_reader *reader = NULL;
-        struct batch *batch = NULL;
-        struct sluice_error err = ERROR_INIT;
-        if (run_table(run, p, t, TABLE_BAD, &schema, &directory, &reader, &err) != SLUICE_OK ||
-            reader == NULL) {
-            continue;
+    for (; first.task < first.phase->n_tasks && text[0] == '\0'; first.task++) {
+        if (runview_table(run, p, first.task, TABLE_BAD, note_bad, &first, NULL) != SLUICE_OK) {
+            text[0] = '\0'; /* the message is as good without it */
         }
-        if (edge_reader_next(reader, &batch, &err) == SLUICE_OK && batch != NULL &&
-            batch->length > 0) {
-            size_t n_reason;
-            size_t n_detail;
-            const char *reason = array_bytes(&batch->columns[BAD_REASON]->array, 0, &n_reason);
-            const char *detail = array_bytes(&batch->columns[BAD_DETAIL]->array, 0, &n_detail);
-            char buffer[SPLIT_NAME];
-            snprintf(text, size, "; the first is %.*s in %s: %.*s", (int)n_reason, reason,
-                     phase_task_name(phase, t, buffer), n_detail > 200 ? 200 : (int)n_detail,
-                     detail);
-        }
-        batch_unref(batch);
-        edge_reader_close(reader);
-        edge_directory_deinit(&directory);
-        schema_deinit(&schema);
     }
 }
 
@@ -97,7 +108,7 @@ static sluice_status judge_quarantine(struct run *run, uint32_t p, struct sluice
     if (!over) {
         return SLUICE_OK;
     }
-    first_bad(run, p, example, sizeof example);
+    find_first_bad(run, p, example, sizeof example);
     if (graph->max_bad_count >= 0) {
         return error_set(err, SLUICE_E_DATA,
                          "%llu of %llu records are quarantined, max_bad = %lld%s. See `sluice why "

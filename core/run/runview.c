@@ -391,3 +391,19 @@ sluice_status runview_table(const struct run *run, uint32_t p, uint32_t task, en
     schema_deinit(&schema);
     return status;
 }
+
+const struct listing_file *runview_bad_file(const struct phase *phase, uint32_t task,
+                                            const struct batch *batch, int64_t row)
+{
+    uint32_t index = 0;
+    const struct lane *lane = phase_lane(phase, task, &index);
+    const struct split *split;
+
+    if (runview_null(batch, BAD_FILE, row) || lane == NULL || lane->kind != LANE_SPLITS) {
+        return NULL;
+    }
+    split = &lane->splits.items[index];
+    return runview_u32(batch, BAD_FILE, row) < split->n_ranges
+               ? &lane->files.files[split->ranges[runview_u32(batch, BAD_FILE, row)].file]
+               : NULL;
+}

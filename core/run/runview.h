@@ -34,6 +34,10 @@ sluice_status runview_table(const struct run *, uint32_t phase, uint32_t task,
                             enum task_table table, runview_row *fn, void *ctx,
                             struct sluice_error *) MUST_USE;
 
+/* The input file that a row of TABLE_BAD names; NULL: it names none. Borrowed from the plan. */
+const struct listing_file *runview_bad_file(const struct phase *, uint32_t task,
+                                            const struct batch *, int64_t row);
+
 /* Values of a table's row. */
 static inline bool runview_null(const struct batch *batch, uint32_t column, int64_t row)
 {

@@ -64,8 +64,8 @@ static sluice_status find_or_say(const char *name, const struct store_ops **ops,
         }
     }
     error_set(err, SLUICE_E_CONFIG,
-              "'%s' begins with '%.*s://', which this program can't reach; "
-              "there are paths%s",
+              "'%s' begins with '%.*s://', which this build doesn't support; "
+              "there are paths of files%s",
               name, (int)scheme_size(name), name, buf_str(&known));
     buf_deinit(&known);
     return SLUICE_E_CONFIG;

@@ -123,7 +123,7 @@ begin 'invalid UTF-8'
 printf '{"text":"a\377b"}\n{"text":"ok"}\n{"text":"\300\200"}\n{"text":"\355\240\200"}\n' >in/a.jsonl
 read_in 0
 account 4 3
-read_in 4 '3 of 4 records (75 %) are quarantined' invalid_utf8 a.jsonl -- max_bad=0%
+read_in 4 '3 of 4 records (75 %) are quarantined' 'invalid_utf8 in a.jsonl at byte 0:' -- max_bad=0%
 account 4 3
 read_in 4 '1 record is quarantined, max_bad = 0' invalid_utf8 a.jsonl -- max_bad=0
 

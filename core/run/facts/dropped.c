@@ -327,21 +327,6 @@ static json_t *cell(const struct batch *batch, uint32_t column, int64_t row)
     return facts_text(text, n);
 }
 
-static const struct listing_file *file_of(const struct quarantine *quarantine,
-                                          const struct batch *batch, int64_t row)
-{
-    const struct phase *phase = quarantine->query->run->plan->phases[quarantine->phase];
-    uint32_t index = 0;
-    const struct lane *lane = phase_lane(phase, quarantine->task, &index);
-
-    if (runview_null(batch, BAD_FILE, row) || lane == NULL || lane->kind != LANE_SPLITS ||
-        runview_u32(batch, BAD_FILE, row) >= lane->splits.items[index].n_ranges) {
-        return NULL;
-    }
-    return &lane->files
-                .files[lane->splits.items[index].ranges[runview_u32(batch, BAD_FILE, row)].file];
-}
-
 /* Where the row is kept for `sluice replay`, or NULL. Gives. */
 static char *kept_at(const struct quarantine *quarantine, const struct batch *batch, int64_t row)
 {
@@ -364,7 +349,8 @@ static sluice_status add_bad(void *ctx, const struct batch *batch, int64_t row, 
 {
     struct quarantine *quarantine = ctx;
     const struct facts_query *query = quarantine->query;
-    const struct listing_file *file = file_of(quarantine, batch, row);
+    const struct listing_file *file =
+        runview_bad_file(query->run->plan->phases[quarantine->phase], quarantine->task, batch, row);
     json_t *json;
     char *kept;
     char buffer[SPLIT_NAME];
