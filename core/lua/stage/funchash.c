@@ -1,6 +1,5 @@
-/* Hashes of Lua functions by their source lines and upvalues: what a stage computes is in its task
- * key. See luastage.h. */
-#include <lauxlib.h>
+/* Hashes of Lua functions by the tokens of their lines and by their upvalues: what a stage computes
+ * is in its task key. See luastage.h. */
 #include <lauxlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "base/hash.h"
 #include "lua/native/ffi_module.h"
 #include "lua/stage/luastageInt.h"
+#include "lua/stage/luatokens.h"
 #include "lua/sandbox/sandbox.h"
 #include "lua/sandbox/sandboxInt.h"
 #include "lua/script/scriptInt.h"
@@ -32,32 +32,15 @@ static void tag(struct walk *walk, char kind)
     hasher_add(walk->hasher, &kind, 1);
 }
 
-/* The lines of the function that ar describes, in the text of its file. */
-static bool function_lines(const struct script *script, const lua_Debug *ar, const char **begin,
-                           size_t *size)
+/* The file that the function which ar describes is written in; NULL: it is not at hand. */
+static const struct loaded_file *file_of(const struct script *script, const lua_Debug *ar)
 {
     for (size_t i = 0; i < script->n_files; i++) {
-        const struct loaded_file *file = &script->files[i];
-        const char *at = file->text;
-        const char *end = file->text + file->size;
-        const char *last;
-        if (ar->source[0] == '\0' || strcmp(file->name, ar->source + 1) != 0) {
-            continue;
+        if (ar->source[0] != '\0' && strcmp(script->files[i].name, ar->source + 1) == 0) {
+            return &script->files[i];
         }
-        for (int line = 1; line < ar->linedefined && at < end; line++) {
-            const char *newline = memchr(at, '\n', (size_t)(end - at));
-            at = newline == NULL ? end : newline + 1;
-        }
-        last = at;
-        for (int line = ar->linedefined; line <= ar->lastlinedefined && last < end; line++) {
-            const char *newline = memchr(last, '\n', (size_t)(end - last));
-            last = newline == NULL ? end : newline + 1;
-        }
-        *begin = at;
-        *size = (size_t)(last - at);
-        return true;
     }
-    return false;
+    return NULL;
 }
 
 /* Was the value at index visited already? Then its number stands for it. */
@@ -203,19 +186,18 @@ static void hash_c_function(lua_State *L, struct walk *walk, int index)
 static void hash_function(lua_State *L, struct walk *walk, int index, int depth)
 {
     lua_Debug ar;
-    const char *lines = "";
+    const struct loaded_file *file;
     const char *name;
-    size_t size = 0;
 
     lua_pushvalue(L, index);
     lua_getinfo(L, ">S", &ar);
     tag(walk, 'F');
-    if (!function_lines(walk->script, &ar, &lines, &size)) {
+    file = file_of(walk->script, &ar);
+    if (file == NULL) {
         luaL_error(L, "the source of the function at %s:%d is not at hand", ar.short_src,
                    ar.linedefined);
     }
-    hasher_add_u64(walk->hasher, size);
-    hasher_add(walk->hasher, lines, size);
+    luatokens_hash(walk->hasher, file->text, file->size, ar.linedefined, ar.lastlinedefined);
     if (ar.source[0] == '=') { /* of the pipeline language: its upvalues are not the user's */
         hasher_add_u64(walk->hasher, (uint64_t)ar.linedefined);
         return;
