@@ -469,6 +469,28 @@ end
 
 M.math = core.math
 
+-- A regular expression with a name of its own: local year = s.pattern "\\b(?:19|20)\\d\\d\\b"; year:test(doc.text). It is compiled once a worker,
+-- and part of what a stage that uses it is. Methods: test, count, find, all, replace, as the methods of texts that take an expression.
+local Pattern = {}
+Pattern.__index = function(self, key)
+  local method = Pattern[key]
+  if method == nil then fail("a pattern has no '%s'; it has test, count, find, all and replace", tostring(key)) end
+  return method
+end
+function Pattern.test(self, text) return text:matches(self.source) end
+function Pattern.count(self, text) return text:match_count(self.source) end
+function Pattern.find(self, text, from) return text:match_first(self.source, from) end
+function Pattern.all(self, text) return text:all_matches(self.source) end
+function Pattern.replace(self, text, with) return text:replace_matches(self.source, with) end
+
+function M.pattern(given)
+  if type(given) == "table" then given = given[1] end
+  if type(given) ~= "string" then fail("s.pattern: found %s, expected a regular expression: s.pattern \"[0-9]{4}\"", describe(given)) end
+  local ok, message = pcall(string.matches, "", given)
+  if not ok then fail("s.pattern: %s", message) end
+  return setmetatable({ source = given }, Pattern)
+end
+
 -- ---- everything else is a stage of a plugin ---------------------------------------------------------------------------------
 
 setmetatable(M, {

@@ -520,6 +520,49 @@ function s.pipeline(definition) end
 ---@return fun(options?: table): sluice.Stage
 function s.composite(definition) end
 
+---A regular expression, in the syntax of PCRE2; \\w, \\d and \\s are Unicode's, (?i) in front ignores case. Each worker compiles it once, and
+---it is part of what a stage that uses it is. A match that takes more than a million steps is an error of its row, on any machine.
+---@class sluice.Pattern
+---@field source string
+local Pattern = {}
+
+---Does it match anywhere?
+---@param text string
+---@return boolean
+function Pattern:test(text) end
+
+---Matches, from the left, none in another.
+---@param text string
+---@return integer
+function Pattern:count(text) end
+
+---First and last byte of the first match, then its groups (false: took no part); or nil.
+---@param text string
+---@param from? integer
+---@return integer? first, integer? last, string|false ...
+function Pattern:find(text, from) end
+
+---The matches' texts, or those of their first groups where it has groups.
+---@param text string
+---@return string[]
+function Pattern:all(text) end
+
+---The text with `with` for each match, and how many there were; $0 in it is the match, $1 its first group, $$ a dollar.
+---@param text string
+---@param with string
+---@return string, integer
+function Pattern:replace(text, with) end
+
+---A regular expression to search texts for; methods of texts (`doc.text:matches(regex)`) take one as it is written.
+---```lua
+---s.filter { "no_years", function(doc)
+---  if s.pattern "\\b(?:19|20)[0-9]{2}\\b":count(doc.text) > 100 then return "years" end
+---end }
+---```
+---@param regex string
+---@return sluice.Pattern
+function s.pattern(regex) end
+
 ---A filter: a reason drops the row, nil keeps it.
 ---```lua
 ---s.filter { "no_menus", function(doc)

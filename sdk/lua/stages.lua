@@ -1510,6 +1510,33 @@ function string:pieces(how) end
 ---@return sluice.Times[]
 function string:char_ngrams(n) end
 
+---matches(regex): does a regular expression match anywhere? PCRE2's syntax; classes are Unicode's, (?i) in front ignores case. A match that takes more than a million steps is an error of the row, the same on every machine.
+---@param regex string
+---@return boolean
+function string:matches(regex) end
+
+---match_count(regex): matches, from the left, none in another.
+---@param regex string
+---@return integer
+function string:match_count(regex) end
+
+---match_first(regex [, from]): first and last byte of the first match, then its groups (false: took no part); or nil.
+---@param regex string
+---@param from? integer
+---@return integer?, integer?, ...
+function string:match_first(regex, from) end
+
+---all_matches(regex): array of the matches' texts, or of their first groups where it has groups.
+---@param regex string
+---@return string[]
+function string:all_matches(regex) end
+
+---replace_matches(regex, with): the text with `with` for each match, and how many there were; $0 in it is the match, $1 its first group, $$ a dollar.
+---@param regex string
+---@param with string
+---@return string, integer
+function string:replace_matches(regex, with) end
+
 ---gopher_quality([options]): nil, or the reason, value and limit of Gopher's quality rules.
 ---@param options? table<string, number>
 ---@return string? reason, number? value, number? limit

@@ -212,6 +212,8 @@ static const char *argument_type(const char *name, size_t n)
         { "options", "table<string, number>" },
         { "set", "string" },
         { "how", "sluice.Cut" },
+        { "regex", "string" },
+        { "with", "string" },
     };
 
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {
@@ -238,6 +240,9 @@ static const char *return_type(const char *name, size_t n)
         { "counter", "sluice.Counter" }, { "word_stats", "sluice.WordStats" },
         { "pieces", "sluice.Pieces" },   { "char_ngrams", "sluice.Times[]" },
         { "count_in", "integer" },       { "strip_in", "string" },
+        { "matches", "boolean" },        { "match_count", "integer" },
+        { "all_matches", "string[]" },   { "replace_matches", "string, integer" },
+        { "match_first", "integer?, integer?, ..." },
     };
 
     for (size_t k = 0; k < sizeof types / sizeof types[0]; k++) {

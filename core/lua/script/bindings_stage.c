@@ -99,7 +99,7 @@ static void place_foreign(lua_State *L, struct script *script, const struct regi
 static sluice_status say_libraries(struct script *script, const struct registry_entry *entry,
                                    struct sluice_error *err)
 {
-    static const char *const shaping[] = { "liblua", "libutf8proc", NULL };
+    static const char *const shaping[] = { "liblua", "libutf8proc", "libpcre2-8", NULL };
     char *libraries = NULL;
     sluice_status status = libraries_here(shaping, &libraries, err);
 

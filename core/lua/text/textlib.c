@@ -77,6 +77,22 @@ static const struct {
     { "char_ngrams", textlib_char_ngrams,
       "char_ngrams(n): how often runs of n code points occur: array of { times =, ngrams = }, the "
       "most frequent first." },
+    { "matches", textlib_matches,
+      "matches(regex): does a regular expression match anywhere? PCRE2's syntax; classes are "
+      "Unicode's, (?i) in front ignores case. A match that takes more than a million steps is an "
+      "error of the row, the same on every machine." },
+    { "match_count", textlib_match_count,
+      "match_count(regex): matches, from the left, none in another." },
+    { "match_first", textlib_match_first,
+      "match_first(regex [, from]): first and last byte of the first match, then its groups "
+      "(false: "
+      "took no part); or nil." },
+    { "all_matches", textlib_all_matches,
+      "all_matches(regex): array of the matches' texts, or of their first groups where it has "
+      "groups." },
+    { "replace_matches", textlib_replace_matches,
+      "replace_matches(regex, with): the text with `with` for each match, and how many there were; "
+      "$0 in it is the match, $1 its first group, $$ a dollar." },
     { "gopher_quality", textlib_gopher_quality,
       "gopher_quality([options]): nil, or the reason, value and limit of Gopher's quality rules." },
     { "gopher_repetition", textlib_gopher_repetition,

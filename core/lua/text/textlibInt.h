@@ -109,6 +109,13 @@ const struct text_set *textlib_set(lua_State *L,
 int textlib_count_in(lua_State *L);            /* s:count_in(set) */
 int textlib_strip_in(lua_State *L);            /* s:strip_in(set) */
 
+/* textlib_regex.c */
+int textlib_matches(lua_State *L);         /* s:matches(regex) */
+int textlib_match_count(lua_State *L);     /* s:match_count(regex) */
+int textlib_match_first(lua_State *L);     /* s:match_first(regex [, from]) */
+int textlib_all_matches(lua_State *L);     /* s:all_matches(regex) */
+int textlib_replace_matches(lua_State *L); /* s:replace_matches(regex, with) */
+
 /* textlib_filters.c */
 int textlib_gopher_quality(lua_State *L);
 int textlib_gopher_repetition(lua_State *L);
