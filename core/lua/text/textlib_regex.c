@@ -239,7 +239,8 @@ int textlib_all_matches(lua_State *L)
     return 1;
 }
 
-/* Adds what stands for a match: `with`, in which $0 is the match, $1 its first group, $$ a dollar. */
+/* Adds what stands for a match: `with`, in which $0 is the match, $1 its first group, $$ a
+ * dollar. */
 static void add_replaced(lua_State *L, luaL_Buffer *out, const struct search *search,
                          const char *with, size_t n)
 {
