@@ -42,4 +42,36 @@ SLUICE_INLINE sluice_status sluice_state_get(struct sluice_io *io, uint64_t each
     return status;
 }
 
+/* A list of a worker that is saved as it is, of values of `each` bytes. */
+struct sluice_state_list {
+    struct sluice_bytes *bytes;
+    uint64_t each;
+};
+
+/* All n of them, in their order. */
+SLUICE_INLINE sluice_status sluice_state_put_lists(struct sluice_io *io,
+                                                   const struct sluice_state_list *lists,
+                                                   uint64_t n)
+{
+    sluice_status status = SLUICE_OK;
+
+    for (uint64_t i = 0; status == SLUICE_OK && i < n; i++) {
+        status = sluice_state_put(io, lists[i].bytes->data, lists[i].bytes->size);
+    }
+    return status;
+}
+
+/* Replaces them by what sluice_state_put_lists wrote; what is in them is for the caller to check. */
+SLUICE_INLINE sluice_status sluice_state_get_lists(struct sluice_io *io,
+                                                   const struct sluice_state_list *lists,
+                                                   uint64_t n)
+{
+    sluice_status status = SLUICE_OK;
+
+    for (uint64_t i = 0; status == SLUICE_OK && i < n; i++) {
+        status = sluice_state_get(io, lists[i].each, lists[i].bytes);
+    }
+    return status;
+}
+
 #endif

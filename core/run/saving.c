@@ -101,15 +101,18 @@ static sluice_status save(struct saving *saving, struct chain *chain, bool *hurt
 }
 
 /* Test hook: SLUICE_TEST_SAVE=N saves at every Nth place between two batches of the process; with
- * "N!" the task is given back there, and with "N-" the process is killed, unsaved. */
-static enum saving_wish test_wish(enum saving_wish wish)
+ * "N!" the task is given back there, and with "N-" the process is killed, unsaved. Places where a
+ * restored task came no further are none: it would be given back there for ever. */
+static enum saving_wish test_wish(const struct saving *saving, const struct chain *chain,
+                                  enum saving_wish wish)
 {
     static _Atomic uint64_t places;
     const char *text = hook_text("SLUICE_TEST_SAVE");
     char *end;
     uint64_t n = text == NULL ? 0 : strtoull(text, &end, 10);
+    uint64_t from = saving->attempt->from_row;
 
-    if (n == 0 || (atomic_fetch_add(&places, 1) + 1) % n != 0) {
+    if (n == 0 || (from > 0 && chain_rows(chain) == from) || (atomic_fetch_add(&places, 1) + 1) % n != 0) {
         return wish;
     }
     if (*end == '-') {
@@ -121,7 +124,8 @@ static enum saving_wish test_wish(enum saving_wish wish)
 static sluice_status between(void *ctx, struct chain *chain, struct sluice_error *err)
 {
     struct saving *saving = ctx;
-    enum saving_wish wish = test_wish((enum saving_wish)atomic_load(saving->attempt->save));
+    enum saving_wish wish =
+        test_wish(saving, chain, (enum saving_wish)atomic_load(saving->attempt->save));
     struct sluice_error why = ERROR_INIT;
     bool hurt = false;
     sluice_status status;

@@ -21,7 +21,6 @@
 
 #define BATCH_BYTES (1u << 20) /* of tokens, in an emitted batch */
 
-#define BEST_FIT 0
 /* Tokens that pack_carry holds by default: 32 MiB of them, and as much again while it packs. */
 #define CARRY_WINDOW ((uint64_t)1 << 23)
 
@@ -365,7 +364,7 @@ static sluice_status pack_process(void *state, const struct sluice_batch *batch,
         if (status != SLUICE_OK) {
             break;
         }
-        if (stage->config.strategy == BEST_FIT) {
+        if (stage->config.strategy == PACK_BEST_FIT) {
             status = hold(worker, ids, mask, n, &source, emit, err);
         } else {
             status = concat(worker, ids, mask, n, &source, emit, err);
@@ -379,7 +378,7 @@ static sluice_status pack_flush(void *state, struct sluice_emit *emit, struct sl
     struct worker *worker = state;
     sluice_status status = SLUICE_OK;
 
-    if (worker->stage->config.strategy == BEST_FIT) {
+    if (worker->stage->config.strategy == PACK_BEST_FIT) {
         status = pack_fit(worker, true, emit, err);
     } else if (worker->rows.filled > 0) {
         status = worker->stage->config.carry != 0 ? pack_row_carry(worker, emit, err)
@@ -449,6 +448,9 @@ static const struct sluice_stage pack_stage = {
     .worker_open = pack_worker_open,
     .process = pack_process,
     .flush = pack_flush,
+    .state_version = 1,
+    .save = pack_save,
+    .load = pack_load,
     .worker_close = pack_worker_close,
     .close = pack_close,
 };
@@ -472,6 +474,9 @@ static const struct sluice_stage pack_carry_stage = {
     .worker_open = pack_worker_open,
     .process = pack_process,
     .flush = pack_flush,
+    .state_version = 1,
+    .save = pack_save,
+    .load = pack_load,
     .worker_close = pack_worker_close,
     .close = pack_close,
 };

@@ -1,4 +1,4 @@
-/* What pack.c and pack_fit.c share: the stage, and its worker. Depends on pack_held.h,
+/* What pack.c, pack_fit.c and pack_state.c share: the stage, and its worker. Depends on pack_held.h,
  * pack_input.h, packer.h. */
 #ifndef PACK_STAGE_H
 #define PACK_STAGE_H
@@ -6,6 +6,8 @@
 #include "pack_held.h"
 #include "pack_input.h"
 #include "packer.h"
+
+#define PACK_BEST_FIT 0 /* of strategy */
 
 struct config {
     int64_t sequence_length, pad_id, window;
@@ -43,5 +45,9 @@ sluice_status pack_row_carry(struct worker *, struct sluice_emit *, struct sluic
 /* pack_fit.c: packs what is held by best fit. last: nothing comes behind; else incomplete rows, to
  * half a window, are held on. */
 sluice_status pack_fit(struct worker *, bool last, struct sluice_emit *, struct sluice_error *);
+
+/* pack_state.c: save and load of both stages. */
+sluice_status pack_save(void *state, struct sluice_io *, struct sluice_error *);
+sluice_status pack_load(void *state, struct sluice_io *, uint64_t version, struct sluice_error *);
 
 #endif

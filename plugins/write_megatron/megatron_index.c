@@ -252,3 +252,62 @@ int32_t megatron_index_write(const struct megatron_index *index, megatron_write 
     free(piece);
     return status;
 }
+
+/* ---- saved states ---- */
+
+static int32_t list_save(const struct list *list, struct sluice_io *io)
+{
+    uint64_t left = list->n;
+    int32_t status = io->write(io, &left, sizeof(left));
+    for (size_t i = 0; status == SLUICE_OK && left > 0; i++) {
+        uint64_t n = left < BLOCK ? left : BLOCK;
+        status = io->write(io, list->blocks[i], n * sizeof(uint32_t));
+        left -= n;
+    }
+    return status;
+}
+
+static int32_t list_load(struct list *list, struct sluice_io *io, uint64_t *sum,
+                         struct sluice_error *err)
+{
+    uint32_t numbers[256];
+    uint64_t left = 0;
+    int32_t status = io->read(io, &left, sizeof(left));
+    while (status == SLUICE_OK && left > 0) {
+        uint64_t n = left < 256 ? left : 256;
+        status = io->read(io, numbers, n * sizeof(numbers[0]));
+        for (uint64_t i = 0; status == SLUICE_OK && i < n; i++) {
+            *sum += numbers[i];
+            status =
+                numbers[i] > INT32_MAX ? SLUICE_E_DATA : list_push(list, numbers[i], err);
+        }
+        left -= n;
+    }
+    return status;
+}
+
+int32_t megatron_index_save(const struct megatron_index *index, struct sluice_io *io)
+{
+    int32_t status = io->write(io, &index->open, sizeof(index->open));
+    if (status == SLUICE_OK) {
+        status = list_save(&index->lengths, io);
+    }
+    return status == SLUICE_OK ? list_save(&index->counts, io) : status;
+}
+
+int32_t megatron_index_load(struct megatron_index *index, struct sluice_io *io,
+                            struct sluice_error *err)
+{
+    uint64_t sequences = 0;
+    int32_t status = io->read(io, &index->open, sizeof(index->open));
+    if (status == SLUICE_OK) {
+        status = list_load(&index->lengths, io, &index->tokens, err);
+    }
+    if (status == SLUICE_OK) {
+        status = list_load(&index->counts, io, &sequences, err);
+    }
+    return status == SLUICE_OK && (index->open > index->lengths.n ||
+                                   sequences != index->lengths.n - index->open)
+               ? SLUICE_E_DATA
+               : status;
+}

@@ -318,6 +318,32 @@ static sluice_status write_flush(void *state, struct sluice_emit *emit, struct s
     return end_files(state, emit, err);
 }
 
+/* ---- saved states: between two batches no token waits ---- */
+
+static sluice_status write_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    sluice_status status = io->write(io, &worker->rows, sizeof worker->rows);
+
+    (void)err;
+    return status == SLUICE_OK ? megatron_index_save(worker->index, io) : status;
+}
+
+static sluice_status write_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    sluice_status status = io->read(io, &worker->rows, sizeof worker->rows);
+
+    (void)version;
+    if (status == SLUICE_OK) {
+        status = megatron_index_load(worker->index, io, err);
+    }
+    return status == SLUICE_OK && worker->rows < 0 ? SLUICE_E_DATA : status;
+}
+
+/* ---- workers ---- */
+
 static sluice_status write_worker_open(void *shared, void **out, struct sluice_error *err)
 {
     struct worker *worker = calloc(1, sizeof *worker);
@@ -367,6 +393,9 @@ static const struct sluice_stage write_megatron_stage = {
     .worker_open = write_worker_open,
     .process = write_process,
     .flush = write_flush,
+    .state_version = 1,
+    .save = write_save,
+    .load = write_load,
     .worker_close = write_worker_close,
     .close = write_close,
 };
