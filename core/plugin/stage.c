@@ -520,16 +520,12 @@ sluice_status stage_save(struct stage_worker *worker, struct buf *out, struct sl
 
 typedef sluice_status (*load_function)(void *, struct sluice_io *, uint64_t, struct sluice_error *);
 
-static sluice_status load_with(struct stage_worker *worker, load_function load, const void *data,
-                               size_t n, struct sluice_error *err)
+static sluice_status load_with(struct stage_worker *worker, load_function load,
+                               struct stage_state_io *state, uint64_t version,
+                               struct sluice_error *err)
 {
     const struct sluice_stage *kind = worker->stage->kind;
-    struct stage_state_io state;
-    const void *bytes;
-    size_t size;
-    uint64_t version;
 
-    TRY(stage_frame_open(data, n, &version, &bytes, &size, err));
     if (version > kind->state_version) {
         return error_set(err, SLUICE_E_CONFIG,
                          "its state was saved by a newer version of it (format %llu, this one "
@@ -537,18 +533,29 @@ static sluice_status load_with(struct stage_worker *worker, load_function load, 
                          "or start afresh",
                          (unsigned long long)version, (unsigned long long)kind->state_version);
     }
-    if (load == NULL) {
-        return size == 0 ? SLUICE_OK
-                         : error_set(err, SLUICE_E_DATA,
-                                     "it can't take up a saved state of %zu bytes", size);
+    if (load != NULL) {
+        sluice_status status = load(worker->state, &state->io, version, err);
+        TRY(state->status);
+        TRY(status);
     }
+    if (state->short_read || stage_state_left(&state->io) > 0) {
+        return error_set(err, SLUICE_E_DATA, "a saved state is %s than what it reads",
+                         state->short_read ? "shorter" : "longer");
+    }
+    return state->status;
+}
+
+static sluice_status load_framed(struct stage_worker *worker, load_function load, const void *data,
+                                 size_t n, struct sluice_error *err)
+{
+    struct stage_state_io state;
+    const void *bytes;
+    size_t size;
+    uint64_t version;
+
+    TRY(stage_frame_open(data, n, &version, &bytes, &size, err));
     stage_state_io_init(&state, NULL, bytes, size);
-    TRY(load(worker->state, &state.io, version, err));
-    if (state.short_read || state.left > 0) {
-        return error_set(err, SLUICE_E_DATA, "a saved state of %zu bytes is %s than what it reads",
-                         size, state.short_read ? "shorter" : "longer");
-    }
-    return SLUICE_OK;
+    return load_with(worker, load, &state, version, err);
 }
 
 static sluice_status load_state(struct stage_worker *worker, load_function load, const void *data,
@@ -558,7 +565,7 @@ static sluice_status load_state(struct stage_worker *worker, load_function load,
 
     WITH_ERROR(err);
     assert(worker->at == WORKER_OPEN || worker->at == WORKER_FLUSHED);
-    status = load_with(worker, load, data, n, err);
+    status = load_framed(worker, load, data, n, err);
     if (status != SLUICE_OK) {
         status = error_end(worker->stage, status, err);
         worker->at = WORKER_FAILED;
@@ -576,6 +583,60 @@ sluice_status stage_merge(struct stage_worker *worker, const void *data, size_t 
                           struct sluice_error *err)
 {
     return load_state(worker, worker->stage->kind->merge, data, n, err);
+}
+
+sluice_status stage_save_to(struct stage_worker *worker, const struct stage_stream *stream,
+                            struct sluice_error *err)
+{
+    const struct sluice_stage *kind = worker->stage->kind;
+    struct stage_state_io state;
+    sluice_status status;
+
+    WITH_ERROR(err);
+    assert(worker->at == WORKER_OPEN || worker->at == WORKER_FLUSHED);
+    stage_state_io_stream(&state, stream, true, err);
+    status = stream->put(stream->ctx, &kind->state_version, sizeof kind->state_version, err);
+    if (status == SLUICE_OK && kind->save != NULL) {
+        status = kind->save(worker->state, &state.io, err);
+    }
+    if (state.status != SLUICE_OK) {
+        status = state.status;
+    }
+    if (status == SLUICE_OK) {
+        status = stage_state_io_end(&state);
+    }
+    stage_state_io_deinit(&state);
+    if (status != SLUICE_OK) {
+        status = error_end(worker->stage, status, err);
+        worker->at = WORKER_FAILED;
+    }
+    return status;
+}
+
+sluice_status stage_load_from(struct stage_worker *worker, const struct stage_stream *stream,
+                              struct sluice_error *err)
+{
+    const struct sluice_stage *kind = worker->stage->kind;
+    struct stage_state_io state;
+    uint64_t version = 0;
+    sluice_status status;
+
+    WITH_ERROR(err);
+    assert(worker->at == WORKER_OPEN || worker->at == WORKER_FLUSHED);
+    stage_state_io_stream(&state, stream, false, err);
+    status = state.io.read(&state.io, &version, sizeof version);
+    if (status == SLUICE_OK) {
+        status = load_with(worker, kind->load != NULL ? kind->load : kind->merge, &state, version,
+                           err);
+    } else if (state.short_read) {
+        status = error_set(err, SLUICE_E_DATA, "a saved state has no version");
+    }
+    stage_state_io_deinit(&state);
+    if (status != SLUICE_OK) {
+        status = error_end(worker->stage, status, err);
+        worker->at = WORKER_FAILED;
+    }
+    return status;
 }
 
 /* ---- gates ---- */

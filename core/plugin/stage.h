@@ -298,6 +298,21 @@ sluice_status stage_load(struct stage_worker *, const void *data, size_t n,
 sluice_status stage_merge(struct stage_worker *, const void *data, size_t n,
                           struct sluice_error *err) MUST_USE;
 
+/* The same in pieces, for states that memory need not hold: the caller keeps them in their order and
+ * unharmed. The first is of the state_version, the last one is empty. */
+#define STAGE_PIECE ((size_t)64 << 10) /* bytes of one at most */
+struct stage_stream {
+    void *ctx;
+    sluice_status (*put)(void *ctx, const void *data, size_t n, struct sluice_error *); /* save */
+    /* Replaces *piece by the next one. */
+    sluice_status (*get)(void *ctx, struct buf *piece, struct sluice_error *);
+};
+sluice_status stage_save_to(struct stage_worker *, const struct stage_stream *,
+                            struct sluice_error *err) MUST_USE;
+/* Loads it, or where the stage can't load merges it. */
+sluice_status stage_load_from(struct stage_worker *, const struct stage_stream *,
+                              struct sluice_error *err) MUST_USE;
+
 struct stage_judgement {
     int32_t outcome; /* SLUICE_GATE_* */
     char message[1000];

@@ -77,6 +77,30 @@ sluice_status stage_frame_open(const void *data, size_t n, uint64_t *version, co
     return SLUICE_OK;
 }
 
+/* ---- what the plugin gets ---- */
+
+static sluice_status put_piece(struct stage_state_io *state)
+{
+    if (state->status == SLUICE_OK) {
+        state->status = state->stream->put(state->stream->ctx, state->piece.data,
+                                           state->piece.size, state->err);
+    }
+    buf_clear(&state->piece);
+    return state->status;
+}
+
+/* The next piece, in place of one that was read. */
+static sluice_status get_piece(struct stage_state_io *state)
+{
+    if (state->status == SLUICE_OK && !state->ended) {
+        state->status = state->stream->get(state->stream->ctx, &state->piece, state->err);
+        state->in = state->piece.data;
+        state->left = state->status == SLUICE_OK ? state->piece.size : 0;
+        state->ended = state->left == 0;
+    }
+    return state->status;
+}
+
 static sluice_status state_write(struct sluice_io *io, const void *data, uint64_t n)
 {
     struct stage_state_io *state = io->ctx;
@@ -84,7 +108,22 @@ static sluice_status state_write(struct sluice_io *io, const void *data, uint64_
     if (state->out == NULL || n > SIZE_MAX / 4 || (data == NULL && n > 0)) {
         return SLUICE_E_INTERNAL;
     }
-    buf_append(state->out, data, (size_t)n);
+    while (state->stream != NULL && n > 0) {
+        size_t room = STAGE_PIECE - state->out->size;
+        size_t part = n < room ? (size_t)n : room;
+        buf_append(state->out, data, part);
+        data = (const char *)data + part;
+        n -= part;
+        if (state->out->failed) {
+            return SLUICE_E_NOMEM;
+        }
+        if (part == room) {
+            TRY(put_piece(state));
+        }
+    }
+    if (n > 0) {
+        buf_append(state->out, data, (size_t)n);
+    }
     return state->out->failed ? SLUICE_E_NOMEM : SLUICE_OK;
 }
 
@@ -92,21 +131,56 @@ static sluice_status state_read(struct sluice_io *io, void *data, uint64_t n)
 {
     struct stage_state_io *state = io->ctx;
 
-    if (n > state->left) {
-        state->short_read = true;
-        return SLUICE_E_DATA;
+    for (;;) {
+        size_t part = n < state->left ? (size_t)n : state->left;
+        if (state->stream == NULL && part < n) {
+            break;
+        }
+        if (part > 0) {
+            memcpy(data, state->in, part);
+            data = (char *)data + part;
+            state->in += part;
+            state->left -= part;
+            n -= part;
+        }
+        if (n == 0) {
+            return SLUICE_OK;
+        }
+        TRY(get_piece(state));
+        if (state->ended) {
+            break;
+        }
     }
-    if (n > 0) {
-        memcpy(data, state->in, (size_t)n);
-        state->in += n;
-        state->left -= (size_t)n;
+    state->short_read = true;
+    return SLUICE_E_DATA;
+}
+
+/* All that is left is put together first: for who must know how much it is. */
+static void gather(struct stage_state_io *state)
+{
+    struct buf all = BUF_INIT;
+
+    buf_append(&all, state->in, state->left);
+    while (get_piece(state) == SLUICE_OK && !state->ended) {
+        buf_append(&all, state->in, state->left);
     }
-    return SLUICE_OK;
+    if (state->status == SLUICE_OK && all.failed) {
+        state->status = error_nomem(state->err, "a saved state");
+    }
+    buf_deinit(&state->piece);
+    state->piece = all;
+    state->in = all.data;
+    state->left = state->status == SLUICE_OK ? all.size : 0;
 }
 
 size_t stage_state_left(const struct sluice_io *io)
 {
-    return ((const struct stage_state_io *)io->ctx)->left;
+    struct stage_state_io *state = io->ctx;
+
+    if (state->stream != NULL && state->out == NULL) {
+        gather(state);
+    }
+    return state->left;
 }
 
 void stage_state_io_init(struct stage_state_io *state, struct buf *out, const void *in, size_t n)
@@ -119,4 +193,27 @@ void stage_state_io_init(struct stage_state_io *state, struct buf *out, const vo
     state->out = out;
     state->in = in;
     state->left = n;
+}
+
+void stage_state_io_stream(struct stage_state_io *state, const struct stage_stream *stream,
+                           bool saves, struct sluice_error *err)
+{
+    stage_state_io_init(state, NULL, NULL, 0);
+    buf_init(&state->piece);
+    state->out = saves ? &state->piece : NULL;
+    state->stream = stream;
+    state->err = err;
+}
+
+void stage_state_io_deinit(struct stage_state_io *state)
+{
+    buf_deinit(&state->piece);
+}
+
+sluice_status stage_state_io_end(struct stage_state_io *state)
+{
+    if (state->piece.size > 0) {
+        TRY(put_piece(state));
+    }
+    return put_piece(state);
 }

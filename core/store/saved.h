@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 
-#define SAVED_FORMAT 1u /* of the blocks and all that is put into them; raise when it changes */
+#define SAVED_FORMAT 2u /* of the blocks and all that is put into them; raise when it changes */
 
 /* ---- writing ---- */
 

@@ -79,12 +79,20 @@ static sluice_status settle(struct chain *chain, bool *ready, struct sluice_erro
     return SLUICE_OK;
 }
 
+/* What fails on the way to the file is said behind it all: the stage is none the worse for it. */
+static sluice_status put_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    (void)err;
+    saved_put_bytes(ctx, data, n);
+    return SLUICE_OK;
+}
+
 static sluice_status save_stage(struct chain *chain, const struct op *op, struct saved *out,
                                 bool *hurt, struct sluice_error *err)
 {
     struct op_state *state = &chain->states[op->index];
+    const struct stage_stream stream = { .ctx = out, .put = put_piece };
     struct stage_worker *worker;
-    struct buf bytes = BUF_INIT;
     sluice_status status = SLUICE_OK;
 
     saved_put(out, state->next_row);
@@ -94,12 +102,10 @@ static sluice_status save_stage(struct chain *chain, const struct op *op, struct
         *hurt = true;
         status = chain_worker(chain, op->index, &worker, err);
         if (status == SLUICE_OK) {
-            status = stage_save(worker, &bytes, err);
+            status = stage_save_to(worker, &stream, err);
         }
         *hurt = status != SLUICE_OK;
-        saved_put_bytes(out, bytes.data, bytes.size);
     }
-    buf_deinit(&bytes);
     TRY(status);
     return op_writes(op) ? shards_save(state->shards, out, err) : saved_status(out, err);
 }
@@ -176,13 +182,20 @@ static bool traced_valid(const struct buf *traced)
     return at == traced->size;
 }
 
+static sluice_status get_piece(void *ctx, struct buf *piece, struct sluice_error *err)
+{
+    struct restored *in = ctx;
+
+    restored_get_bytes(in, STAGE_PIECE, piece);
+    return restored_status(in, err);
+}
+
 static sluice_status restore_stage(struct chain *chain, const struct op *op, struct restored *in,
                                    struct sluice_error *err)
 {
     struct op_state *state = &chain->states[op->index];
+    const struct stage_stream stream = { .ctx = in, .get = get_piece };
     struct stage_worker *worker;
-    struct buf bytes = BUF_INIT;
-    sluice_status status;
 
     state->next_row = restored_get(in, UINT64_MAX);
     state->took = restored_get(in, 1) != 0;
@@ -192,18 +205,8 @@ static sluice_status restore_stage(struct chain *chain, const struct op *op, str
     }
     TRY(restored_status(in, err));
     if (!keeps_nothing(op)) {
-        restored_get_bytes(in, UINT64_MAX, &bytes);
-        status = restored_status(in, err);
-        if (status == SLUICE_OK) {
-            status = chain_worker(chain, op->index, &worker, err);
-        }
-        if (status == SLUICE_OK) {
-            status = stage_can_save(op_code(op)->stage)
-                         ? stage_load(worker, bytes.data, bytes.size, err)
-                         : stage_merge(worker, bytes.data, bytes.size, err);
-        }
-        buf_deinit(&bytes);
-        TRY(status);
+        TRY(chain_worker(chain, op->index, &worker, err));
+        TRY(stage_load_from(worker, &stream, err));
     }
     return op_writes(op) ? shards_restore(state->shards, in, err) : SLUICE_OK;
 }
