@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "forest_sort.h"
+#include "forest_state.h"
 
 #define BLOCK_BITS 10u
 #define BLOCK_NODES (1u << BLOCK_BITS)
@@ -437,6 +437,58 @@ int32_t forest_finish(struct forest *forest, forest_result *result, void *user,
     forest->finished = true;
     return forest->sort == NULL ? finish_memory(forest, result, user, err)
                                 : finish_scratch(forest, result, user, err);
+}
+
+/* ---- saved states ---- */
+
+/* What was spilled is there in both directions, of which one will do. */
+static int32_t put_falling(void *out, struct forest_pair pair, struct sluice_error *err)
+{
+    return pair.first > pair.second ? forest_pairs_put(out, pair, err) : SLUICE_OK;
+}
+
+int32_t forest_save(const struct forest *forest, struct sluice_io *io, struct sluice_error *err)
+{
+    struct forest_pairs_out out = { .io = io };
+    int32_t status = SLUICE_OK;
+    for (uint32_t i = 0; i < forest->nodes && status == SLUICE_OK; i++) {
+        uint32_t root = node_root(forest, i);
+        if (root != i) {
+            struct forest_pair edge = { *node_position(forest, i), *node_position(forest, root) };
+            status = forest_pairs_put(&out, edge, err);
+        }
+    }
+    if (status == SLUICE_OK) {
+        status = forest_pairs_end(&out);
+    }
+    if (status == SLUICE_OK && forest->sort != NULL) {
+        status = forest_sort_rest(forest->sort, put_falling, &out, err);
+    }
+    return status == SLUICE_OK ? forest_pairs_end(&out) : status;
+}
+
+static int32_t take_edge(void *forest, struct forest_pair edge, struct sluice_error *err)
+{
+    return forest_add(forest, edge.first, edge.second, err);
+}
+
+static int32_t take_spilled(void *user, struct forest_pair edge, struct sluice_error *err)
+{
+    struct forest *forest = user;
+    int32_t status = SLUICE_OK;
+    if (edge.first == edge.second || forest->scratch_dir == NULL) {
+        return SLUICE_E_DATA;
+    }
+    if (forest->sort == NULL) {
+        status = forest_sort_create(forest->memory / 4, forest->scratch_dir, &forest->sort, err);
+    }
+    return status == SLUICE_OK ? edge_push(forest->sort, edge.first, edge.second, err) : status;
+}
+
+int32_t forest_load(struct forest *forest, struct sluice_io *io, struct sluice_error *err)
+{
+    int32_t status = forest_pairs_get(io, take_edge, forest, err);
+    return status == SLUICE_OK ? forest_pairs_get(io, take_spilled, forest, err) : status;
 }
 
 struct forest_stats forest_stats(const struct forest *forest)

@@ -64,6 +64,11 @@ int32_t forest_add(struct forest *forest, uint64_t one, uint64_t other, struct s
 int32_t forest_finish(struct forest *forest, forest_result *result, void *user,
                       struct sluice_error *err);
 
+/* Saved states, before forest_finish: edges that make the same components, and their return into an
+ * empty forest (SLUICE_E_DATA: damaged). */
+int32_t forest_save(const struct forest *forest, struct sluice_io *io, struct sluice_error *err);
+int32_t forest_load(struct forest *forest, struct sluice_io *io, struct sluice_error *err);
+
 /* What happened so far. */
 struct forest_stats forest_stats(const struct forest *forest);
 

@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "forest_state.h"
+
 #define SLICE_LEAST 512u /* pairs read at once from a run: 8 KiB */
 #define RUNS_MOST 1024u
 #define INSERTION_MOST 24u
@@ -487,4 +489,58 @@ int32_t forest_sort_next(struct forest_sort *sort, struct forest_pair *pair, boo
         *pair = sort->buffer[sort->at++];
     }
     return SLUICE_OK;
+}
+
+/* ---- saved states ---- */
+
+static int32_t give_pairs(const struct forest_sort *sort, const struct forest_pair *pairs, size_t n,
+                          forest_pair_fn *take, void *user, struct sluice_error *err)
+{
+    int32_t status = SLUICE_OK;
+    for (size_t i = 0; i < n && status == SLUICE_OK; i++) {
+        if (!sort->has_last || pair_less(&sort->last, &pairs[i])) {
+            status = take(user, pairs[i], err);
+        }
+    }
+    return status;
+}
+
+static int32_t give_file(const struct forest_sort *sort, uint64_t begin, uint64_t count,
+                         forest_pair_fn *take, void *user, struct sluice_error *err)
+{
+    struct forest_pair pairs[FOREST_CHUNK];
+    int32_t status = SLUICE_OK;
+    while (count > 0 && status == SLUICE_OK) {
+        size_t n = count < FOREST_CHUNK ? (size_t)count : FOREST_CHUNK;
+        status = file_read(sort, begin, pairs, n, err);
+        if (status == SLUICE_OK) {
+            status = give_pairs(sort, pairs, n, take, user, err);
+        }
+        begin += n;
+        count -= n;
+    }
+    return status;
+}
+
+int32_t forest_sort_rest(const struct forest_sort *sort, forest_pair_fn *take, void *user,
+                         struct sluice_error *err)
+{
+    int32_t status = SLUICE_OK;
+    if (sort->sorted && sort->n_places > 0) {
+        for (size_t i = 0; i < sort->n_runs && status == SLUICE_OK; i++) {
+            const struct run *run = &sort->runs[i];
+            status =
+                give_pairs(sort, run->slice + run->next, run->have - run->next, take, user, err);
+            if (status == SLUICE_OK) {
+                status = give_file(sort, run->at, run->left, take, user, err);
+            }
+        }
+        return status;
+    }
+    for (size_t i = 0; i < sort->n_places && status == SLUICE_OK; i++) {
+        status = give_file(sort, sort->places[i].begin, sort->places[i].count, take, user, err);
+    }
+    return status == SLUICE_OK ? give_pairs(sort, sort->buffer + sort->at, sort->filled - sort->at,
+                                            take, user, err)
+                               : status;
 }

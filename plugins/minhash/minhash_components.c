@@ -4,7 +4,7 @@
  * the peer, that of the document which the peer keeps. Edges to documents of an index name these in
  * column `ref`. All lists are sorted in the given memory and otherwise in scratch files. */
 #include "forest.h"
-#include "forest_sort.h"
+#include "forest_state.h"
 #include "minhash_index.h"
 #include "minhash_stages.h"
 #include "peer_forest.h"
@@ -81,12 +81,19 @@ static sluice_status components_prepare(void *shared, struct sluice_plan *plan,
     return status;
 }
 
+static void free_forests(struct worker *worker)
+{
+    forest_destroy(worker->forest);
+    peer_forest_destroy(worker->peer);
+    worker->forest = NULL;
+    worker->peer = NULL;
+}
+
 static void components_worker_close(void *state)
 {
     struct worker *worker = state;
 
-    forest_destroy(worker->forest);
-    peer_forest_destroy(worker->peer);
+    free_forests(worker);
     forest_sort_destroy(worker->members.sort);
     forest_sort_destroy(worker->references.sort);
     free(worker);
@@ -168,10 +175,7 @@ static sluice_status finish_edges(struct worker *worker, struct sluice_error *er
                                ? peer_forest_finish(worker->peer, note_member, worker, err)
                                : forest_finish(worker->forest, note_member, worker, err);
 
-    forest_destroy(worker->forest);
-    peer_forest_destroy(worker->peer);
-    worker->forest = NULL;
-    worker->peer = NULL;
+    free_forests(worker);
     if (status == SLUICE_OK) {
         status = forest_sort_rewind(worker->members.sort, err);
     }
@@ -278,6 +282,84 @@ static sluice_status components_flush(void *state, struct sluice_emit *emit,
     return status;
 }
 
+/* ---- saved states ---- */
+
+/* What both lists have left, in chunks. */
+static sluice_status save_lists(const struct worker *worker, struct sluice_io *io,
+                                struct sluice_error *err)
+{
+    struct forest_pairs_out out = { .io = io };
+    sluice_status status = forest_sort_rest(worker->members.sort, forest_pairs_put, &out, err);
+
+    if (status == SLUICE_OK) {
+        status = forest_pairs_end(&out);
+    }
+    if (status == SLUICE_OK) {
+        status = forest_sort_rest(worker->references.sort, forest_pairs_put, &out, err);
+    }
+    return status == SLUICE_OK ? forest_pairs_end(&out) : status;
+}
+
+static sluice_status components_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    uint64_t head[8] = { worker->finished,
+                         (uint64_t)worker->clusters,
+                         worker->members.next.first,
+                         worker->members.next.second,
+                         worker->members.end,
+                         worker->references.next.first,
+                         worker->references.next.second,
+                         worker->references.end };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    if (status == SLUICE_OK && !worker->finished) {
+        status = worker->shared->peer ? peer_forest_save(worker->peer, io)
+                                      : forest_save(worker->forest, io, err);
+    }
+    return status == SLUICE_OK ? save_lists(worker, io, err) : status;
+}
+
+static sluice_status load_lists(struct worker *worker, struct sluice_io *io,
+                                struct sluice_error *err)
+{
+    sluice_status status =
+        forest_pairs_get(io, forest_sort_take, worker->members.sort, err);
+
+    if (status == SLUICE_OK) {
+        status = forest_pairs_get(io, forest_sort_take, worker->references.sort, err);
+    }
+    if (status == SLUICE_OK && worker->finished) {
+        status = forest_sort_rewind(worker->members.sort, err);
+    }
+    return status == SLUICE_OK && worker->finished
+               ? forest_sort_rewind(worker->references.sort, err)
+               : status;
+}
+
+static sluice_status components_load(void *state, struct sluice_io *io, uint64_t version,
+                                     struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t head[8] = { 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    worker->finished = head[0] != 0;
+    worker->clusters = (int64_t)head[1];
+    worker->members.next = (struct forest_pair){ head[2], head[3] };
+    worker->members.end = head[4] != 0;
+    worker->references.next = (struct forest_pair){ head[5], head[6] };
+    worker->references.end = head[7] != 0;
+    if (status == SLUICE_OK && worker->finished) {
+        free_forests(worker);
+    } else if (status == SLUICE_OK) {
+        status = worker->shared->peer ? peer_forest_load(worker->peer, io, err)
+                                      : forest_load(worker->forest, io, err);
+    }
+    return status == SLUICE_OK ? load_lists(worker, io, err) : status;
+}
+
 const struct sluice_stage minhash_components_stage = {
     .size = sizeof minhash_components_stage,
     .name = "minhash_components",
@@ -296,6 +378,9 @@ const struct sluice_stage minhash_components_stage = {
     .worker_open = components_worker_open,
     .process = components_process,
     .flush = components_flush,
+    .state_version = 1,
+    .save = components_save,
+    .load = components_load,
     .worker_close = components_worker_close,
     .close = free,
 };

@@ -7,6 +7,7 @@
 #include <xxhash.h>
 
 #include <sluice_files.h>
+#include <sluice_state.h>
 #include <stdio.h>
 
 #include "minhash_index.h"
@@ -138,6 +139,28 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
     return sluice_rows_emit(&out, SLUICE_OK, emit, err);
 }
 
+static sluice_status rows_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct rows_worker *worker = state;
+    sluice_status status = io->write(io, &worker->at, sizeof worker->at);
+
+    (void)err;
+    return status == SLUICE_OK ? sluice_state_put(io, worker->list.data, worker->list.size)
+                               : status;
+}
+
+static sluice_status rows_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    struct rows_worker *worker = state;
+    sluice_status status = io->read(io, &worker->at, sizeof worker->at);
+
+    (void)version;
+    (void)err;
+    return status == SLUICE_OK ? sluice_state_get(io, sizeof(struct listed), &worker->list)
+                               : status;
+}
+
 const struct sluice_stage minhash_index_rows_stage = {
     .size = sizeof minhash_index_rows_stage,
     .name = "minhash_index_rows",
@@ -151,6 +174,9 @@ const struct sluice_stage minhash_index_rows_stage = {
     .prepare = rows_prepare,
     .worker_open = rows_worker_open,
     .process = rows_process,
+    .state_version = 1,
+    .save = rows_save,
+    .load = rows_load,
     .worker_close = rows_worker_close,
 };
 
@@ -290,6 +316,31 @@ static sluice_status keys_process(void *state, const struct sluice_batch *batch,
     return sluice_rows_emit(&out, status, emit, err);
 }
 
+/* The cursor finds its place by the next key. */
+static sluice_status keys_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct keys_worker *worker = state;
+    const uint64_t begun[2] = { worker->begun[0], worker->begun[1] };
+    sluice_status status = io->write(io, begun, sizeof begun);
+
+    (void)err;
+    return status == SLUICE_OK ? io->write(io, worker->last, sizeof worker->last) : status;
+}
+
+static sluice_status keys_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    struct keys_worker *worker = state;
+    uint64_t begun[2] = { 0, 0 };
+    sluice_status status = io->read(io, begun, sizeof begun);
+
+    (void)version;
+    (void)err;
+    worker->begun[0] = begun[0] != 0;
+    worker->begun[1] = begun[1] != 0;
+    return status == SLUICE_OK ? io->read(io, worker->last, sizeof worker->last) : status;
+}
+
 const struct sluice_stage minhash_index_keys_stage = {
     .size = sizeof minhash_index_keys_stage,
     .name = "minhash_index_keys",
@@ -307,6 +358,9 @@ const struct sluice_stage minhash_index_keys_stage = {
     .prepare = keys_prepare,
     .worker_open = keys_worker_open,
     .process = keys_process,
+    .state_version = 1,
+    .save = keys_save,
+    .load = keys_load,
     .worker_close = keys_worker_close,
     .close = keys_close,
 };

@@ -6,6 +6,7 @@
  * said to duplicate. The members of a cluster that an index has are all dropped, as duplicates of
  * the index' documents. */
 #include <math.h>
+#include <sluice_state.h>
 
 #include "minhash_index.h"
 #include "minhash_sets.h"
@@ -451,6 +452,81 @@ static sluice_status pick_flush(void *state, struct sluice_emit *emit, struct sl
     return status == SLUICE_OK ? tell_changes(worker, emit) : status;
 }
 
+/* ---- saved states ---- */
+
+#define HEAD 7
+
+static sluice_status pick_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const struct sluice_state_list lists[] = {
+        { &worker->survivors, sizeof(struct survivor) },
+        { &worker->text, 1 },
+        { &worker->merged, 8 },
+    };
+    const uint64_t head[HEAD] = { worker->cluster,   worker->begun,    worker->indexed,
+                                  worker->reference, worker->best_new, worker->best_old,
+                                  (uint64_t)worker->changes };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    if (status == SLUICE_OK) {
+        status = sluice_state_put_lists(io, lists, 3);
+    }
+    return status == SLUICE_OK && worker->sets != NULL ? minhash_sets_save(worker->sets, io, err)
+                                                       : status;
+}
+
+/* Whether what the survivors have is there. */
+static bool survivors_valid(const struct worker *worker)
+{
+    const struct survivor *survivors =
+        (const struct survivor *)(const void *)worker->survivors.data;
+    uint64_t n = worker->survivors.size / sizeof *survivors;
+    uint64_t size = worker->text.size;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const struct survivor *one = &survivors[i];
+        if (one->id > size || one->id_size > size - one->id || one->sig > size ||
+            one->sig_size > size - one->sig ||
+            (worker->sets != NULL && !minhash_sets_has(worker->sets, &one->set))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static sluice_status pick_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const struct sluice_state_list lists[] = {
+        { &worker->survivors, sizeof(struct survivor) },
+        { &worker->text, 1 },
+        { &worker->merged, 8 },
+    };
+    uint64_t head[HEAD] = { 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    worker->cluster = head[0];
+    worker->begun = head[1] != 0;
+    worker->indexed = head[2] != 0;
+    worker->reference = head[3];
+    worker->best_new = head[4];
+    worker->best_old = head[5];
+    worker->changes = (int64_t)head[6];
+    if (status == SLUICE_OK && worker->indexed && worker->pick->index == NULL) {
+        return SLUICE_E_DATA;
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get_lists(io, lists, 3);
+    }
+    if (status == SLUICE_OK && worker->sets != NULL) {
+        status = minhash_sets_load(worker->sets, io, err);
+    }
+    return status == SLUICE_OK && !survivors_valid(worker) ? SLUICE_E_DATA : status;
+}
+
 const struct sluice_stage minhash_pick_stage = {
     .size = sizeof minhash_pick_stage,
     .name = "minhash_pick",
@@ -469,6 +545,9 @@ const struct sluice_stage minhash_pick_stage = {
     .worker_open = pick_worker_open,
     .process = pick_process,
     .flush = pick_flush,
+    .state_version = 1,
+    .save = pick_save,
+    .load = pick_load,
     .worker_close = pick_worker_close,
     .close = pick_close,
 };

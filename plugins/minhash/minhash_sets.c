@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <sluice_state.h>
+
 #include "minhash_stages.h"
 
 struct minhash_sets {
@@ -101,22 +103,19 @@ sluice_status minhash_sets_add(struct minhash_sets *sets, const uint64_t *number
     return sluice_bytes_add(&sets->fresh, numbers, 8 * n) ? SLUICE_OK : sluice_nomem(err);
 }
 
-sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_set *set,
-                               const uint64_t **numbers, struct sluice_error *err)
+/* n numbers of the file, from the at-th on, into sets->read. */
+static sluice_status read_back(struct minhash_sets *sets, uint64_t at, uint64_t number,
+                               struct sluice_error *err)
 {
     uint64_t done = 0;
 
-    if (set->at >= sets->spilled) {
-        *numbers = (const uint64_t *)(const void *)sets->fresh.data + (set->at - sets->spilled);
-        return SLUICE_OK;
-    }
     sets->read.size = 0;
-    if (!sluice_bytes_reserve(&sets->read, 8 * set->n)) {
+    if (!sluice_bytes_reserve(&sets->read, 8 * number)) {
         return sluice_nomem(err);
     }
-    while (done < 8 * set->n) {
-        ssize_t n = pread(sets->fd, sets->read.data + done, (size_t)(8 * set->n - done),
-                          (off_t)(8 * set->at + done));
+    while (done < 8 * number) {
+        ssize_t n = pread(sets->fd, sets->read.data + done, (size_t)(8 * number - done),
+                          (off_t)(8 * at + done));
         if (n < 0 && errno == EINTR) {
             continue;
         }
@@ -125,8 +124,71 @@ sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_s
         }
         done += (uint64_t)n;
     }
-    *numbers = (const uint64_t *)(const void *)sets->read.data;
     return SLUICE_OK;
+}
+
+sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_set *set,
+                               const uint64_t **numbers, struct sluice_error *err)
+{
+    sluice_status status;
+
+    if (set->at >= sets->spilled) {
+        *numbers = (const uint64_t *)(const void *)sets->fresh.data + (set->at - sets->spilled);
+        return SLUICE_OK;
+    }
+    status = read_back(sets, set->at, set->n, err);
+    *numbers = (const uint64_t *)(const void *)sets->read.data;
+    return status;
+}
+
+/* ---- saved states ---- */
+
+#define PIECE ((uint64_t)1 << 16) /* numbers read from the file at once */
+
+sluice_status minhash_sets_save(struct minhash_sets *sets, struct sluice_io *io,
+                                struct sluice_error *err)
+{
+    sluice_status status = io->write(io, &sets->spilled, sizeof sets->spilled);
+
+    for (uint64_t at = 0; status == SLUICE_OK && at < sets->spilled; at += PIECE) {
+        uint64_t n = sets->spilled - at < PIECE ? sets->spilled - at : PIECE;
+        status = read_back(sets, at, n, err);
+        if (status == SLUICE_OK) {
+            status = io->write(io, sets->read.data, 8 * n);
+        }
+    }
+    return status == SLUICE_OK ? sluice_state_put(io, sets->fresh.data, sets->fresh.size) : status;
+}
+
+sluice_status minhash_sets_load(struct minhash_sets *sets, struct sluice_io *io,
+                                struct sluice_error *err)
+{
+    uint64_t left = 0;
+    sluice_status status = io->read(io, &left, sizeof left);
+
+    while (status == SLUICE_OK && left > 0) {
+        uint64_t n = left < PIECE ? left : PIECE;
+        sets->fresh.size = 0;
+        if (!sluice_bytes_reserve(&sets->fresh, 8 * n)) {
+            return sluice_nomem(err);
+        }
+        status = io->read(io, sets->fresh.data, 8 * n);
+        if (status == SLUICE_OK) {
+            sets->fresh.size = 8 * n;
+            status = spill(sets, err);
+        }
+        left -= n;
+    }
+    return status == SLUICE_OK ? sluice_state_get(io, 8, &sets->fresh) : status;
+}
+
+bool minhash_sets_has(const struct minhash_sets *sets, const struct minhash_set *set)
+{
+    uint64_t n = sets->spilled + sets->fresh.size / 8;
+
+    /* A set is in the file or behind it, never in both. */
+    return set->at <= n && set->n <= n - set->at &&
+           (set->at >= sets->spilled || set->n <= sets->spilled - set->at);
 }
 
 sluice_status minhash_sets_clear(struct minhash_sets *sets, struct sluice_error *err)

@@ -5,6 +5,7 @@
 #define MINHASH_SETS_H
 
 #include <sluice_arrays.h>
+#include <stdbool.h>
 
 struct minhash_sets;
 
@@ -24,6 +25,14 @@ sluice_status minhash_sets_add(struct minhash_sets *sets, const uint64_t *number
 /* The numbers of a set, borrowed until the next call. */
 sluice_status minhash_sets_get(struct minhash_sets *sets, const struct minhash_set *set,
                                const uint64_t **numbers, struct sluice_error *err);
+/* Saved states: all sets, and back into an empty store, where they have the same numbers.
+ * SLUICE_E_DATA: damaged. */
+sluice_status minhash_sets_save(struct minhash_sets *sets, struct sluice_io *io,
+                                struct sluice_error *err);
+sluice_status minhash_sets_load(struct minhash_sets *sets, struct sluice_io *io,
+                                struct sluice_error *err);
+/* Whether all of the set is in the store. */
+bool minhash_sets_has(const struct minhash_sets *sets, const struct minhash_set *set);
 /* Forgets all sets. */
 sluice_status minhash_sets_clear(struct minhash_sets *sets, struct sluice_error *err);
 

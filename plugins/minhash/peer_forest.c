@@ -169,3 +169,53 @@ int32_t peer_forest_finish(struct peer_forest *forest, forest_result *result, vo
     }
     return status;
 }
+
+/* ---- saved states: (position, number of the root) of every node, in their order ---- */
+
+int32_t peer_forest_save(struct peer_forest *forest, struct sluice_io *io)
+{
+    uint64_t n = forest->n;
+    int32_t status = io->write(io, &n, sizeof n);
+
+    for (uint32_t i = 0; status == SLUICE_OK && i < forest->n; i++) {
+        uint64_t node[2] = { forest->nodes[i].position, root_of(forest, i) };
+        status = io->write(io, node, sizeof node);
+    }
+    return status;
+}
+
+/* Joins the nodes to their roots, once all are there. */
+static int32_t join_roots(struct peer_forest *forest)
+{
+    for (uint32_t i = 0; i < forest->n; i++) {
+        uint32_t root = forest->nodes[i].parent;
+        if (root >= forest->n || forest->nodes[root].parent != root) {
+            return SLUICE_E_DATA;
+        }
+        forest->nodes[root].size += root != i;
+    }
+    return SLUICE_OK;
+}
+
+int32_t peer_forest_load(struct peer_forest *forest, struct sluice_io *io,
+                         struct sluice_error *err)
+{
+    uint64_t n = 0;
+    int32_t status = io->read(io, &n, sizeof n);
+
+    for (uint64_t i = 0; status == SLUICE_OK && i < n; i++) {
+        uint64_t node[2] = { 0, 0 };
+        uint32_t made = 0;
+        status = io->read(io, node, sizeof node);
+        if (status == SLUICE_OK) {
+            status = node_get(forest, node[0], &made, err);
+        }
+        if (status == SLUICE_OK && (made != i || node[1] >= n)) {
+            status = SLUICE_E_DATA;
+        }
+        if (status == SLUICE_OK) {
+            forest->nodes[made].parent = (uint32_t)node[1];
+        }
+    }
+    return status == SLUICE_OK ? join_roots(forest) : status;
+}

@@ -28,4 +28,9 @@ int32_t peer_forest_add(struct peer_forest *forest, uint64_t one, uint64_t other
 int32_t peer_forest_finish(struct peer_forest *forest, forest_result *result, void *user,
                            struct sluice_error *err);
 
+/* Saved states, before peer_forest_finish; load takes an empty forest. SLUICE_E_DATA: damaged. */
+int32_t peer_forest_save(struct peer_forest *forest, struct sluice_io *io);
+int32_t peer_forest_load(struct peer_forest *forest, struct sluice_io *io,
+                         struct sluice_error *err);
+
 #endif
