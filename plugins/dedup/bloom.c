@@ -202,3 +202,23 @@ sluice_status bloom_alloc(const struct sluice_host_api *api, struct sluice_host 
         (unsigned long long)((bytes + (1 << 20) - 1) >> 20), (unsigned long long)(share >> 20));
     return sluice_fail(err, SLUICE_E_NOMEM, "expected", message);
 }
+
+sluice_status bloom_save(const struct bloom *bloom, struct sluice_io *io)
+{
+    const uint64_t head[2] = { bloom->size.bits, bloom->inserted };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    return status == SLUICE_OK ? io->write(io, bloom->words, bloom->size.bits / 8) : status;
+}
+
+sluice_status bloom_load(struct bloom *bloom, struct sluice_io *io)
+{
+    uint64_t head[2] = { 0, 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    if (status == SLUICE_OK && head[0] != bloom->size.bits) {
+        return SLUICE_E_DATA;
+    }
+    bloom->inserted = head[1];
+    return status == SLUICE_OK ? io->read(io, bloom->words, bloom->size.bits / 8) : status;
+}

@@ -62,6 +62,10 @@ sluice_status bloom_note(const struct bloom_size *, struct sluice_plan *, struct
         .offset = offsetof(struct config, rule)                                                 \
     }
 
+/* For save and load of a worker: the bits. SLUICE_E_DATA: those of a filter of another size. */
+sluice_status bloom_save(const struct bloom *, struct sluice_io *);
+sluice_status bloom_load(struct bloom *, struct sluice_io *);
+
 /* Whether the hash may have been added. */
 int bloom_has(const struct bloom *, uint64_t hash);
 void bloom_add(struct bloom *, uint64_t hash);

@@ -252,6 +252,25 @@ static sluice_status marks_flush(void *state, struct sluice_emit *emit, struct s
     return SLUICE_OK;
 }
 
+/* A filter that is only read is that of the file. */
+static sluice_status marks_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+
+    (void)err;
+    return worker->own ? bloom_save(&worker->bloom, io) : SLUICE_OK;
+}
+
+static sluice_status marks_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+
+    (void)version;
+    (void)err;
+    return worker->own ? bloom_load(&worker->bloom, io) : SLUICE_OK;
+}
+
 const struct sluice_stage bloom_marks_stage = {
     .size = sizeof bloom_marks_stage,
     .name = "bloom_marks",
@@ -273,6 +292,9 @@ const struct sluice_stage bloom_marks_stage = {
     .prepare = marks_prepare,
     .worker_open = marks_worker_open,
     .process = marks_process,
+    .save = marks_save,
+    .load = marks_load,
+    .state_version = 1,
     .flush = marks_flush,
     .worker_close = marks_worker_close,
     .close = free,

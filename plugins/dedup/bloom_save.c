@@ -153,6 +153,20 @@ static sluice_status collect_flush(void *state, struct sluice_emit *emit, struct
     return status;
 }
 
+static sluice_status collect_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)err;
+    return bloom_save(&((const struct worker *)state)->bloom, io);
+}
+
+static sluice_status collect_load(void *state, struct sluice_io *io, uint64_t version,
+                                  struct sluice_error *err)
+{
+    (void)version;
+    (void)err;
+    return bloom_load(&((struct worker *)state)->bloom, io);
+}
+
 const struct sluice_stage bloom_collect_stage = {
     .size = sizeof bloom_collect_stage,
     .name = "bloom_collect",
@@ -170,6 +184,9 @@ const struct sluice_stage bloom_collect_stage = {
     .prepare = collect_prepare,
     .worker_open = collect_worker_open,
     .process = collect_process,
+    .save = collect_save,
+    .load = collect_load,
+    .state_version = 1,
     .flush = collect_flush,
     .worker_close = collect_worker_close,
     .close = free,

@@ -72,3 +72,34 @@ const struct mark *marks_of(struct marks *marks, uint64_t row, size_t *n)
     }
     return *n == 0 ? NULL : items + begin;
 }
+
+sluice_status marks_save(struct marks *marks, struct sluice_io *io)
+{
+    const struct sluice_state_list lists[] = { { &marks->items, sizeof(struct mark) },
+                                               { &marks->text, 1 } };
+    sluice_status status = io->write(io, &marks->next, sizeof marks->next);
+
+    return status == SLUICE_OK ? sluice_state_put_lists(io, lists, 2) : status;
+}
+
+sluice_status marks_load(struct marks *marks, struct sluice_io *io)
+{
+    const struct sluice_state_list lists[] = { { &marks->items, sizeof(struct mark) },
+                                               { &marks->text, 1 } };
+    sluice_status status = io->read(io, &marks->next, sizeof marks->next);
+    const struct mark *items;
+    uint64_t n;
+
+    if (status == SLUICE_OK) {
+        status = sluice_state_get_lists(io, lists, 2);
+    }
+    items = (const struct mark *)(const void *)marks->items.data;
+    n = marks->items.size / sizeof *items;
+    for (uint64_t k = 0; status == SLUICE_OK && k < n; k++) {
+        if (items[k].id > marks->text.size || items[k].id_size > marks->text.size - items[k].id ||
+            items[k].id_size > INT32_MAX || (k > 0 && items[k].row < items[k - 1].row)) {
+            return SLUICE_E_DATA;
+        }
+    }
+    return status == SLUICE_OK && marks->next > n ? SLUICE_E_DATA : status;
+}

@@ -28,6 +28,11 @@ enum marks_with { MARKS_WITH_ID, MARKS_WITH_SHARE };
 sluice_status marks_take(struct marks *, const struct sluice_batch *, enum marks_with,
                          struct sluice_error *);
 
+/* For save and load of a worker: what is there, and back into an empty one. SLUICE_E_DATA: no marks
+ * in their order. */
+sluice_status marks_save(struct marks *, struct sluice_io *);
+sluice_status marks_load(struct marks *, struct sluice_io *);
+
 /* The marks of a row, sorted by unit, *n of them. Rows are asked for in ascending order. */
 const struct mark *marks_of(struct marks *, uint64_t row, size_t *n);
 

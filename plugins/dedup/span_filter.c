@@ -274,6 +274,20 @@ static sluice_status stage_process(void *state, const struct sluice_batch *batch
     return sluice_rows_emit(&worker->rows, status, emit, err);
 }
 
+static sluice_status stage_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)err;
+    return marks_save(&((struct worker *)state)->marks, io);
+}
+
+static sluice_status stage_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    (void)version;
+    (void)err;
+    return marks_load(&((struct worker *)state)->marks, io);
+}
+
 const struct sluice_stage span_filter_stage = {
     .size = sizeof span_filter_stage,
     .name = "span_filter",
@@ -295,5 +309,8 @@ const struct sluice_stage span_filter_stage = {
     .prepare = stage_prepare,
     .worker_open = stage_worker_open,
     .process = stage_process,
+    .save = stage_save,
+    .load = stage_load,
+    .state_version = 1,
     .worker_close = stage_worker_close,
 };

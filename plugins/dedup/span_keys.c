@@ -236,6 +236,35 @@ static sluice_status marks_process(void *state, const struct sluice_batch *batch
     return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);
 }
 
+static sluice_status marks_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct marks_worker *worker = state;
+    const uint64_t begun = (uint64_t)worker->begun;
+    sluice_status status = io->write(io, &begun, sizeof begun);
+
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = io->write(io, worker->key, sizeof worker->key);
+    }
+    return status == SLUICE_OK ? sluice_state_put(io, worker->id.data, worker->id.size) : status;
+}
+
+static sluice_status marks_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct marks_worker *worker = state;
+    uint64_t begun = 0;
+    sluice_status status = io->read(io, &begun, sizeof begun);
+
+    (void)version;
+    (void)err;
+    worker->begun = begun != 0;
+    if (status == SLUICE_OK) {
+        status = io->read(io, worker->key, sizeof worker->key);
+    }
+    return status == SLUICE_OK ? sluice_state_get(io, 1, &worker->id) : status;
+}
+
 const struct sluice_stage span_marks_stage = {
     .size = sizeof span_marks_stage,
     .name = "span_marks",
@@ -249,5 +278,8 @@ const struct sluice_stage span_marks_stage = {
     .prepare = marks_prepare,
     .worker_open = marks_worker_open,
     .process = marks_process,
+    .save = marks_save,
+    .load = marks_load,
+    .state_version = 1,
     .worker_close = marks_worker_close,
 };

@@ -1,6 +1,8 @@
 /* What the stages of `mix` share: see mix.h. */
 #include "mix.h"
 
+#include <sluice_state.h>
+
 const struct mix_column mix_size_columns[MIX_SIZE_COLUMNS] = {
     { SLUICE_KEY, "fixed[16]", false }, /* hash of the source, hash of the id: big-endian */
     { "source", "utf8", true },
@@ -142,4 +144,68 @@ void mix_sources_deinit(struct mix_sources *sources)
     }
     free(sources->items);
     memset(sources, 0, sizeof *sources);
+}
+
+/* ---- saved states ---- */
+
+sluice_status mix_name_load(struct sluice_io *io, char **name)
+{
+    struct sluice_bytes bytes = { 0 };
+    sluice_status status = sluice_state_get(io, 1, &bytes);
+
+    *name = NULL;
+    if (status == SLUICE_OK && !sluice_bytes_add(&bytes, "", 1)) {
+        status = SLUICE_E_NOMEM;
+    }
+    if (status != SLUICE_OK) {
+        sluice_bytes_free(&bytes);
+        return status;
+    }
+    *name = bytes.data;
+    return SLUICE_OK;
+}
+
+sluice_status mix_sources_save(const struct mix_sources *sources, struct sluice_io *io)
+{
+    const uint64_t n = sources->n;
+    sluice_status status = io->write(io, &n, sizeof n);
+
+    for (size_t k = 0; status == SLUICE_OK && k < sources->n; k++) {
+        const struct mixture_source *source = &sources->items[k];
+        const uint64_t words[3] = { source->key, source->documents, source->size };
+        status = io->write(io, words, sizeof words);
+        if (status == SLUICE_OK) {
+            status = sluice_state_put(io, source->name, strlen(source->name));
+        }
+    }
+    return status;
+}
+
+sluice_status mix_sources_load(struct mix_sources *sources, struct sluice_io *io,
+                               struct sluice_error *err)
+{
+    uint64_t n = 0;
+    sluice_status status = io->read(io, &n, sizeof n);
+
+    for (uint64_t k = 0; status == SLUICE_OK && k < n; k++) {
+        uint64_t words[3] = { 0, 0, 0 };
+        struct mixture_source *source = NULL;
+        char *name = NULL;
+        status = io->read(io, words, sizeof words);
+        if (status == SLUICE_OK) {
+            status = mix_name_load(io, &name);
+        }
+        if (status == SLUICE_OK) {
+            status = mix_sources_find(sources, words[0], name, strlen(name), &source, err);
+        }
+        free(name);
+        if (status == SLUICE_OK && sources->n != k + 1) {
+            return SLUICE_E_DATA;
+        }
+        if (status == SLUICE_OK) {
+            source->documents = words[1];
+            source->size = words[2];
+        }
+    }
+    return status;
 }

@@ -56,5 +56,12 @@ struct mix_sources {
 sluice_status mix_sources_find(struct mix_sources *, uint64_t key, const char *name, size_t n,
                                struct mixture_source **out, struct sluice_error *);
 void mix_sources_deinit(struct mix_sources *);
+/* For save and load of a worker: names and counts, and back into empty ones. SLUICE_E_DATA: two of
+ * one key. */
+sluice_status mix_sources_save(const struct mix_sources *, struct sluice_io *);
+sluice_status mix_sources_load(struct mix_sources *, struct sluice_io *, struct sluice_error *);
+
+/* A name that was put with sluice_state_put, from malloc. */
+sluice_status mix_name_load(struct sluice_io *, char **name);
 
 #endif

@@ -1,5 +1,6 @@
 /* mix_cuts: where in the order of hashes each source stops. A source's documents come sorted by
  * hash, all in one partition; the side input says what is wanted of each source. */
+#include <sluice_state.h>
 #include <stdio.h>
 
 #include "mix.h"
@@ -199,6 +200,97 @@ static sluice_status cuts_flush(void *state, struct sluice_emit *emit, struct sl
     return status != SLUICE_OK ? status : given;
 }
 
+/* ---- saved states ---- */
+
+#define TARGET_WORDS 6
+#define CUT_WORDS 9
+
+static sluice_status save_target(const struct target *target, struct sluice_io *io)
+{
+    const uint64_t words[TARGET_WORDS] = { target->key,    target->documents, target->size,
+                                           target->target, target->whole,     target->rest };
+    sluice_status status = io->write(io, words, sizeof words);
+
+    return status == SLUICE_OK ? sluice_state_put(io, target->name, strlen(target->name)) : status;
+}
+
+static sluice_status cuts_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    const struct mixture_cut *cut = &worker->cut;
+    const uint64_t words[CUT_WORDS] = { cut->rest,       cut->taken,      cut->documents,
+                                        cut->hash,       cut->any,        cut->group_hash,
+                                        cut->group_size, cut->group_documents, cut->closed };
+    size_t n;
+    const struct target *targets = targets_of(worker, &n);
+    const uint64_t head[2] = { n, worker->source == NULL ? n : (size_t)(worker->source - targets) };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    (void)err;
+    for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
+        status = save_target(&targets[k], io);
+    }
+    return status == SLUICE_OK ? io->write(io, words, sizeof words) : status;
+}
+
+static sluice_status load_target(struct worker *worker, struct sluice_io *io,
+                                 struct sluice_error *err)
+{
+    struct target target = { 0 };
+    uint64_t words[TARGET_WORDS] = { 0 };
+    sluice_status status = io->read(io, words, sizeof words);
+
+    if (status == SLUICE_OK) {
+        status = mix_name_load(io, &target.name);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    target.key = words[0];
+    target.documents = words[1];
+    target.size = words[2];
+    target.target = words[3];
+    target.whole = words[4];
+    target.rest = words[5];
+    if (!sluice_bytes_add(&worker->targets, &target, sizeof target)) {
+        free(target.name);
+        return shuffle_nomem(err);
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status cuts_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t head[2] = { 0, 0 };
+    uint64_t words[CUT_WORDS] = { 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+    size_t n;
+
+    (void)version;
+    for (uint64_t k = 0; status == SLUICE_OK && k < head[0]; k++) {
+        status = load_target(worker, io, err);
+    }
+    if (status == SLUICE_OK) {
+        status = io->read(io, words, sizeof words);
+    }
+    if (status != SLUICE_OK || head[1] > head[0]) {
+        return status == SLUICE_OK ? SLUICE_E_DATA : status;
+    }
+    worker->source = head[1] < head[0] ? targets_of(worker, &n) + head[1] : NULL;
+    worker->cut = (struct mixture_cut){ .rest = words[0],
+                                        .taken = words[1],
+                                        .documents = words[2],
+                                        .hash = words[3],
+                                        .any = words[4] != 0,
+                                        .group_hash = words[5],
+                                        .group_size = words[6],
+                                        .group_documents = words[7],
+                                        .closed = words[8] != 0 };
+    return SLUICE_OK;
+}
+
 const struct sluice_stage mix_cuts_stage = {
     .size = sizeof mix_cuts_stage,
     .name = "mix_cuts",
@@ -211,6 +303,9 @@ const struct sluice_stage mix_cuts_stage = {
     .prepare = cuts_prepare,
     .worker_open = cuts_worker_open,
     .process = cuts_process,
+    .save = cuts_save,
+    .load = cuts_load,
+    .state_version = 1,
     .flush = cuts_flush,
     .worker_close = cuts_worker_close,
 };

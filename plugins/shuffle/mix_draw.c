@@ -1,6 +1,7 @@
 /* mix_draw: how often each document goes into the mixture; those that don't are dropped.
  * holdout_first: the first documents of each source in the order of hashes, or all others. Both
  * look up the cut of a document's source, which the side input brings. */
+#include <sluice_state.h>
 #include <stdio.h>
 
 #include "mix.h"
@@ -304,6 +305,22 @@ static sluice_status draw_process(void *state, const struct sluice_batch *batch,
     return ok ? status : shuffle_nomem(err);
 }
 
+static sluice_status draw_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+
+    (void)err;
+    return sluice_state_put(io, worker->cuts.data, worker->cuts.size);
+}
+
+static sluice_status draw_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    (void)version;
+    (void)err;
+    return sluice_state_get(io, sizeof(struct cut), &((struct worker *)state)->cuts);
+}
+
 const struct sluice_stage mix_draw_stage = {
     .size = sizeof mix_draw_stage,
     .name = "mix_draw",
@@ -324,6 +341,9 @@ const struct sluice_stage mix_draw_stage = {
     .prepare = draw_prepare,
     .worker_open = draw_worker_open,
     .process = draw_process,
+    .save = draw_save,
+    .load = draw_load,
+    .state_version = 1,
     .worker_close = draw_worker_close,
     .close = free,
 };
@@ -346,6 +366,9 @@ const struct sluice_stage holdout_first_stage = {
     .prepare = draw_prepare,
     .worker_open = draw_worker_open,
     .process = draw_process,
+    .save = draw_save,
+    .load = draw_load,
+    .state_version = 1,
     .worker_close = draw_worker_close,
     .close = free,
 };

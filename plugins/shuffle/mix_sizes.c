@@ -303,6 +303,19 @@ static sluice_status count_flush(void *state, struct sluice_emit *emit, struct s
     return mix_rows_emit(&rows, ok, mix_count_columns, MIX_COUNT_COLUMNS, emit, err);
 }
 
+static sluice_status count_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)err;
+    return mix_sources_save(state, io);
+}
+
+static sluice_status count_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    (void)version;
+    return mix_sources_load(state, io, err);
+}
+
 const struct sluice_stage mix_count_stage = {
     .size = sizeof mix_count_stage,
     .name = "mix_count",
@@ -315,6 +328,9 @@ const struct sluice_stage mix_count_stage = {
     .prepare = count_prepare,
     .worker_open = count_worker_open,
     .process = count_process,
+    .save = count_save,
+    .load = count_load,
+    .state_version = 1,
     .flush = count_flush,
     .worker_close = count_worker_close,
 };

@@ -1,4 +1,6 @@
 /* mix_rows: what a mixture took of each source, in the order of their names. */
+#include <sluice_state.h>
+
 #include "mix.h"
 
 #define TABLE_COLUMNS 7
@@ -111,6 +113,51 @@ static sluice_status table_flush(void *state, struct sluice_emit *emit, struct s
     return mix_rows_emit(&rows, ok, table_columns, TABLE_COLUMNS, emit, err);
 }
 
+static sluice_status table_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    size_t n;
+    const struct entry *entries = entries_of(state, &n);
+    const uint64_t count = n;
+    sluice_status status = io->write(io, &count, sizeof count);
+
+    (void)err;
+    for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
+        status = io->write(io, entries[k].words, sizeof entries[k].words);
+        if (status == SLUICE_OK) {
+            status = io->write(io, &entries[k].epochs, sizeof entries[k].epochs);
+        }
+        if (status == SLUICE_OK) {
+            status = sluice_state_put(io, entries[k].source, strlen(entries[k].source));
+        }
+    }
+    return status;
+}
+
+static sluice_status table_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t n = 0;
+    sluice_status status = io->read(io, &n, sizeof n);
+
+    (void)version;
+    for (uint64_t k = 0; status == SLUICE_OK && k < n; k++) {
+        struct entry entry = { 0 };
+        status = io->read(io, entry.words, sizeof entry.words);
+        if (status == SLUICE_OK) {
+            status = io->read(io, &entry.epochs, sizeof entry.epochs);
+        }
+        if (status == SLUICE_OK) {
+            status = mix_name_load(io, &entry.source);
+        }
+        if (status == SLUICE_OK && !sluice_bytes_add(&worker->entries, &entry, sizeof entry)) {
+            free(entry.source);
+            status = shuffle_nomem(err);
+        }
+    }
+    return status;
+}
+
 const struct sluice_stage mix_rows_stage = {
     .size = sizeof mix_rows_stage,
     .name = "mix_rows",
@@ -123,6 +170,9 @@ const struct sluice_stage mix_rows_stage = {
     .prepare = table_prepare,
     .worker_open = table_worker_open,
     .process = table_process,
+    .save = table_save,
+    .load = table_load,
+    .state_version = 1,
     .flush = table_flush,
     .worker_close = table_worker_close,
 };

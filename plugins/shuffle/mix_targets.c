@@ -155,6 +155,19 @@ static sluice_status targets_flush(void *state, struct sluice_emit *emit, struct
     return mix_rows_emit(&rows, ok, mix_target_columns, MIX_TARGET_COLUMNS, emit, err);
 }
 
+static sluice_status targets_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    (void)err;
+    return mix_sources_save(&((struct worker *)state)->sources, io);
+}
+
+static sluice_status targets_load(void *state, struct sluice_io *io, uint64_t version,
+                                  struct sluice_error *err)
+{
+    (void)version;
+    return mix_sources_load(&((struct worker *)state)->sources, io, err);
+}
+
 const struct sluice_stage mix_targets_stage = {
     .size = sizeof mix_targets_stage,
     .name = "mix_targets",
@@ -172,6 +185,9 @@ const struct sluice_stage mix_targets_stage = {
     .prepare = targets_prepare,
     .worker_open = targets_worker_open,
     .process = targets_process,
+    .save = targets_save,
+    .load = targets_load,
+    .state_version = 1,
     .flush = targets_flush,
     .worker_close = targets_worker_close,
 };
