@@ -3,6 +3,7 @@
  *
  * Keyed by file: all lines of one come in the documents' order, whatever splits they were read in.
  * The composite `attribute_files` puts it together with dolma_line_keys. */
+#include <sluice_state.h>
 #include <sluice_files.h>
 #include <sluice_stage.h>
 
@@ -141,6 +142,31 @@ static sluice_status files_process(void *state, const struct sluice_batch *batch
                                : sluice_fail(err, status, "", "the host refused what was written");
 }
 
+/* Between two batches all lines are given. */
+static sluice_status files_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    const uint64_t head[2] = { worker->begun, (uint64_t)worker->rows };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    (void)err;
+    return status == SLUICE_OK ? io->write(io, worker->key, sizeof worker->key) : status;
+}
+
+static sluice_status files_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t head[2] = { 0, 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    (void)err;
+    worker->begun = head[0] != 0;
+    worker->rows = (int64_t)head[1];
+    return status == SLUICE_OK ? io->read(io, worker->key, sizeof worker->key) : status;
+}
+
 const struct sluice_stage write_attribute_files_stage = {
     .size = sizeof write_attribute_files_stage,
     .name = "write_attribute_files",
@@ -158,5 +184,8 @@ const struct sluice_stage write_attribute_files_stage = {
     .prepare = files_prepare,
     .worker_open = files_worker_open,
     .process = files_process,
+    .save = files_save,
+    .load = files_load,
+    .state_version = 1,
     .worker_close = files_worker_close,
 };

@@ -1,5 +1,6 @@
 /* dolma_line_join - gives each document the attributes that its side input has for its row: all of
  * its attribute files in one object. */
+#include <sluice_state.h>
 #include <stdio.h>
 
 #include "attribute_lines.h"
@@ -201,6 +202,42 @@ static sluice_status join_process(void *state, const struct sluice_batch *batch,
     return dolma_rows_emit(&rows, batch->n, status, emit, err);
 }
 
+static sluice_status join_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const struct sluice_state_list lists[] = { { &worker->lines, sizeof(struct line) },
+                                               { &worker->text, 1 } };
+    sluice_status status = io->write(io, &worker->at, sizeof worker->at);
+
+    (void)err;
+    return status == SLUICE_OK ? sluice_state_put_lists(io, lists, 2) : status;
+}
+
+static sluice_status join_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const struct sluice_state_list lists[] = { { &worker->lines, sizeof(struct line) },
+                                               { &worker->text, 1 } };
+    sluice_status status = io->read(io, &worker->at, sizeof worker->at);
+    const struct line *items;
+    uint64_t n;
+
+    (void)version;
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = sluice_state_get_lists(io, lists, 2);
+    }
+    items = (const struct line *)(const void *)worker->lines.data;
+    n = worker->lines.size / sizeof *items;
+    for (uint64_t k = 0; status == SLUICE_OK && k < n; k++) {
+        if (items[k].end > worker->text.size || (k > 0 && items[k].end < items[k - 1].end)) {
+            return SLUICE_E_DATA;
+        }
+    }
+    return status;
+}
+
 static void join_close(void *shared)
 {
     free(shared);
@@ -224,6 +261,9 @@ const struct sluice_stage dolma_line_join_stage = {
     .prepare = join_prepare,
     .worker_open = join_worker_open,
     .process = join_process,
+    .save = join_save,
+    .load = join_load,
+    .state_version = 1,
     .worker_close = join_worker_close,
     .close = join_close,
 };

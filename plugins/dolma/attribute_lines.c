@@ -1,5 +1,7 @@
 /* dolma_line_keys - the lines of documents and of attribute files by their file, for the exchange;
  * and the objects that the stages of the join make. See attribute_lines.h. */
+#include <sluice_state.h>
+
 #include "attribute_lines.h"
 
 #include <sluice_stage.h>
@@ -301,6 +303,28 @@ static void keys_close(void *shared)
     free(shared);
 }
 
+static sluice_status keys_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    const uint64_t head[1] = { worker->next };
+
+    (void)err;
+    return io->write(io, head, sizeof head);
+}
+
+static sluice_status keys_load(void *state, struct sluice_io *io, uint64_t version,
+                               struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t head[1] = { 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    (void)err;
+    worker->next = head[0];
+    return status;
+}
+
 const struct sluice_stage dolma_line_keys_stage = {
     .size = sizeof dolma_line_keys_stage,
     .name = "dolma_line_keys",
@@ -318,6 +342,9 @@ const struct sluice_stage dolma_line_keys_stage = {
     .prepare = keys_prepare,
     .worker_open = keys_worker_open,
     .process = keys_process,
+    .save = keys_save,
+    .load = keys_load,
+    .state_version = 1,
     .worker_close = keys_worker_close,
     .close = keys_close,
 };

@@ -4,6 +4,7 @@
  * Keyed by file: the documents come first, in their order, then the lines of each attribute file in
  * theirs. Held in memory: ids and positions of one file's documents. A line too many or too few,
  * another id, or no attributes ends the run (`aligned`): whoever joins by line must not guess. */
+#include <sluice_state.h>
 #include <stdio.h>
 
 #include "attribute_lines.h"
@@ -287,6 +288,76 @@ static sluice_status match_flush(void *state, struct sluice_emit *emit, struct s
     return end_file(state, err);
 }
 
+/* ---- saved states ---- */
+
+#define HEAD 4
+#define LISTS 4
+
+static void lists_of(struct worker *worker, struct sluice_state_list lists[LISTS])
+{
+    lists[0] = (struct sluice_state_list){ &worker->where, 8 };
+    lists[1] = (struct sluice_state_list){ &worker->ends, 8 };
+    lists[2] = (struct sluice_state_list){ &worker->ids, 1 };
+    lists[3] = (struct sluice_state_list){ &worker->file, 1 };
+}
+
+static sluice_status match_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    struct worker *worker = state;
+    const uint64_t head[HEAD] = { worker->begun, worker->from, worker->at, worker->n };
+    struct sluice_state_list lists[LISTS];
+    sluice_status status = io->write(io, head, sizeof head);
+
+    (void)err;
+    lists_of(worker, lists);
+    if (status == SLUICE_OK) {
+        status = io->write(io, worker->key, sizeof worker->key);
+    }
+    return status == SLUICE_OK ? sluice_state_put_lists(io, lists, LISTS) : status;
+}
+
+/* Whether each document has a position and an id. */
+static bool documents_valid(const struct worker *worker)
+{
+    const uint64_t *ends = (const uint64_t *)(const void *)worker->ends.data;
+    uint64_t last = 0;
+
+    if (worker->where.size / 8 != worker->n || worker->ends.size / 8 != worker->n) {
+        return false;
+    }
+    for (uint64_t k = 0; k < worker->n; k++) {
+        if (ends[k] < last) {
+            return false;
+        }
+        last = ends[k];
+    }
+    return last == worker->ids.size;
+}
+
+static sluice_status match_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t head[HEAD] = { 0 };
+    struct sluice_state_list lists[LISTS];
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    (void)err;
+    worker->begun = head[0] != 0;
+    worker->from = head[1];
+    worker->at = head[2];
+    worker->n = head[3];
+    lists_of(worker, lists);
+    if (status == SLUICE_OK) {
+        status = io->read(io, worker->key, sizeof worker->key);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_get_lists(io, lists, LISTS);
+    }
+    return status == SLUICE_OK && !documents_valid(worker) ? SLUICE_E_DATA : status;
+}
+
 const struct sluice_stage dolma_line_match_stage = {
     .size = sizeof dolma_line_match_stage,
     .name = "dolma_line_match",
@@ -304,6 +375,9 @@ const struct sluice_stage dolma_line_match_stage = {
     .prepare = match_prepare,
     .worker_open = match_worker_open,
     .process = match_process,
+    .save = match_save,
+    .load = match_load,
+    .state_version = 1,
     .flush = match_flush,
     .worker_close = match_worker_close,
 };

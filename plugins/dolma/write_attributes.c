@@ -5,6 +5,7 @@
  * input file ends. So the files of one input file, in the order of their names, are its attribute
  * file. A line is missing when a row was dropped on the way: then the stage fails, since nobody
  * could join such files by lines. */
+#include <sluice_state.h>
 #include <sluice_files.h>
 #include <sluice_stage.h>
 #include <stdio.h>
@@ -146,6 +147,31 @@ static sluice_status write_process(void *state, const struct sluice_batch *batch
                                : sluice_fail(err, status, "", "the host refused what was written");
 }
 
+/* Between two batches all lines are given. */
+static sluice_status write_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct worker *worker = state;
+    const uint64_t head[3] = { worker->next, worker->file, (uint64_t)worker->rows };
+
+    (void)err;
+    return io->write(io, head, sizeof head);
+}
+
+static sluice_status write_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct worker *worker = state;
+    uint64_t head[3] = { 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    (void)err;
+    worker->next = head[0];
+    worker->file = (uint32_t)head[1];
+    worker->rows = (int64_t)head[2];
+    return status;
+}
+
 const struct sluice_stage write_attributes_stage = {
     .size = sizeof write_attributes_stage,
     .name = "write_attributes",
@@ -171,5 +197,8 @@ const struct sluice_stage write_attributes_stage = {
     .prepare = write_prepare,
     .worker_open = write_worker_open,
     .process = write_process,
+    .save = write_save,
+    .load = write_load,
+    .state_version = 1,
     .worker_close = write_worker_close,
 };
