@@ -2,6 +2,8 @@
  * blocks count. This file is what the stages share. */
 #include "stats.h"
 
+#include <sluice_state.h>
+
 #include <string.h>
 
 #define XXH_INLINE_ALL
@@ -105,4 +107,38 @@ void stats_bad_mark(struct stats_bad *bad, int64_t k)
 sluice_status stats_bad_emit(struct stats_bad *bad, struct sluice_emit *emit)
 {
     return bad->any ? emit->verdicts(emit, bad->verdicts, bad->n) : SLUICE_OK;
+}
+
+sluice_status stats_moments_save(const struct moments *moments, int n, struct sluice_io *io)
+{
+    struct sluice_bytes bytes = { 0 };
+    sluice_status status = SLUICE_OK;
+
+    for (int i = 0; status == SLUICE_OK && i < n; i++) {
+        status = moments_write(&moments[i], &bytes) ? SLUICE_OK : SLUICE_E_NOMEM;
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_state_put(io, bytes.data, bytes.size);
+    }
+    sluice_bytes_free(&bytes);
+    return status;
+}
+
+sluice_status stats_moments_load(struct moments *moments, int n, struct sluice_io *io)
+{
+    struct sluice_bytes bytes = { 0 };
+    size_t at = 0;
+    sluice_status status = sluice_state_get(io, 1, &bytes);
+
+    if (status == SLUICE_OK && moments_count(bytes.data, bytes.size) != n) {
+        status = SLUICE_E_DATA;
+    }
+    for (int i = 0; status == SLUICE_OK && i < n; i++) {
+        enum moments_read got = moments_read(&moments[i], bytes.data, bytes.size, &at);
+        status = got == MOMENTS_READ    ? SLUICE_OK
+                 : got == MOMENTS_NOMEM ? SLUICE_E_NOMEM
+                                        : SLUICE_E_DATA;
+    }
+    sluice_bytes_free(&bytes);
+    return status;
 }

@@ -7,6 +7,7 @@
 #include "groups.h"
 
 #include <sluice_stage.h>
+#include <sluice_state.h>
 #include "stats.h"
 
 #define GROUPS_MEMORY \
@@ -430,6 +431,82 @@ static sluice_status collect_flush(void *state, struct sluice_emit *emit, struct
     return give(state, emit, err);
 }
 
+/* ---- saved states: the groups, in their order ---- */
+
+static sluice_status collect_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    const struct groups *groups = &((const struct collector *)state)->groups;
+    const uint64_t count = groups->n;
+    sluice_status status = io->write(io, &count, sizeof count);
+
+    (void)err;
+    for (uint32_t i = 0; status == SLUICE_OK && i < groups->n; i++) {
+        const struct group *group = groups->list[i];
+        const uint64_t kind = group->kind;
+        status = io->write(io, &kind, sizeof kind);
+        if (status == SLUICE_OK) {
+            status = sluice_state_put(io, group->name, group->name_size);
+        }
+        if (status == SLUICE_OK) {
+            status = stats_moments_save(group->moments, group->n, io);
+        }
+    }
+    return status;
+}
+
+/* How many moments a group of that kind has; -1: there is no such kind. */
+static int moments_of(const struct stage *stage, uint64_t kind, uint64_t name_size)
+{
+    if (kind < HISTOGRAM) {
+        return kind < stage->n_kinds && name_size <= INT32_MAX ? stage->names.n : -1;
+    }
+    return kind - HISTOGRAM < (uint64_t)stage->names.n && name_size == sizeof(double) ? BIN_MOMENTS
+                                                                                     : -1;
+}
+
+static sluice_status load_group(struct collector *worker, struct sluice_bytes *name,
+                                struct sluice_io *io)
+{
+    uint32_t before = worker->groups.n;
+    struct group *group;
+    uint64_t kind = 0;
+    sluice_status status = io->read(io, &kind, sizeof kind);
+    int n;
+
+    if (status == SLUICE_OK) {
+        status = sluice_state_get(io, 1, name);
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    n = moments_of(worker->stage, kind, name->size);
+    if (n < 0) {
+        return SLUICE_E_DATA;
+    }
+    group = groups_meet(&worker->groups, (uint32_t)kind, name->size > 0 ? name->data : "",
+                        (uint32_t)name->size, n);
+    if (group == NULL || worker->groups.n == before) {
+        return group == NULL ? SLUICE_E_NOMEM : SLUICE_E_DATA;
+    }
+    return stats_moments_load(group->moments, n, io);
+}
+
+static sluice_status collect_load(void *state, struct sluice_io *io, uint64_t version,
+                                  struct sluice_error *err)
+{
+    struct sluice_bytes name = { 0 };
+    uint64_t count = 0;
+    sluice_status status = io->read(io, &count, sizeof count);
+
+    (void)version;
+    (void)err;
+    for (uint64_t i = 0; status == SLUICE_OK && i < count; i++) {
+        status = load_group(state, &name, io);
+    }
+    sluice_bytes_free(&name);
+    return status;
+}
+
 const struct sluice_stage stats_collect_stage = {
     .size = sizeof stats_collect_stage,
     .name = "stats_collect",
@@ -448,6 +525,9 @@ const struct sluice_stage stats_collect_stage = {
     .prepare = collect_prepare,
     .worker_open = collect_worker_open,
     .process = collect_process,
+    .save = collect_save,
+    .load = collect_load,
+    .state_version = 1,
     .flush = collect_flush,
     .worker_close = collect_worker_close,
     .close = collect_close,

@@ -3,6 +3,7 @@
 #include "stats.h"
 
 #include <sluice_stage.h>
+#include <sluice_state.h>
 
 struct merger {
     struct sluice_bytes kind, stat, name; /* of the group in hand */
@@ -164,6 +165,58 @@ static sluice_status merge_flush(void *state, struct sluice_emit *emit, struct s
     return sluice_rows_emit(&rows, status, emit, err);
 }
 
+/* ---- saved states: the group in hand ---- */
+
+static sluice_status merge_save(void *state, struct sluice_io *io, struct sluice_error *err)
+{
+    struct merger *worker = state;
+    const struct sluice_state_list names[] = { { &worker->kind, 1 },
+                                               { &worker->stat, 1 },
+                                               { &worker->name, 1 } };
+    const uint64_t head[2] = { worker->begun, (uint64_t)worker->n };
+    sluice_status status = io->write(io, head, sizeof head);
+
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = sluice_state_put_lists(io, names, 3);
+    }
+    return status == SLUICE_OK ? stats_moments_save(worker->moments, worker->n, io) : status;
+}
+
+/* A name ends with NUL. */
+static bool is_name(const struct sluice_bytes *bytes)
+{
+    return bytes->size > 0 && bytes->data[bytes->size - 1] == '\0';
+}
+
+static sluice_status merge_load(void *state, struct sluice_io *io, uint64_t version,
+                                struct sluice_error *err)
+{
+    struct merger *worker = state;
+    const struct sluice_state_list names[] = { { &worker->kind, 1 },
+                                               { &worker->stat, 1 },
+                                               { &worker->name, 1 } };
+    uint64_t head[2] = { 0, 0 };
+    sluice_status status = io->read(io, head, sizeof head);
+
+    (void)version;
+    (void)err;
+    if (status == SLUICE_OK) {
+        status = sluice_state_get_lists(io, names, 3);
+    }
+    if (status == SLUICE_OK &&
+        (head[1] > STATS_MAX || (head[0] != 0 && !(is_name(&worker->kind) && is_name(&worker->stat) &&
+                                                   is_name(&worker->name))))) {
+        return SLUICE_E_DATA;
+    }
+    if (status == SLUICE_OK) {
+        worker->begun = head[0] != 0;
+        worker->n = (int)head[1];
+        status = stats_moments_load(worker->moments, worker->n, io);
+    }
+    return status;
+}
+
 const struct sluice_stage stats_merge_stage = {
     .size = sizeof stats_merge_stage,
     .name = "stats_merge",
@@ -176,6 +229,9 @@ const struct sluice_stage stats_merge_stage = {
     .prepare = merge_prepare,
     .worker_open = merge_worker_open,
     .process = merge_process,
+    .save = merge_save,
+    .load = merge_load,
+    .state_version = 1,
     .flush = merge_flush,
     .worker_close = merge_worker_close,
 };
