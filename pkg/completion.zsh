@@ -30,6 +30,7 @@ commands=(
     'tag:names for snapshots of a dataset'
     'compact:join the small files of a dataset'
     'retain:forget old snapshots of a dataset'
+    'repro:run what a run did once more and compare'
     'gc:remove files that no run or snapshot needs'
 )
 script=('--workers[threads]:number' '--memory[memory of the process]:size' '--run-dir[state of the run]:directory:_files -/'
@@ -72,6 +73,8 @@ diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text
 tag) _arguments '*:dataset:_files -/' '--move' '--remove' '--json' '--help' ;;
 compact) _arguments '*:dataset:_files -/' '--target[bytes of a file]:size' '--least[small neighbours]:number' '--dry-run' '--json' '--help' ;;
 retain) _arguments '*:dataset:_files -/' '--keep[newest snapshots]:number' '--older[than a time]:time' '--dry-run' '--json' '--help' ;;
+repro) _arguments '*:run:_files -/' '--into[keep what is made]:folder:_files -/' '--any-program' '--workers[threads]:number' '--memory[memory]:size' \
+    '--scratch[where stages spill]:directory:_files -/' '--trust' '--quiet' '--json' '--help' ;;
 gc) _arguments '*:run:_files -/' '--dry-run' '--json' '--help' ;;
 *) _arguments '*:file:_files' '--help' ;;
 esac

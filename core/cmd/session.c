@@ -12,6 +12,7 @@
 #include "cmd/freeze/freeze.h"
 #include "cmd/plan/used.h"
 #include "lua/native/native.h"
+#include "run/asks/asks.h"
 #include "run/limits.h"
 #include "run/source/survey.h"
 #include "run/watchdog.h"
@@ -197,6 +198,11 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
                                     .frozen_ctx = session,
                                     .frozen = freeze_is_loaded(session) };
 
+    if (session->options.apart != NULL) {
+        options.datasets = session_apart(session, SESSION_APART_DATASETS);
+        TRY(arena_status(&session->arena, err, "paths"));
+    }
+
     session_services(session);
     session_describes(session, &options);
     return plan_build(session->graph, session->registry, &options, &session->plan, err);
@@ -228,23 +234,41 @@ static sluice_status collect_used(struct session *session, struct sluice_error *
     return status;
 }
 
+/* The run directory that options.run_dir means. */
+static sluice_status find_run(struct session *session, struct sluice_error *err)
+{
+    char *run_dir = session_run_dir(session->options.run_dir);
+
+    session->run_dir =
+        run_dir == NULL ? NULL : arena_copy(&session->arena, run_dir, strlen(run_dir));
+    free(run_dir);
+    if (session->run_dir == NULL) {
+        return error_nomem(err, "paths");
+    }
+    session->frozen_dir = session->run_dir;
+    return session_find_local(session, err);
+}
+
+static sluice_status open_frozen(struct session *session, struct sluice_error *err)
+{
+    TRY(find_run(session, err));
+    TRY(freeze_load(session, err));
+    if (session->options.apart == NULL) {
+        return SLUICE_OK;
+    }
+    session->run_dir = session_apart(session, SESSION_APART_RUN);
+    TRY(arena_status(&session->arena, err, "paths"));
+    return session_find_local(session, err);
+}
+
 /* The plan of a script, or of a run directory, in which the script is. */
 static sluice_status open_source(const struct session_options *options, struct session *session,
                                  struct sluice_error *err)
 {
     const char *slash;
-    char *run_dir;
 
     if (options->script == NULL) {
-        run_dir = session_run_dir(options->run_dir);
-        session->run_dir =
-            run_dir == NULL ? NULL : arena_copy(&session->arena, run_dir, strlen(run_dir));
-        free(run_dir);
-        if (session->run_dir == NULL) {
-            return error_nomem(err, "paths");
-        }
-        TRY(session_find_local(session, err));
-        return freeze_load(session, err);
+        return open_frozen(session, err);
     }
     TRY(freeze_create(session, err));
     session->script_path = session_absolute(session, options->script);
@@ -276,13 +300,28 @@ static sluice_status open_run(struct session *session, struct sluice_error *err)
                                .lock = session->options.lock,
                                .save_ns = session_save_ns(),
                                .kind = session->options.kind,
+                               .answers = session->options.apart == NULL
+                                              ? NULL
+                                              : arena_printf(&session->arena, "%s/" ASKS_FOLDER,
+                                                             session->frozen_dir),
                                .inputs = session->cache,
                                .drain = &session_drain,
                                .deadline = &session_deadline,
                                .cancelled = &session_cancelled,
                                .events = session->options.events };
 
+    TRY(arena_status(&session->arena, err, "paths"));
     return run_open(session->plan, &run, &session->run, err);
+}
+
+sluice_status session_frozen(const struct session_options *options, struct session *session,
+                             struct sluice_error *err)
+{
+    memset(session, 0, sizeof *session);
+    session->options = *options;
+    TRY(session_find_program(session, err));
+    TRY(find_run(session, err));
+    return freeze_root(session, err);
 }
 
 sluice_status session_open(const struct session_options *options, enum session_depth depth,
@@ -334,7 +373,7 @@ sluice_status session_open(const struct session_options *options, enum session_d
     if (options->locked || session->runs || freezes) {
         TRY(collect_used(session, err));
     }
-    if (session->runs && options->script == NULL) {
+    if (session->runs && options->script == NULL && !options->other_program) {
         TRY(freeze_compare(session, err));
     }
     if (session->runs) {

@@ -32,8 +32,13 @@ struct session_options {
     uint64_t memory;  /* 0 = what is granted */
     uint64_t batch_bytes;
     bool fresh, lock;
-    bool take_over;        /* datasets that belong to others */
-    const char *kind;      /* of a run's worker: "run", "work", "task" */
+    bool take_over;   /* datasets that belong to others */
+    const char *kind; /* of a run's worker: "run", "work", "task" */
+    /* A run of the frozen plan of run_dir apart from the one that was: the state of the run is
+     * below this folder of this machine, and so do the datasets, by their writers' names; answers of
+     * servers are those of run_dir, and nobody is asked. NULL: no. */
+    const char *apart;
+    bool other_program;    /* a frozen plan may have been made by another program or plugin */
     bool read_only;        /* don't write plan.json or what it names */
     bool freeze;           /* SESSION_PLAN of a script: write them */
     bool locked;           /* refuse what the lock file does not list */
@@ -52,6 +57,7 @@ struct session {
     struct session_options options;
     struct arena arena; /* of the texts here */
     const char *exe_dir, *module_dir, *cwd, *script_path, *base_dir, *run_dir, *scratch;
+    const char *frozen_dir; /* whose plan was loaded: run_dir but with options.apart; NULL = none */
     const char
         *local_dir; /* run_dir, or what stands for it on this machine where that is no path */
     char data_home[4096];
@@ -85,6 +91,10 @@ struct session {
 sluice_status session_open(const struct session_options *, enum session_depth, struct session *,
                            struct sluice_error *) MUST_USE;
 void session_close(struct session *);
+/* What plan.json of options.run_dir says, and nothing of it loaded: a session for freeze_missing
+ * alone. */
+sluice_status session_frozen(const struct session_options *, struct session *,
+                             struct sluice_error *) MUST_USE;
 /* Fills session->services, for stages that are opened without a plan. */
 void session_services(struct session *);
 /* Has plans survey files for readers that want to know their columns. */

@@ -135,6 +135,11 @@ static void open_known(struct session *session)
     free(parent);
 }
 
+const char *session_apart(struct session *session, const char *name)
+{
+    return arena_printf(&session->arena, "%s/%s", session->options.apart, name);
+}
+
 sluice_status session_open_run_dir(struct session *session, struct sluice_error *err)
 {
     const char *folder = arena_printf(&session->arena, "%s/cache", session->local_dir);

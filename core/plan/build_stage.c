@@ -45,15 +45,19 @@ static sluice_status place_stage(struct planner *planner, struct op *op,
 }
 
 /* The dataset folder is what the option says that is one. */
-static sluice_status note_dataset(struct plan *plan, struct op_stage *stage,
-                                  const struct options *options, struct sluice_error *err)
+static sluice_status note_dataset(struct plan *plan, struct op *op, const struct options *options,
+                                  struct sluice_error *err)
 {
+    struct op_stage *stage = op_edit_stage(op);
+    const char *apart = plan->options.datasets;
     struct option_value value;
 
     for (uint64_t k = 0; options_get(options, k, &value); k++) {
         if ((value.option.flags & SLUICE_OPTF_OUTPUT_PATH) != 0 && value.text != NULL) {
             const char *folder = options_string(options, value.option.name);
-            stage->dataset = arena_copy(&plan->arena, folder, strlen(folder));
+            stage->said = arena_copy(&plan->arena, folder, strlen(folder));
+            stage->dataset =
+                apart == NULL ? stage->said : arena_printf(&plan->arena, "%s/%s", apart, op->name);
         }
     }
     return arena_status(&plan->arena, err, "the plan");
@@ -104,8 +108,7 @@ sluice_status planner_open_stage(struct planner *planner, struct op *op,
         }
     }
     if (status == SLUICE_OK) {
-        status = op->kind == OP_STAGE ? note_dataset(planner->plan, op_edit_stage(op), options, err)
-                                      : SLUICE_OK;
+        status = op->kind == OP_STAGE ? note_dataset(planner->plan, op, options, err) : SLUICE_OK;
         if (status != SLUICE_OK) {
             options_destroy(options);
             return status;

@@ -71,6 +71,7 @@ struct op_stage {
     struct stage_output *outputs; /* owned */
     uint32_t n_outputs;
     const char *dataset; /* absolute folder */
+    const char *said; /* the one that the script names: dataset, but with plan_options.datasets */
 };
 
 /* How an OP_LOAD comes by the columns that its edge does not store: from a reader's second pass

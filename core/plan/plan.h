@@ -114,6 +114,9 @@ struct plan_options {
     sluice_status (*thaw)(void *ctx, const char *reader, struct listing *files,
                           const struct hash128 **hashes, bool *found, struct sluice_error *err);
     void *frozen_ctx;
+    /* A folder in which every writer's dataset is, by its name, in place of where the script says.
+     * NULL: it is there. */
+    const char *datasets;
     bool frozen; /* it was planned before: files are those that were listed then */
     /* Rows may end anywhere, with all of their columns: nothing need come of them but what an
      * observer of the chain is told. */

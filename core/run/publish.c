@@ -110,10 +110,10 @@ static sluice_status whole_ledger(const struct run *run, json_t **out, struct sl
 }
 
 /* The snapshot that a writer's note `append` names: its files stay, and the new ones come behind
- * them. 0 = none. */
-static uint32_t append_parent(const struct op *op)
+ * them. 0 = none; a dataset apart from that has the new ones alone. */
+static uint32_t append_parent(const struct run *run, const struct op *op)
 {
-    for (uint32_t k = 0; k < op_stage(op)->n_notes; k++) {
+    for (uint32_t k = 0; run->plan->options.datasets == NULL && k < op_stage(op)->n_notes; k++) {
         if (strcmp(op_stage(op)->notes[k].key, "append") == 0) {
             return (uint32_t)strtoul(op_stage(op)->notes[k].json, NULL, 10);
         }
@@ -232,7 +232,7 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     const struct phase *phase = run->plan->phases[p];
     struct snapshot *snapshot = snapshot_create(op->name);
     uint32_t part = 0;
-    uint32_t parent = append_parent(op);
+    uint32_t parent = append_parent(run, op);
     sluice_status status = snapshot == NULL ? error_nomem(err, "a snapshot") : SLUICE_OK;
 
     if (status == SLUICE_OK && parent > 0) {

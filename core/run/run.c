@@ -138,8 +138,9 @@ static sluice_status open_asks(struct run *run, struct sluice_error *err)
     }
     folder = store_join(run->options.run_dir, ASKS_FOLDER);
     claims = store_join(run->options.run_dir, ASKS_CLAIMS);
-    options.folder = folder;
-    options.claims = claims;
+    options.recorded = run->options.answers != NULL;
+    options.folder = options.recorded ? run->options.answers : folder;
+    options.claims = options.recorded ? NULL : claims;
     options.member = crew_member(run->crew);
     status = folder == NULL || claims == NULL ? error_nomem(err, "a path")
                                               : asks_create(&options, &run->asks, err);

@@ -75,7 +75,10 @@ struct run_options {
     bool lock;            /* it leads, as `run` does: there is one at a time */
     /* A task that is at work for so long saves its state, and again after as long; 0 = never. */
     uint64_t save_ns;
-    const char *kind;             /* "run", "work", "task", for people; NULL = "run" */
+    const char *kind; /* "run", "work", "task", for people; NULL = "run" */
+    /* Another run's folder of answers: what is in it is taken from there, and nothing is asked.
+     * NULL = its own. */
+    const char *answers;
     struct statcache *inputs;     /* what is known of input files; NULL = nothing; borrowed */
     const _Atomic int *drain;     /* != 0: take no more tasks, publish nothing */
     const _Atomic int *cancelled; /* != 0: stop at once */

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "cmd/plan/used.h"
 #include "store/listing_frozen.h"
+#include "store/paths.h"
 #include "store/statcache.h"
 #include "store/store.h"
 
@@ -56,6 +57,11 @@ sluice_status freeze_check(const struct frozen *file, struct statcache *cache,
 {
     return file->far != NULL ? content_fetch(cache, file->far, file->place, &file->content, err)
                              : content_check(cache, file->place, &file->content, err);
+}
+
+struct hash128 freeze_key(const struct session *session)
+{
+    return session->freeze->key;
 }
 
 bool freeze_is_loaded(const struct session *session)
@@ -134,6 +140,12 @@ const char *freeze_place(void *ctx, const char *path)
     const struct session *session = ctx;
     const struct frozen *file = freeze_is_loaded(session) ? find(session->freeze, path) : NULL;
 
+    if (file == NULL && freeze_is_loaded(session) && store_is_local(path)) {
+        /* Of plugins the plan knows the real path, and scripts name them as they like. */
+        char *real = path_canonical(path);
+        file = real == NULL ? NULL : find(session->freeze, real);
+        free(real);
+    }
     return file == NULL ? path : file->place;
 }
 
@@ -182,7 +194,7 @@ sluice_status freeze_keep(void *ctx, const char *path, const char **place, struc
     struct session *session = ctx;
     struct frozen *file = find(session->freeze, path);
 
-    if (file == NULL && session->freeze->loaded && session->options.edit == NULL) {
+    if (file == NULL && session->freeze->loaded) {
         return error_set(err, SLUICE_E_INTERNAL, "%s is not among the files of the frozen plan",
                          path);
     }
@@ -198,14 +210,29 @@ sluice_status freeze_keep(void *ctx, const char *path, const char **place, struc
     return SLUICE_OK;
 }
 
+sluice_status freeze_files(const struct session *session, const struct frozen *file,
+                           struct listing *files, const struct hash128 **hashes,
+                           struct sluice_error *err)
+{
+    struct buf bytes = BUF_INIT;
+    sluice_status status = content_read(file->place, &file->content, LIST_MAX, &bytes, err);
+
+    if (status == SLUICE_OK) {
+        status = listing_thaw(bytes.data, bytes.size, session->freeze->key, files, hashes, err);
+        if (status != SLUICE_OK) {
+            status = error_prefix(err, "%s", file->place);
+        }
+    }
+    buf_deinit(&bytes);
+    return status;
+}
+
 sluice_status freeze_thaw(void *ctx, const char *reader, struct listing *files,
                           const struct hash128 **hashes, bool *found, struct sluice_error *err)
 {
     const struct session *session = ctx;
     const struct freeze *freeze = session->freeze;
     const struct frozen *file = NULL;
-    struct buf bytes = BUF_INIT;
-    sluice_status status;
 
     for (uint32_t i = 0; freeze->loaded && i < freeze->n && file == NULL; i++) {
         if (freeze->files[i].kind == FROZEN_INPUTS && strcmp(freeze->files[i].name, reader) == 0) {
@@ -214,22 +241,14 @@ sluice_status freeze_thaw(void *ctx, const char *reader, struct listing *files,
     }
     *found = file != NULL;
     if (file == NULL) {
-        return !freeze->loaded || session->options.edit != NULL
+        return !freeze->loaded
                    ? SLUICE_OK
                    : error_set(err, SLUICE_E_DATA,
                                "the frozen plan in %s has no list of files for '%s'; run `sluice "
                                "prepare` with the script again",
-                               session->run_dir, reader);
+                               session->frozen_dir, reader);
     }
-    status = content_read(file->place, &file->content, LIST_MAX, &bytes, err);
-    if (status == SLUICE_OK) {
-        status = listing_thaw(bytes.data, bytes.size, freeze->key, files, hashes, err);
-        if (status != SLUICE_OK) {
-            status = error_prefix(err, "%s", file->place);
-        }
-    }
-    buf_deinit(&bytes);
-    return status;
+    return freeze_files(session, file, files, hashes, err);
 }
 
 /* ---- the same plan ---- */
@@ -245,7 +264,7 @@ static const char *member(const json_t *object, const char *name)
 static bool other_plugin(struct session *session, struct buf *out)
 {
     struct sluice_error err = ERROR_INIT;
-    char *path = store_join(session->run_dir, "used.json");
+    char *path = store_join(session->frozen_dir, "used.json");
     json_t *then = path == NULL ? NULL : json_load_file(path, 0, NULL);
     json_t *now = NULL;
     const json_t *a;
@@ -297,7 +316,7 @@ sluice_status freeze_compare(struct session *session, struct sluice_error *err)
         status = error_set(err, SLUICE_E_CONFIG,
                            "the plan in %s was made with %s; use that one, or run `sluice prepare` "
                            "(or `sluice run`) with the script again",
-                           session->run_dir, buf_str(&what));
+                           session->frozen_dir, buf_str(&what));
     }
     buf_deinit(&what);
     return status;

@@ -29,9 +29,21 @@ struct freeze;
 sluice_status freeze_create(struct session *, struct sluice_error *) MUST_USE;
 /* The plan of session->run_dir: sets paths, words and options of the session. */
 sluice_status freeze_load(struct session *, struct sluice_error *) MUST_USE;
+/* The same as far as plan.json tells: nothing that it names is looked at. */
+sluice_status freeze_root(struct session *, struct sluice_error *) MUST_USE;
 void freeze_close(struct session *);
 
+/* Of session_frozen: tells what a run of the plan would not find as it was: the program, what is
+ * kept, inputs. kind: "program", "script", "plugin", "library", "file" or "input"; message says
+ * where and what. Reads small files alone: an input is what its version says. */
+typedef void (*freeze_missing_fn)(void *ctx, const char *kind, const char *path,
+                                  const char *message);
+sluice_status freeze_missing(struct session *, freeze_missing_fn, void *ctx,
+                             struct sluice_error *) MUST_USE;
+
 bool freeze_is_loaded(const struct session *);
+/* Of the plan that was loaded: plan.key, where the same program made it again. */
+struct hash128 freeze_key(const struct session *);
 
 /* The script's files, as they were kept; *n = 0: they are to be read. */
 const struct script_file *freeze_scripts(const struct session *, size_t *n);

@@ -45,6 +45,10 @@ sluice_status freeze_put(struct session *, const char *path, struct content *out
 sluice_status freeze_check(const struct frozen *, struct statcache *cache,
                            struct sluice_error *) MUST_USE;
 
+/* The list that a FROZEN_INPUTS holds: see listing_thaw. */
+sluice_status freeze_files(const struct session *, const struct frozen *, struct listing *files,
+                           const struct hash128 **hashes, struct sluice_error *) MUST_USE;
+
 extern const char *const frozen_kinds[FROZEN_KINDS];
 
 /* Adds an entry; texts are copied. place is made of the run directory, content and path (or name).

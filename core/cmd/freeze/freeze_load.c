@@ -135,12 +135,10 @@ static sluice_status load_root(struct session *session, json_t *json, struct slu
     for (size_t i = 0; i < json_array_size(files); i++) {
         TRY(load_entry(session, json_array_get(files, i), err));
     }
-    TRY(load_contents(session, err));
-    session->script_path = freeze->scripts[0].path;
     return arena_status(&session->arena, err, "plan.json");
 }
 
-sluice_status freeze_load(struct session *session, struct sluice_error *err)
+sluice_status freeze_root(struct session *session, struct sluice_error *err)
 {
     char *path = store_join(session->run_dir, "plan.json");
     struct buf text = BUF_INIT;
@@ -165,4 +163,12 @@ sluice_status freeze_load(struct session *session, struct sluice_error *err)
     json_decref(json);
     buf_deinit(&text);
     return status;
+}
+
+sluice_status freeze_load(struct session *session, struct sluice_error *err)
+{
+    TRY(freeze_root(session, err));
+    TRY(load_contents(session, err));
+    session->script_path = session->freeze->scripts[0].path;
+    return SLUICE_OK;
 }

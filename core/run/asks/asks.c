@@ -159,6 +159,13 @@ static sluice_status join(struct asks *asks, struct entry *entry, const char *na
     if (*again) {
         return SLUICE_OK;
     }
+    if (other == NULL && entry->state == ENTRY_QUEUED && asks->options.recorded) {
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "the answer of %.300s is not among the run's recorded ones, and nothing is "
+            "asked again; put the files of its folder " ASKS_FOLDER " back",
+            entry->asked.url);
+    }
     if (other == NULL) {
         entry->home = entry->host = host_find(asks, name);
         if (entry->host == NULL || !entry_enter(asks, entry)) {

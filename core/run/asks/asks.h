@@ -32,11 +32,12 @@ struct asks;
 struct asking;
 
 struct asks_options {
-    const char *folder;                           /* RUN/answers: the journal */
-    const char *claims;                           /* RUN/claims; NULL: nobody else asks */
-    struct member *member;                        /* this process, where there are claims */
-    uint64_t seed;                                /* of the pipeline: jitter */
-    const _Atomic int *cancelled;                 /* may be NULL */
+    const char *folder;           /* RUN/answers: the journal */
+    const char *claims;           /* RUN/claims; NULL: nobody else asks */
+    struct member *member;        /* this process, where there are claims */
+    bool recorded;                /* nothing is asked: the journal has all answers */
+    uint64_t seed;                /* of the pipeline: jitter */
+    const _Atomic int *cancelled; /* may be NULL */
     void (*warn)(void *ctx, const char *message); /* may be NULL; any thread */
     void *ctx;
 };
@@ -49,7 +50,7 @@ void asks_destroy(struct asks *); /* NULL is fine; every asking is ended */
 
 /* Begins what a call asked (result->asks, copied): returns at once. stage: the op's key. policy is
  * borrowed until the end. SLUICE_E_CONFIG: a host that the policy does not name, a text that is no
- * request. Gives. */
+ * request; with `recorded`, one that the journal does not know. Gives. */
 sluice_status asks_begin(struct asks *, struct hash128 stage, const struct ask_policy *,
                          const struct stage_result *result, struct asking **out,
                          struct sluice_error *) MUST_USE;
