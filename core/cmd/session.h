@@ -35,8 +35,8 @@ struct session_options {
     bool take_over;   /* datasets that belong to others */
     const char *kind; /* of a run's worker: "run", "work", "task" */
     /* A run of the frozen plan of run_dir apart from the one that was: the state of the run is
-     * below this folder of this machine, and so do the datasets, by their writers' names; answers of
-     * servers are those of run_dir, and nobody is asked. NULL: no. */
+     * below this folder of this machine, and so are the datasets, by their writers' names; answers
+     * of servers are those of run_dir, and nobody is asked. NULL: no. */
     const char *apart;
     bool other_program;    /* a frozen plan may have been made by another program or plugin */
     bool read_only;        /* don't write plan.json or what it names */

@@ -11,25 +11,99 @@
 
 #define LINE_MAX_BYTES 4096
 
-static sluice_status history_path(const struct run *run, uint32_t number, char **out,
-                                  struct sluice_error *err)
-{
-    *out = str_printf("%s/history/%06u.json", run->options.run_dir, number);
-    return *out == NULL ? error_nomem(err, "a path") : SLUICE_OK;
-}
-
 /* Whether there is a report of this number. */
-static sluice_status is_written(const struct run *run, uint32_t number, bool *written,
+static sluice_status is_written(const char *run_dir, uint32_t number, bool *written,
                                 struct sluice_error *err)
 {
     uint64_t bytes;
-    char *path;
-    sluice_status status;
+    char *path = str_printf("%s/history/%06u.json", run_dir, number);
+    sluice_status status =
+        path == NULL ? error_nomem(err, "a path") : store_size(path, &bytes, written, err);
 
-    TRY(history_path(run, number, &path, err));
-    status = store_size(path, &bytes, written, err);
     free(path);
     return status;
+}
+
+/* The number of the execution that began last; line: what RUN/finish says of it. */
+static sluice_status read_begun(const char *run_dir, uint32_t *number, struct buf *line,
+                                struct sluice_error *err)
+{
+    char *path = store_join(run_dir, "finish");
+    bool found = false;
+    sluice_status status = path == NULL ? error_nomem(err, "a path")
+                                        : store_read_all(path, LINE_MAX_BYTES, line, &found, err);
+
+    free(path);
+    *number = status == SLUICE_OK && found ? (uint32_t)strtoul(buf_str(line), NULL, 10) : 0;
+    return status;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a;
+    uint32_t y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Numbers of listed reports; room: for so many more. */
+static sluice_status listed_reports(const char *run_dir, uint32_t room, uint32_t **numbers,
+                                    size_t *n, struct sluice_error *err)
+{
+    char *dir = store_join(run_dir, "history");
+    struct disk_names names = { 0 };
+    sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &names, err);
+
+    *numbers = status == SLUICE_OK ? calloc(names.n + room + 1, sizeof **numbers) : NULL;
+    if (status == SLUICE_OK && *numbers == NULL) {
+        status = error_nomem(err, "the history");
+    }
+    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+        char *end;
+        uint32_t number = (uint32_t)strtoul(names.names[i], &end, 10);
+        if (number > 0 && strcmp(end, ".json") == 0) {
+            (*numbers)[(*n)++] = number;
+        }
+    }
+    if (*n > 1) {
+        qsort(*numbers, *n, sizeof **numbers, compare_numbers); /* the digits may be seven */
+    }
+    disk_names_deinit(&names);
+    free(dir);
+    return status;
+}
+
+sluice_status run_history(const char *run_dir, uint32_t **numbers, size_t *n,
+                          struct sluice_error *err)
+{
+    struct buf line = BUF_INIT;
+    uint32_t begun = 0;
+    size_t listed;
+    sluice_status status = SLUICE_OK;
+
+    *numbers = NULL;
+    *n = 0;
+    if (!store_is_local(run_dir)) {
+        status = read_begun(run_dir, &begun, &line, err);
+    }
+    buf_deinit(&line);
+    TRY(status);
+    TRY(listed_reports(run_dir, begun, numbers, n, err));
+    listed = *n;
+    for (uint32_t k = 1; k <= begun; k++) {
+        bool there = false;
+        if (listed == 0 ||
+            bsearch(&k, *numbers, listed, sizeof **numbers, compare_numbers) == NULL) {
+            TRY(is_written(run_dir, k, &there, err));
+        }
+        if (there) {
+            (*numbers)[(*n)++] = k;
+        }
+    }
+    if (*n > listed) {
+        qsort(*numbers, *n, sizeof **numbers, compare_numbers);
+    }
+    return SLUICE_OK;
 }
 
 /* The number of the newest report; 0 = none. A list may lack the last ones: what is behind those
@@ -37,18 +111,17 @@ static sluice_status is_written(const struct run *run, uint32_t number, bool *wr
 static sluice_status history_last(const struct run *run, uint32_t begun, uint32_t *last,
                                   struct sluice_error *err)
 {
-    char *dir = store_join(run->options.run_dir, "history");
-    struct disk_names names = { 0 };
-    sluice_status status = dir == NULL ? error_nomem(err, "a path") : store_names(dir, &names, err);
+    uint32_t *numbers;
+    size_t n = 0;
+    sluice_status status = listed_reports(run->options.run_dir, 0, &numbers, &n, err);
 
-    *last = names.n == 0 ? 0 : (uint32_t)strtoul(names.names[names.n - 1], NULL, 10);
-    disk_names_deinit(&names);
-    free(dir);
+    *last = n == 0 ? 0 : numbers[n - 1];
+    free(numbers);
     if (status == SLUICE_OK && begun > *last + 1) {
         *last = begun - 1;
     }
     for (bool written = true; status == SLUICE_OK && written; *last += written) {
-        status = is_written(run, *last + 1, &written, err);
+        status = is_written(run->options.run_dir, *last + 1, &written, err);
     }
     return status;
 }
@@ -73,14 +146,8 @@ static sluice_status last_begun(const struct run *run, uint32_t *number, uint32_
 {
     struct buf line = BUF_INIT;
     char expected[64];
-    bool found = false;
-    char *path;
-    sluice_status status;
+    sluice_status status = read_begun(run->options.run_dir, number, &line, err);
 
-    TRY(finish_path(run, &path, err));
-    status = store_read_all(path, LINE_MAX_BYTES, &line, &found, err);
-    free(path);
-    *number = status == SLUICE_OK && found ? (uint32_t)strtoul(buf_str(&line), NULL, 10) : 0;
     *any = *number;
     describe(run, *number, expected);
     if (strcmp(buf_str(&line), expected) != 0) {
@@ -100,7 +167,7 @@ static sluice_status under_way(const struct run *run, uint32_t *number, struct s
     if (*number == 0) {
         return SLUICE_OK;
     }
-    TRY(is_written(run, *number, &written, err));
+    TRY(is_written(run->options.run_dir, *number, &written, err));
     if (written) {
         *number = 0;
     }

@@ -203,6 +203,12 @@ void run_finished(struct run *); /* run_close does it, too */
 sluice_status run_report(const struct run *, const json_t *report, bool finished,
                          struct sluice_error *) MUST_USE;
 
+/* The numbers of the reports in a run directory's history/, ascending, also where lists are old:
+ * what is in one, and up to the execution that began last those that it lacks and are there all
+ * the same. *numbers is given (free()), after an error too. */
+sluice_status run_history(const char *run_dir, uint32_t **numbers, size_t *n,
+                          struct sluice_error *) MUST_USE;
+
 /* Everything: phases, barriers, publication. */
 sluice_status run_all(struct run *, struct run_published **list, size_t *n,
                       struct sluice_error *) MUST_USE;

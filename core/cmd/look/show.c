@@ -192,48 +192,49 @@ static json_t *datasets_json(const json_t *last)
     return list;
 }
 
+static json_t *report_json(const json_t *report, uint32_t number, json_t *ended)
+{
+    json_int_t tasks = 0;
+    json_int_t reused = 0;
+    json_int_t rows = 0;
+    size_t k;
+    json_t *item;
+
+    json_array_foreach(json_object_get(report, "phases"), k, item)
+    {
+        tasks += json_integer_value(json_object_get(item, "tasks"));
+        reused += json_integer_value(json_object_get(item, "reused"));
+    }
+    json_array_foreach(json_object_get(report, "datasets"), k, item)
+    {
+        rows += json_integer_value(json_object_get(item, "rows"));
+    }
+    return json_pack("{s:i, s:O?, s:O?, s:I, s:I, s:I, s:o}", "number", (int)number, "state",
+                     json_object_get(report, "state"), "seconds",
+                     json_object_get(report, "seconds"), "tasks", tasks, "reused", reused, "rows",
+                     rows, "ended", ended);
+}
+
 static sluice_status history_json(const char *dir, json_t *list, struct sluice_error *err)
 {
     char *folder = store_join(dir, "history");
-    struct disk_names names = { NULL, 0 };
+    uint32_t *numbers = NULL;
+    size_t n = 0;
     sluice_status status =
-        folder == NULL ? error_nomem(err, "a path") : store_names(folder, &names, err);
+        folder == NULL ? error_nomem(err, "a path") : run_history(dir, &numbers, &n, err);
 
-    for (size_t i = 0; status == SLUICE_OK && i < names.n; i++) {
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
         json_t *report = NULL;
-        json_t *entry;
-        json_int_t tasks = 0;
-        json_int_t reused = 0;
-        json_int_t rows = 0;
-        size_t k;
-        json_t *item;
-        size_t length = strlen(names.names[i]);
-        if (length < 6 || strcmp(names.names[i] + length - 5, ".json") != 0 ||
-            names.names[i][0] == '.') {
-            continue;
+        char name[32];
+        snprintf(name, sizeof name, "%06u.json", numbers[i]);
+        status = read_json(folder, name, &report, err);
+        if (report != NULL) {
+            json_array_append_new(list,
+                                  report_json(report, numbers[i], time_json(report, folder, name)));
         }
-        status = read_json(folder, names.names[i], &report, err);
-        if (report == NULL) {
-            break;
-        }
-        json_array_foreach(json_object_get(report, "phases"), k, item)
-        {
-            tasks += json_integer_value(json_object_get(item, "tasks"));
-            reused += json_integer_value(json_object_get(item, "reused"));
-        }
-        json_array_foreach(json_object_get(report, "datasets"), k, item)
-        {
-            rows += json_integer_value(json_object_get(item, "rows"));
-        }
-        entry = json_pack(
-            "{s:i, s:O?, s:O?, s:I, s:I, s:I}", "number", (int)strtoul(names.names[i], NULL, 10),
-            "state", json_object_get(report, "state"), "seconds",
-            json_object_get(report, "seconds"), "tasks", tasks, "reused", reused, "rows", rows);
-        json_object_set_new(entry, "ended", time_json(report, folder, names.names[i]));
-        json_array_append_new(list, entry);
         json_decref(report);
     }
-    disk_names_deinit(&names);
+    free(numbers);
     free(folder);
     return status;
 }
