@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle datasets diff tag compact retain repro gc help"
+    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try test test-plugin new bundle datasets diff tag compact remove retain repro gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --take-over --plugin --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -38,6 +38,7 @@ _sluice() {
     diff) options="--key --text --json --help" ;;
     tag) options="--move --remove --json --help" ;;
     compact) options="--target --least --dry-run --json --help" ;;
+    remove) options="--ids --column --dry-run --json --help" ;;
     retain) options="--keep --older --dry-run --json --help" ;;
     repro) options="--into --any-program --workers --memory --scratch --trust --quiet --json --help" ;;
     gc) options="--dry-run --json --help" ;;

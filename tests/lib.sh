@@ -219,6 +219,27 @@ may_be_killed() {
     unset SLUICE_TEST_KILL_SEED
 }
 
+# keep NAME: what is there is put back by back NAME, before each kill.
+keep() {
+    rm -rf "$1.kept" objects.kept
+    if [ "$STORE" = disk ]; then cp -a "$1" "$1.kept"; else cp -a objects objects.kept; fi
+}
+
+back() {
+    if [ "$STORE" = disk ]; then
+        rm -rf "$1"
+        cp -a "$1.kept" "$1"
+    else
+        rm -rf objects
+        cp -a objects.kept objects
+    fi
+}
+
+# newest NAME prints the number of the newest snapshot that landed.
+newest() {
+    json "$(find "$1/snapshots" -name '*.json' | LC_ALL=C sort | tail -n 1)" number
+}
+
 # tasks_apart NAME: forgets what NAME.run made (and NAME.out), then runs each of its tasks by a process of its own, in random order
 # within what a phase needs, four at a time.
 tasks_apart() {

@@ -22,6 +22,7 @@ int cmd_tag(int argc, char **argv);
 int cmd_retain(int argc, char **argv);
 int cmd_compact(int argc, char **argv);
 int cmd_repro(int argc, char **argv);
+int cmd_remove(int argc, char **argv);
 int cmd_test(int argc, char **argv);
 int cmd_test_plugin(int argc, char **argv);
 

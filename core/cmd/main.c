@@ -49,6 +49,7 @@ static const struct {
     { "diff", cmd_diff, "what two snapshots have in common and what not: files, rows, reasons" },
     { "tag", cmd_tag, "names for snapshots of a dataset" },
     { "compact", cmd_compact, "join the small files of a dataset in a new snapshot" },
+    { "remove", cmd_remove, "take rows out of a dataset by their ids, in a new snapshot" },
     { "retain", cmd_retain, "forget old snapshots of a dataset" },
     { "repro", cmd_repro, "run what a run did once more and compare what comes out" },
     { "gc", cmd_gc, "remove files that no run or snapshot needs" },

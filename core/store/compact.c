@@ -6,31 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "store/derive.h"
 #include "store/jsontext.h"
-#include "store/pending.h"
 #include "store/store.h"
-#include "store/temp.h"
 
 /* A joined file may end where a file's hash says so, which is at every fourth. */
 #define CUT_MASK UINT64_C(3)
 
 /* ---- which ---- */
 
-static const char *suffix_of(const char *file)
-{
-    const char *dot = strchr(file, '.');
-    return dot == NULL ? "" : dot;
-}
-
 static bool can_join(const struct snapshot_shard *shard)
 {
-    static const char *const suffixes[] = { ".jsonl", ".jsonl.gz", ".jsonl.zst" };
-    bool can = false;
-
-    for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) {
-        can = can || strcmp(suffix_of(shard->file), suffixes[k]) == 0;
-    }
-    return can && strncmp(shard->name, "part-", 5) == 0;
+    return derive_is_lines(shard->file) && strncmp(shard->name, "part-", 5) == 0;
 }
 
 static sluice_status add_group(struct compact_plan *plan, uint32_t first, uint32_t n,
@@ -94,7 +81,7 @@ sluice_status compact_plan(const struct snapshot *s, const struct compact_rules 
     for (uint32_t i = 0; i < s->n_shards;) {
         uint32_t end = i;
         while (end < s->n_shards && s->shards[end].bytes < small &&
-               strcmp(suffix_of(s->shards[end].file), suffix_of(s->shards[i].file)) == 0) {
+               strcmp(derive_suffix(s->shards[end].file), derive_suffix(s->shards[i].file)) == 0) {
             end++;
         }
         TRY(cut_run(s, rules, i, end, plan, err));
@@ -147,7 +134,7 @@ static sluice_status copy_piece(void *ctx, const void *data, size_t n, struct sl
 static sluice_status check_member(const struct snapshot_shard *shard, const struct copy *copy,
                                   struct sluice_error *err)
 {
-    bool plain = strcmp(suffix_of(shard->file), ".jsonl") == 0;
+    bool plain = strcmp(derive_suffix(shard->file), ".jsonl") == 0;
 
     if (copy->bytes != shard->bytes || !hash_equal(hasher_digest(copy->hasher), shard->hash)) {
         return error_set(err, SLUICE_E_DATA,
@@ -203,68 +190,23 @@ static sluice_status group_key(const struct snapshot *s, struct compact_group gr
     return SLUICE_OK;
 }
 
-/* The joined file, if a snapshot that is known has it and it is whole. */
-static sluice_status find_joined(const struct joining *joining, const char *key, const char **file,
-                                 struct published *published, struct sluice_error *err)
-{
-    const struct snapshot *known = joining->known;
-
-    *file = NULL;
-    for (uint32_t i = 0; known != NULL && *file == NULL && i < known->n_shards; i++) {
-        const struct snapshot_shard *shard = &known->shards[i];
-        struct sluice_error ignored = ERROR_INIT;
-        bool good = false;
-        char *path;
-        if (strncmp(shard->file, key, 24) != 0 || shard->file[24] != '-') {
-            continue;
-        }
-        path = snapshot_shard_path(joining->dir, shard);
-        if (path == NULL) {
-            return error_nomem(err, "a path");
-        }
-        if (vouch_check(joining->vouch, path, shard->bytes, shard->hash, "its manifest", &good,
-                        &ignored) == SLUICE_OK &&
-            good) {
-            *file = shard->file;
-            *published = (struct published){ .bytes = shard->bytes, .hash = shard->hash };
-        }
-        free(path);
-    }
-    return SLUICE_OK;
-}
-
 static sluice_status write_joined(const struct joining *joining, struct compact_group group,
                                   const char *key, char name[200], struct published *published,
                                   struct sluice_error *err)
 {
     const struct snapshot_shard *shards = &joining->from->shards[group.first];
-    char *data = store_join(joining->dir, "data");
     struct pending *pending = NULL;
-    struct hash128 hash;
-    char hex[33];
-    sluice_status status =
-        data == NULL ? error_nomem(err, "a path") : pending_open(data, &pending, err);
+    sluice_status status = derive_open(joining->dir, &pending, err);
 
     for (uint32_t i = 0; status == SLUICE_OK && i < group.n; i++) {
         status = add_member(joining, &shards[i], pending, err);
     }
-    if (status == SLUICE_OK) {
-        status = pending_seal(pending, &hash, err);
+    if (status != SLUICE_OK) {
+        pending_abort(pending);
+        return status;
     }
-    if (status == SLUICE_OK) {
-        hash_hex(hash, hex);
-        snprintf(name, 200, "%.24s-0000-%.12s%.20s", key, hex, suffix_of(shards[0].file));
-        status = pending_publish(pending, name, 0, published, err);
-        pending = NULL;
-    }
-    if (status == SLUICE_OK && joining->vouch != NULL) {
-        char *path = store_join(data, name);
-        vouch_note(joining->vouch, path, hash, true);
-        free(path);
-    }
-    pending_abort(pending);
-    free(data);
-    return status;
+    return derive_publish(joining->dir, pending, key, derive_suffix(shards[0].file), joining->vouch,
+                          name, published, err);
 }
 
 static sluice_status sum_measures(json_t *sum, const json_t *measures, struct sluice_error *err)
@@ -336,7 +278,8 @@ static sluice_status join_group(struct joining *joining, struct compact_group gr
         }
     }
     if (status == SLUICE_OK) {
-        status = find_joined(joining, key, &file, &published, err);
+        status =
+            derive_find(joining->dir, joining->known, joining->vouch, key, &file, &published, err);
     }
     if (status == SLUICE_OK && file == NULL) {
         status = write_joined(joining, group, key, made, &published, err);
@@ -408,50 +351,21 @@ sluice_status compact_join(const char *dataset_dir, const struct snapshot *from,
 
 /* ---- a snapshot of a compaction ---- */
 
-/* What it keeps of the one before: all but the shards. */
-static sluice_status keep_facts(const struct snapshot *from, struct snapshot *next,
-                                struct sluice_error *err)
-{
-    json_t *lineage = from->lineage == NULL ? json_object() : json_deep_copy(from->lineage);
-    const char *pipeline = json_string_value(json_object_get(from->lineage, "pipeline"));
-    char hex[33];
-
-    hash_hex(from->content, hex);
-    if (json_object_get(lineage, "compacts") == NULL) {
-        json_object_set_new(lineage, "compacts", json_string(hex));
-    }
-    if (json_object_update(lineage, next->lineage) != 0) {
-        json_decref(lineage);
-        return error_nomem(err, "a snapshot");
-    }
-    json_decref(next->lineage);
-    next->lineage = lineage;
-    next->ledger = json_incref(from->ledger);
-    next->notes = json_incref(from->notes);
-    next->over = from->number;
-    return from->node != NULL
-               ? snapshot_own(next, from->pipeline, from->node, err)
-               : snapshot_own(next, pipeline == NULL ? "" : pipeline, from->dataset, err);
-}
-
 sluice_status compact_snapshot(const char *dataset_dir, const struct snapshot *from,
                                const struct compact_plan *plan, const _Atomic int *stop,
                                uint32_t *number, struct sluice_error *err)
 {
     struct snapshot *next = NULL;
-    char *data = store_join(dataset_dir, "data");
-    sluice_status status = data == NULL ? error_nomem(err, "a path") : temp_sweep(data, NULL, err);
+    sluice_status status = derive_sweep(dataset_dir, err);
 
-    free(data);
     if (status == SLUICE_OK) {
         status = compact_join(dataset_dir, from, plan, NULL, NULL, stop, &next, err);
     }
     if (status == SLUICE_OK) {
-        status = keep_facts(from, next, err);
+        status = derive_keep(from, next, "compacts", err);
     }
     if (status == SLUICE_OK) {
-        status = snapshot_publish(dataset_dir, next, NULL, NULL, err);
-        *number = next->number;
+        status = derive_stand(dataset_dir, from, next, number, err);
     }
     snapshot_destroy(next);
     return status;

@@ -93,9 +93,10 @@ struct snapshot_outcome {
 /* Publishes: the shards must stand in dataset_dir/data as they were made (folder synced here).
  * Fills number, parent, added, removed, totals, content. The snapshots there are put right: files
  * and links that lead to other bytes than their manifests say, where there is a good copy; and
- * folder and `latest` of the newest one. vouch knows which files are as they were
- * made (NULL: only sizes are compared). Where the newest one is a compaction of this content
- * (store/compact.h), that stands for it and there is no new number. outcome may be NULL. */
+ * folder and `latest` of the newest one. vouch knows which files are as they were made (NULL: only
+ * sizes are compared). Where the newest one stands for this content (a compaction, a removal:
+ * store/derive.h) there is no new number; where rows were removed from it, they are missing in the
+ * new one too (store/removal.h), whose shards may then be others. outcome may be NULL. */
 sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, struct vouch *vouch,
                                struct snapshot_outcome *outcome, struct sluice_error *) MUST_USE;
 

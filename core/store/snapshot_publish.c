@@ -14,8 +14,10 @@
 #include <sys/stat.h>
 
 #include "base/order.h"
+#include "store/derive.h"
 #include "store/listing.h"
 #include "store/pending.h"
+#include "store/removal.h"
 #include "store/snapshotInt.h"
 #include "store/store.h"
 #include "store/temp.h"
@@ -410,29 +412,36 @@ static sluice_status mend(const char *dir, const struct snapshot *s, struct publ
     return status;
 }
 
-/* The newest snapshot, if it is a compaction of what s holds: there is nothing new to publish. */
-static sluice_status find_compacted(const char *dir, struct snapshot *s, struct snapshot **out,
-                                    struct sluice_error *err)
+/* What is published in place of s: the newest snapshot, if it stands for what s holds, so that
+ * there is nothing new; or s without the rows that were removed. NULL: s itself. */
+static sluice_status find_instead(const char *dir, struct snapshot *s, struct vouch *vouch,
+                                  struct snapshot **out, struct sluice_error *err)
 {
-    const char *compacts;
-    uint32_t number;
+    struct snapshot *newest = NULL;
+    const char *stands_for;
     char hex[33];
+    sluice_status status;
 
     *out = NULL;
-    TRY(snapshot_newest(dir, &number, err));
-    if (number == 0) {
+    TRY(snapshot_open_newest(dir, &newest, err));
+    if (newest == NULL) {
         return SLUICE_OK;
     }
-    TRY(snapshot_add_up(s, err));
-    TRY(snapshot_hash(s, err));
-    TRY(snapshot_open(dir, number, out, err));
-    compacts = json_string_value(json_object_get((*out)->lineage, "compacts"));
-    hash_hex(s->content, hex);
-    if (compacts == NULL || strcmp(compacts, hex) != 0) {
-        snapshot_destroy(*out);
-        *out = NULL;
+    status = snapshot_add_up(s, err);
+    if (status == SLUICE_OK) {
+        status = snapshot_hash(s, err);
     }
-    return SLUICE_OK;
+    hash_hex(s->content, hex);
+    stands_for = derive_stands_for(newest);
+    if (status == SLUICE_OK && stands_for != NULL && strcmp(stands_for, hex) == 0) {
+        *out = newest;
+        return SLUICE_OK;
+    }
+    if (status == SLUICE_OK && json_object_get(s->lineage, "removed") == NULL) {
+        status = removal_apply(dir, newest, s, vouch, out, err);
+    }
+    snapshot_destroy(newest);
+    return status;
 }
 
 static sluice_status publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
@@ -496,16 +505,16 @@ static sluice_status publish(const char *dataset_dir, struct snapshot *s, struct
 sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *s, struct vouch *vouch,
                                struct snapshot_outcome *outcome, struct sluice_error *err)
 {
-    struct snapshot *compacted;
+    struct snapshot *instead;
     sluice_status status;
 
-    TRY(find_compacted(dataset_dir, s, &compacted, err));
-    if (compacted == NULL) {
+    TRY(find_instead(dataset_dir, s, vouch, &instead, err));
+    if (instead == NULL) {
         return publish(dataset_dir, s, vouch, outcome, err);
     }
-    status = publish(dataset_dir, compacted, vouch, outcome, err); /* puts it right */
-    s->number = compacted->number;
-    s->parent = compacted->parent;
-    snapshot_destroy(compacted);
+    status = publish(dataset_dir, instead, vouch, outcome, err); /* puts it right */
+    s->number = instead->number;
+    s->parent = instead->parent;
+    snapshot_destroy(instead);
     return status;
 }

@@ -77,24 +77,6 @@ done
 expect 2 "$SLUICE" compact "$(place zstd.out)@1"
 says 'found snapshot 1, expected the newest, which is 2'
 
-# keep NAME: what is there is put back before each kill
-keep() {
-    rm -rf "$1.kept" objects.kept
-    if [ "$STORE" = disk ]; then cp -a "$1" "$1.kept"; else cp -a objects objects.kept; fi
-}
-back() {
-    if [ "$STORE" = disk ]; then
-        rm -rf "$1"
-        cp -a "$1.kept" "$1"
-    else
-        rm -rf objects
-        cp -a objects.kept objects
-    fi
-}
-newest() {
-    json "$(find "$1/snapshots" -name '*.json' | LC_ALL=C sort | tail -n 1)" number
-}
-
 go cut
 keep cut.out
 kills=${KILLS:-25}

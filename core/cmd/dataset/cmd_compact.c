@@ -34,8 +34,6 @@ static sluice_status compact(const struct args *args, struct compaction *c,
                              struct sluice_error *err)
 {
     struct compact_rules rules = { .target = TARGET_DEFAULT };
-    uint32_t *numbers = NULL;
-    size_t n = 0;
     uint64_t least;
 
     TRY(args_size(args, "--target", &rules.target, err));
@@ -43,17 +41,7 @@ static sluice_status compact(const struct args *args, struct compaction *c,
     rules.least = (uint32_t)least;
     c->dry = args_get(args, "--dry-run") != NULL;
     TRY(dataset_hold(args->words[0], c->dry ? NULL : "compact", &c->hold, err));
-    TRY(snapshot_list(c->hold.dir, &numbers, &n, err));
-    if (c->hold.number != 0 && n > 0 && c->hold.number != numbers[n - 1]) {
-        uint32_t newest = numbers[n - 1];
-        free(numbers);
-        return error_set(err, SLUICE_E_CONFIG,
-                         "found snapshot %u, expected the newest, which is %u: a compaction stands "
-                         "behind what it compacts",
-                         (unsigned)c->hold.number, (unsigned)newest);
-    }
-    free(numbers);
-    TRY(snapshot_open(c->hold.dir, 0, &c->from, err));
+    TRY(dataset_open_newest(&c->hold, "a compaction", &c->from, err));
     TRY(compact_plan(c->from, &rules, &c->plan, err));
     if (c->dry) {
         return SLUICE_OK;

@@ -46,6 +46,21 @@ void dataset_release(struct dataset_hold *hold)
     memset(hold, 0, sizeof *hold);
 }
 
+sluice_status dataset_open_newest(const struct dataset_hold *hold, const char *what,
+                                  struct snapshot **out, struct sluice_error *err)
+{
+    uint32_t number = hold->number;
+
+    TRY(snapshot_open(hold->dir, 0, out, err));
+    if (number != 0 && number != (*out)->number) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "found snapshot %u, expected the newest, which is %u: %s stands behind "
+                         "what it is made of",
+                         (unsigned)number, (unsigned)(*out)->number, what);
+    }
+    return SLUICE_OK;
+}
+
 int dataset_show(const char *event, const struct args *args, json_t *facts)
 {
     struct sluice_error err = ERROR_INIT;

@@ -25,6 +25,11 @@ sluice_status dataset_hold(const char *reference, const char *kind, struct datas
                            struct sluice_error *) MUST_USE;
 void dataset_release(struct dataset_hold *);
 
+/* Opens the newest snapshot of a dataset that is held, which the reference must mean
+ * (SLUICE_E_CONFIG): what is made of it stands behind it. what: "a compaction". Gives. */
+sluice_status dataset_open_newest(const struct dataset_hold *, const char *what, struct snapshot **,
+                                  struct sluice_error *) MUST_USE;
+
 /* Facts to people or, with json, to programs. *Takes* facts. The exit status. */
 int dataset_show(const char *event, const struct args *, json_t *facts);
 

@@ -10,6 +10,7 @@
 #include "cmd/view/view.h"
 #include "run/facts/origin.h"
 #include "store/compact.h"
+#include "store/removal.h"
 #include "store/snapshot.h"
 
 static const struct arg_spec trace_specs[] = {
@@ -23,11 +24,12 @@ static const struct arg_spec trace_specs[] = {
 
 struct tracing {
     struct look look;
-    char *dataset;      /* folder */
-    uint32_t number;    /* its snapshot */
-    char *writer;       /* NULL = the only one of the snapshot */
-    char *file, *shown; /* the shard: stored name, of what it was joined from, and public name */
-    uint64_t row;       /* in the shard that is shown */
+    char *dataset;   /* folder */
+    uint32_t number; /* its snapshot */
+    char *writer;    /* NULL = the only one of the snapshot */
+    char *file,
+        *shown;   /* the shard: name of the task's file that it was made of, and public name */
+    uint64_t row; /* in the shard that is shown */
     struct origin origin;
 };
 
@@ -79,6 +81,7 @@ static sluice_status find_shard(struct tracing *tracing, const char *text, struc
         const char *file = found->file;
         tracing->row = tracing->origin.row;
         (void)compact_origin(snapshot, &file, &tracing->origin.row);
+        (void)removal_origin(snapshot, &file, &tracing->origin.row);
         tracing->file = str_copy(file, strlen(file));
         tracing->shown = str_copy(found->name, strlen(found->name));
         if (tracing->writer == NULL) {
