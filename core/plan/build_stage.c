@@ -352,6 +352,25 @@ static sluice_status note_class(struct op_stage *stage, const struct node *node,
                     err);
 }
 
+/* Whether rows can be appended to what the writer writes. */
+static sluice_status check_mode(const struct op *op, struct sluice_error *err)
+{
+    const struct op_stage *stage = op_stage(op);
+
+    for (uint32_t k = 0; op->node != NULL && op->node->mode == MODE_APPEND && k < stage->n_notes;
+         k++) {
+        if (strcmp(stage->notes[k].key, "names") == 0 ||
+            strcmp(stage->notes[k].key, "append") == 0) {
+            return error_field(err, SLUICE_E_CONFIG, "mode",
+                               "'%s' can't append: %s; leave out mode = \"append\"", op->name,
+                               stage->notes[k].key[0] == 'n'
+                                   ? "its files are called by what all of them hold"
+                                   : "it carries a snapshot of its own choice on");
+        }
+    }
+    return SLUICE_OK;
+}
+
 /* Prepares op's stage against its inputs, inserting providers behind them as long as derived
  * columns are missing. */
 sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase, struct op *op,
@@ -413,6 +432,9 @@ sluice_status planner_prepare_stage(struct planner *planner, struct phase *phase
             status = note_late(stage, err);
             if (status == SLUICE_OK) {
                 status = note_class(stage, op->node, err);
+            }
+            if (status == SLUICE_OK && check_mode(op, err) != SLUICE_OK) {
+                status = placed(where, err);
             }
         }
         stage_prepared_deinit(&prepared);

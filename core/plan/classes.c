@@ -79,6 +79,13 @@ static sluice_status check_writer(struct walk *walk, struct sluice_error *err)
                            "class = { bronze = \"Common Crawl, CC-MAIN-2026-10\" }",
                            writer->where, writer->name);
     }
+    if (writer->class == CLASS_BRONZE && writer->mode == MODE_APPEND) {
+        return error_field(err, SLUICE_E_CONFIG, "mode",
+                           "%s: '%s' is bronze, which is written once, so that nothing can be "
+                           "appended to it; write what comes next to a dataset of its own, and "
+                           "read both",
+                           writer->where, writer->name);
+    }
     if (writer->class == CLASS_GOLD && writer->class_note == NULL && !walk->tokenized) {
         return error_field(err, SLUICE_E_CONFIG, "class",
                            "%s: '%s' is gold, but does not say for which tokenizer: put s.tokenize "

@@ -33,6 +33,11 @@ struct node_isolation {
 /* What a writer's dataset is: see classes.c for the rules. */
 enum node_class { CLASS_NONE, CLASS_BRONZE, CLASS_SILVER, CLASS_GOLD };
 
+/* What becomes of the rows that a writer's dataset has: a run's take their place (also where
+ * nothing is said), or come behind them. Where it is said, manifests name all input files
+ * (store/appends.h). */
+enum node_mode { MODE_NONE, MODE_REBUILD, MODE_APPEND };
+
 /* What is spilled of rows that a later phase takes up again: plan_again.c. */
 enum graph_spill {
     SPILL_AUTO,      /* positions, where reading again is known to be cheap */
@@ -53,14 +58,20 @@ struct node {
     uint32_t n_inputs; /* union: up to 8; stage: port 0, port 1 */
     char **patterns;   /* files */
     uint32_t n_patterns;
-    uint64_t split_bytes;               /* files: target of an input split */
-    uint64_t max_record;                /* files */
+    uint64_t split_bytes; /* files: target of an input split */
+    uint64_t max_record;  /* files */
+    /* files: datasets (PATH, PATH@N) that hold the ones which are left out; in the arena.
+     * since_new: one that changed under its old name is as good as a new one, else an error. */
+    const char **since;
+    uint32_t n_since;
+    bool since_new;
     const struct registry_entry *entry; /* stage */
     struct value named, positional;     /* stage: options as the script gave them */
     bool text;                          /* stage: they are text, as on a command line */
     struct node_isolation isolation;    /* stage */
     struct ask_policy asking;           /* stage; its texts stand in the graph's arena */
     enum node_class class;              /* writer */
+    enum node_mode mode;                /* writer */
     const char *class_note; /* bronze: its source, gold: its tokenizer, or NULL; in the arena */
     uint32_t partitions;    /* input of a keyed stage: virtual partitions */
     bool fill;              /* union: null where an input lacks a column of another */
@@ -128,5 +139,10 @@ sluice_status graph_validate(const struct graph *, struct sluice_error *err) MUS
  * classes is so: part of graph_validate. */
 const char *graph_class_name(enum node_class);
 sluice_status graph_check_classes(const struct graph *, struct sluice_error *err) MUST_USE;
+
+/* feeds.c: whether rows that node `from` reads or gives are among those that node `to` gets, be it
+ * unchanged or as what stages made of them; what only comes in beside them (port 1: a list, a
+ * table) is not. */
+bool graph_feeds(const struct graph *, uint32_t from, uint32_t to);
 
 #endif

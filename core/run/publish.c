@@ -226,6 +226,68 @@ static void say_adopted(const struct run *run, const struct op *op, uint32_t num
     services->log(services->ctx, SLUICE_LOG_INFO, op->name, text);
 }
 
+sluice_status run_dress(const struct run *run, const struct op *op, struct snapshot *snapshot,
+                        struct sluice_error *err)
+{
+    json_t *joined = snapshot->lineage; /* of run_join, or NULL */
+    sluice_status status = check_bronze(op, snapshot, err);
+
+    for (uint32_t k = 0; status == SLUICE_OK && k < op_stage(op)->n_notes; k++) {
+        if (strcmp(op_stage(op)->notes[k].key, "catalogue") == 0) {
+            status = catalogue_add(op, op_stage(op)->notes[k].json, snapshot, err);
+        } else if (strcmp(op_stage(op)->notes[k].key, "names") == 0) {
+            status = names_apply(op, op_stage(op)->notes[k].json, snapshot, err);
+        }
+    }
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    snapshot->lineage = lineage_json(run);
+    snapshot->notes = json_object();
+    status = snapshot->lineage == NULL || snapshot->notes == NULL ||
+                     (joined != NULL && json_object_update(snapshot->lineage, joined) != 0)
+                 ? error_nomem(err, "a snapshot")
+                 : add_notes(run, snapshot->notes, err);
+    json_decref(joined);
+    return status == SLUICE_OK ? whole_ledger(run, &snapshot->ledger, err) : status;
+}
+
+sluice_status run_put_snapshot(struct run *run, const struct op *op, struct snapshot *snapshot,
+                               struct run_published *published, struct sluice_error *err)
+{
+    struct snapshot_outcome outcome;
+    sluice_status status =
+        snapshot_publish(op_stage(op)->dataset, snapshot, run->vouch, &outcome, err);
+
+    published->number = snapshot->number;
+    published->fresh = outcome.is_new;
+    published->mended = outcome.mended;
+    if (status == SLUICE_OK && outcome.damaged > 0) {
+        say_damage(run, op, &outcome);
+    }
+    if (status == SLUICE_OK && outcome.adopted) {
+        say_adopted(run, op, snapshot->number);
+    }
+    return status;
+}
+
+/* The run's rows, behind those of the parent that the writer's stage named, if any. */
+static sluice_status publish_own(struct run *run, uint32_t p, const struct op *op,
+                                 struct snapshot *snapshot, uint32_t parent,
+                                 struct run_published *published, struct sluice_error *err)
+{
+    TRY(run_own(run, op, snapshot, err));
+    if (parent > 0) {
+        /* Others may have published since the plan was made. */
+        TRY(check_newest(op, parent, snapshot, err));
+    }
+    TRY(run_dress(run, op, snapshot, err));
+    if (op->node != NULL && op->node->mode == MODE_REBUILD) {
+        TRY(run_append_first(run, p, op, snapshot, err));
+    }
+    return run_put_snapshot(run, op, snapshot, published, err);
+}
+
 static sluice_status publish_writer(struct run *run, uint32_t p, const struct op *op,
                                     struct run_published *published, struct sluice_error *err)
 {
@@ -270,48 +332,10 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
         status = run_join(run, op, &snapshot, err);
         published->shards = snapshot->lineage == NULL ? published->shards : snapshot->n_shards;
     }
-    if (status == SLUICE_OK) {
-        status = run_own(run, op, snapshot, err);
-    }
-    if (status == SLUICE_OK && parent > 0) {
-        /* Others may have published since the plan was made. */
-        status = check_newest(op, parent, snapshot, err);
-    }
-    if (status == SLUICE_OK) {
-        status = check_bronze(op, snapshot, err);
-    }
-    for (uint32_t k = 0; status == SLUICE_OK && k < op_stage(op)->n_notes; k++) {
-        if (strcmp(op_stage(op)->notes[k].key, "catalogue") == 0) {
-            status = catalogue_add(op, op_stage(op)->notes[k].json, snapshot, err);
-        } else if (strcmp(op_stage(op)->notes[k].key, "names") == 0) {
-            status = names_apply(op, op_stage(op)->notes[k].json, snapshot, err);
-        }
-    }
-    if (status == SLUICE_OK) {
-        json_t *joined = snapshot->lineage; /* of run_join, or NULL */
-        snapshot->lineage = lineage_json(run);
-        snapshot->notes = json_object();
-        status = snapshot->lineage == NULL || snapshot->notes == NULL ||
-                         (joined != NULL && json_object_update(snapshot->lineage, joined) != 0)
-                     ? error_nomem(err, "a snapshot")
-                     : add_notes(run, snapshot->notes, err);
-        json_decref(joined);
-    }
-    if (status == SLUICE_OK) {
-        status = whole_ledger(run, &snapshot->ledger, err);
-    }
-    if (status == SLUICE_OK) {
-        struct snapshot_outcome outcome;
-        status = snapshot_publish(op_stage(op)->dataset, snapshot, run->vouch, &outcome, err);
-        published->number = snapshot->number;
-        published->fresh = outcome.is_new;
-        published->mended = outcome.mended;
-        if (status == SLUICE_OK && outcome.damaged > 0) {
-            say_damage(run, op, &outcome);
-        }
-        if (status == SLUICE_OK && outcome.adopted) {
-            say_adopted(run, op, snapshot->number);
-        }
+    if (status == SLUICE_OK && op->node != NULL && op->node->mode == MODE_APPEND) {
+        status = run_append(run, p, op, snapshot, published, err);
+    } else if (status == SLUICE_OK) {
+        status = publish_own(run, p, op, snapshot, parent, published, err);
     }
     snapshot_destroy(snapshot);
     if (status == SLUICE_OK) {

@@ -185,6 +185,7 @@ struct run_published {
     char *dataset;
     uint32_t number;
     bool fresh;      /* false: identical to the newest, no new number */
+    bool appended;   /* rows are behind those that were there */
     uint64_t mended; /* files of the dataset that were missing or damaged, and were put right */
     uint64_t rows, bytes, shards;
 };

@@ -49,6 +49,23 @@ sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct com
 sluice_status run_join(const struct run *, const struct op *writer, struct snapshot **snapshot,
                        struct sluice_error *) MUST_USE;
 
+/* publish.c: all of a snapshot but its shards, owner and what it has of others: files that formats
+ * want beside the shards, lineage (which may have what was joined), notes, ledger. */
+sluice_status run_dress(const struct run *, const struct op *writer, struct snapshot *,
+                        struct sluice_error *) MUST_USE;
+/* Publishes it, and says what there is to say. */
+sluice_status run_put_snapshot(struct run *, const struct op *writer, struct snapshot *,
+                               struct run_published *, struct sluice_error *) MUST_USE;
+
+/* publish_append.c: publishes the run's rows, whose shards `own` has, behind those of the newest
+ * snapshot, unless that has them. */
+sluice_status run_append(struct run *, uint32_t phase, const struct op *writer,
+                         const struct snapshot *own, struct run_published *,
+                         struct sluice_error *) MUST_USE;
+/* Notes which files a snapshot that is no append was made of. */
+sluice_status run_append_first(struct run *, uint32_t phase, const struct op *writer,
+                               struct snapshot *, struct sluice_error *) MUST_USE;
+
 /* owners.c: whose the snapshot of a writer's dataset will be. */
 sluice_status run_own(const struct run *, const struct op *writer, struct snapshot *,
                       struct sluice_error *) MUST_USE;

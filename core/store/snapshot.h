@@ -25,6 +25,7 @@
 /* Format 2 names an owner; without one the format is 1, which earlier versions wrote. */
 #define SNAPSHOT_FORMAT 2
 #define SNAPSHOT_MAX 999999999u
+#define SNAPSHOT_FIRST UINT32_MAX /* see struct snapshot, over */
 
 struct snapshot_shard {
     const char *name; /* public: in vNNNNNN/, perhaps in folders there (a/b) */
@@ -56,7 +57,8 @@ struct snapshot {
     /* Whose dataset it is: the node of a pipeline. Both NULL: an older version wrote it, and
      * whoever publishes next owns it. */
     const char *pipeline, *node;
-    /* Of its publication; not printed. over: only behind this snapshot, 0 = whichever is newest.
+    /* Of its publication; not printed. over: only behind this snapshot, 0 = whichever is newest,
+     * SNAPSHOT_FIRST = behind none.
      * take_over: the owner of this one may be another than its own, 0 = of none. */
     uint32_t over, take_over;
 };

@@ -297,11 +297,11 @@ static sluice_status check_terms(const char *dir, const struct snapshot *parent,
                                  const struct snapshot *s, struct sluice_error *err)
 {
     TRY(snapshot_check_owner(dir, parent, s, err));
-    if (s->over != 0 && s->over != newest) {
+    if (s->over != 0 && (s->over == SNAPSHOT_FIRST ? 0 : s->over) != newest) {
         return error_set(err, SLUICE_E_CONFIG,
                          "%s: this was made from snapshot %u, but meanwhile the newest is %u, of "
                          "which it would lose what is new there; begin again from that",
-                         dir, (unsigned)s->over, (unsigned)newest);
+                         dir, s->over == SNAPSHOT_FIRST ? 0u : (unsigned)s->over, (unsigned)newest);
     }
     return SLUICE_OK;
 }

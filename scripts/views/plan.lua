@@ -43,8 +43,13 @@ local function print_stage(stage, first)
   if #list(stage.inputs) > 0 then
     say(" < %s", joined(stage.inputs, " + "))
   end
-  if stage.dataset ~= nil then
+  if stage.dataset ~= nil and text(stage.mode) == "append" then
+    say(number(stage.newest) > 0 and " appends to %s@%d" or " > %s, the first of its snapshots", text(stage.dataset), number(stage.newest))
+  elseif stage.dataset ~= nil then
     say(" > %s", text(stage.dataset))
+    if number(stage.newest) > 0 then
+      say(", in place of @%d", number(stage.newest))
+    end
   end
   say("%s\n", stage.isolated == true and "  [isolated]" or "")
   -- What it notes for the manifest (the size of a filter, a tokenizer), a line each.

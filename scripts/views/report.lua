@@ -268,7 +268,7 @@ end
 local function print_dataset(dataset, begin)
   local mended = number(dataset.mended) > 0 and string.format(", %s mended", v.many(dataset.mended, "file")) or ""
   say("%s%s: %s@%d (%s%s), %s in %s, %s\n", begin, text(dataset.writer), text(dataset.path), number(dataset.snapshot),
-    dataset.new == true and "new" or "unchanged", mended, v.many(dataset.rows, "row"), v.many(dataset.shards, "file"),
+    dataset.new ~= true and "unchanged" or dataset.appended == true and "appended" or "new", mended, v.many(dataset.rows, "row"), v.many(dataset.shards, "file"),
     v.bytes(real(dataset.bytes)))
 end
 

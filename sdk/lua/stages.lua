@@ -1142,6 +1142,7 @@ function s.words(options) end
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
 ---@field layout? "file"|"stream" file: with an index of its record batches at its end. stream: without. Default: file.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Arrow IPC files of a dataset.
@@ -1162,6 +1163,7 @@ function s.write_arrow(options) end
 ---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field aligned? boolean A row of the input that is missing, dropped or set aside on the way, ends the run: the lines would no longer belong to those of the documents. Default: true.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Attributes as Dolma's attribute files: a line for each document, in order.
@@ -1178,6 +1180,7 @@ function s.write_attributes(options) end
 ---@field [1] string? The same as path.
 ---@field path? string Dataset folder; the filter is the one file of a snapshot. May be given without its name. A dataset folder to be written.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Writes the filter of `bloom_index`, for `bloom_paragraphs { use = ... }`.
@@ -1202,6 +1205,7 @@ function s.write_bloom(options) end
 ---@field header? boolean Begin each file with the names of the columns. Default: true.
 ---@field line_ends? "lf"|"crlf" What ends a record. Default: lf.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---CSV files of a dataset.
@@ -1223,6 +1227,7 @@ function s.write_csv(options) end
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 1GiB.
 ---@field tokenizer? string Name of the tokenizer in the metadata file; by default the hash that the tokens carry.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as datatrove's .ds files, with index, metadata and loss mask.
@@ -1244,6 +1249,7 @@ function s.write_datatrove(options) end
 ---@field join? integer|string Stored bytes to which the small files of the tasks are joined when the dataset is published; 0: they stay as they are. Within [0, 1000TB]. Default: 0.
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---JSON objects, one a line, into the files of a dataset.
@@ -1267,6 +1273,7 @@ function s.write_jsonl(options) end
 ---@field compression? string none, zstd (level 3) or zstd:N: shards as .mds.zstd, which StreamingDataset unpacks when it fetches them. Default: none.
 ---@field hashes? string[]|string Hashes of each shard in the index, for StreamingDataset's validate_hash: md5, sha1, sha256, xxh128, xxh3_64, xxh64, in this order. Default: "".
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as MosaicML streaming's MDS shards with index.json.
@@ -1287,6 +1294,7 @@ function s.write_mds(options) end
 ---@field loss_mask? string Column of a loss mask: rows that have one are refused, for there is no place for it; "" leaves it out. Default: loss_mask.
 ---@field shard_size? integer|string Bytes of .bin after which a pair of files is ended, at the end of a row. Within [1, 1000TB]. Default: 1GiB.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as Megatron-LM's indexed dataset: .bin and .idx.
@@ -1308,6 +1316,7 @@ function s.write_megatron(options) end
 ---@field shard_size? integer|string Bytes after which a file is ended, at the end of a row. Within [1, 2GiB]. Default: 64MiB.
 ---@field layout? "raw"|"nanogpt" raw: tokens without a header, as OLMo reads them. nanogpt: with nanoGPT's header of 1 KiB; a file is then held in memory until it ends. Default: raw.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Tokens as flat files to map: OLMo's raw .npy, nanoGPT's .bin.
@@ -1335,6 +1344,7 @@ function s.write_memmap(options) end
 ---@field layout? "flat"|"hf" flat: one folder of files. hf: data/SPLIT-00000-of-00001.parquet and a card, README.md, as Hugging Face's hub and its `load_dataset` want them. Default: flat.
 ---@field split? string Name of the split, in the layout hf. Default: train.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Parquet files of a dataset.
@@ -1353,6 +1363,7 @@ function s.write_parquet(options) end
 ---@field top_k? integer Groups by a column's values that are kept: those with the most documents. Within [1, 1000000000]. Default: 100000.
 ---@field rows? integer Groups of a column in the page for people. Within [1, 100000]. Default: 20.
 ---@field class? sluice.Class What its dataset is.
+---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---The statistics of a corpus as JSON and as a page for people.

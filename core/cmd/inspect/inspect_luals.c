@@ -142,7 +142,10 @@ static void put_stage(struct buf *out, const struct registry_entry *entry)
         put_option(out, &option);
     }
     if (stage->role == SLUICE_ROLE_WRITER) {
-        buf_puts(out, "---@field class? sluice.Class What its dataset is.\n");
+        buf_puts(
+            out,
+            "---@field class? sluice.Class What its dataset is.\n"
+            "---@field mode? \"rebuild\"|\"append\" What becomes of its rows that are there.\n");
     }
     buf_puts(out,
              "---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.\n\n");

@@ -43,5 +43,7 @@ sluice_status bindings_take_asking(struct graph *, struct node *,
                                    struct sluice_error *err) MUST_USE;
 /* Every writer takes the option `class`: moves it to node->class. */
 sluice_status bindings_take_class(struct graph *, struct node *, struct sluice_error *err) MUST_USE;
+/* And the option `mode`: moves it to node->mode. */
+sluice_status bindings_take_mode(struct node *, struct sluice_error *err) MUST_USE;
 
 #endif

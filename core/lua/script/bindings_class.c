@@ -1,4 +1,5 @@
-/* The option `class` that every writer takes: what its dataset is. See bindingsInt.h. */
+/* The options that every writer takes: `class`, what its dataset is, and `mode`, what becomes of
+ * the rows that it has. See bindingsInt.h. */
 #include <string.h>
 
 #include "base/buf.h"
@@ -55,4 +56,30 @@ sluice_status bindings_take_class(struct graph *graph, struct node *node, struct
     }
     bindings_forget_option(node, "class");
     return arena_status(&graph->arena, err, "the pipeline's graph");
+}
+
+sluice_status bindings_take_mode(struct node *node, struct sluice_error *err)
+{
+    const struct value *value = bindings_host_option(node, "mode");
+
+    if (value == NULL || node->entry->stage.role != SLUICE_ROLE_WRITER) {
+        return SLUICE_OK;
+    }
+    if (value->kind == VALUE_STRING && strcmp(value->as.string.data, "append") == 0) {
+        node->mode = MODE_APPEND;
+    } else if (value->kind == VALUE_STRING && strcmp(value->as.string.data, "rebuild") == 0) {
+        node->mode = MODE_REBUILD;
+    } else {
+        struct buf text = BUF_INIT;
+        value_describe(value, &text);
+        error_field(
+            err, SLUICE_E_CONFIG, "mode",
+            "option 'mode' of '%s': found %s, expected \"rebuild\" (the run's rows take the "
+            "place of those that are there) or \"append\" (they come behind them)",
+            node->name, buf_str(&text));
+        buf_deinit(&text);
+        return SLUICE_E_CONFIG;
+    }
+    bindings_forget_option(node, "mode");
+    return SLUICE_OK;
 }

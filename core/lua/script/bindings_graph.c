@@ -78,7 +78,8 @@ static int core_stage(lua_State *L)
     }
     if (bindings_take_isolation(node, &err) != SLUICE_OK ||
         bindings_take_asking(binding->script->graph, node, &err) != SLUICE_OK ||
-        bindings_take_class(binding->script->graph, node, &err) != SLUICE_OK) {
+        bindings_take_class(binding->script->graph, node, &err) != SLUICE_OK ||
+        bindings_take_mode(node, &err) != SLUICE_OK) {
         return bindings_raise(L, &err);
     }
     if (node->entry->serial || native_is_serial(node->entry, &node->named)) {

@@ -7,6 +7,7 @@
 #include "run/facts/factsInt.h"
 #include "run/facts/rebuild.h"
 #include "run/source/survey.h"
+#include "store/snapshot.h"
 #include "store/store.h"
 
 #define EXAMPLES 3u
@@ -116,6 +117,25 @@ static json_t *store_json(const struct op *op)
                      columns_json(&edge->schema, NULL, true), "moves", edge->why);
 }
 
+/* What becomes of what is there: the newest snapshot, 0 = there is none. One that can't be read is
+ * for the run to complain of. */
+static void dataset_json(const struct op *op, json_t *json)
+{
+    struct snapshot *newest = NULL;
+    struct sluice_error ignored = ERROR_INIT;
+
+    if (snapshot_open_newest(op_stage(op)->dataset, &newest, &ignored) != SLUICE_OK) {
+        newest = NULL;
+    }
+    json_object_set_new(json, "dataset",
+                        facts_text(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
+    json_object_set_new(
+        json, "mode",
+        json_string(op->node != NULL && op->node->mode == MODE_APPEND ? "append" : "rebuild"));
+    json_object_set_new(json, "newest", json_integer(newest == NULL ? 0 : newest->number));
+    snapshot_destroy(newest);
+}
+
 static json_t *stage_json(const struct phase *phase, const struct op *op)
 {
     json_t *inputs = json_array();
@@ -139,8 +159,7 @@ static json_t *stage_json(const struct phase *phase, const struct op *op)
         json_object_set_new(json, "isolated", json_true());
     }
     if (op_writes(op)) {
-        json_object_set_new(json, "dataset",
-                            facts_text(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
+        dataset_json(op, json);
     }
     if (op->kind == OP_STAGE && op_stage(op)->n_notes > 0) {
         json_t *notes = json_object();

@@ -1,0 +1,423 @@
+/* Appends: a writer with mode = "append" publishes the shards of its run behind those of the newest
+ * snapshot. Nothing of that is read or written anew: the next manifest names its files again.
+ *
+ * What makes it safe to repeat stands in the manifest (store/appends.h): the key of each run whose
+ * rows are in it, a hash over the keys of the writer's tasks, and the files that these were made
+ * of. A run whose key is there publishes nothing; one of other tasks that read a file which is
+ * there is refused. The manifest is put only behind the snapshot that was looked at: who loses that
+ * race looks again. So a kill anywhere leaves the rows once, or not at all.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/chain/ledger.h"
+#include "run/runInt.h"
+#include "store/appends.h"
+
+#define ROUNDS 100 /* of being late */
+
+/* ---- what this run made, and of which files ---- */
+
+static sluice_status append_key(const struct run *run, uint32_t p, struct hash128 *key,
+                                struct sluice_error *err)
+{
+    struct hasher *hasher = hasher_create();
+
+    if (hasher == NULL) {
+        return error_nomem(err, "an append");
+    }
+    for (uint32_t t = 0; t < run->plan->phases[p]->n_tasks; t++) {
+        hasher_add_hash(hasher, run->tasks[p][t].commit->key);
+    }
+    *key = hasher_digest(hasher);
+    hasher_destroy(hasher);
+    return SLUICE_OK;
+}
+
+static sluice_status add_files(const struct run *run, const struct lane *lane, json_t *files,
+                               struct sluice_error *err)
+{
+    for (size_t i = 0; i < lane->files.n; i++) {
+        const struct listing_file *file = &lane->files.files[i];
+        struct hash128 hash;
+        json_t *item;
+        if (lane->hashes != NULL) {
+            hash = lane->hashes[i];
+        } else {
+            TRY(appends_hash(run->options.inputs, file, &hash, err));
+        }
+        item = appends_file(lane->node->name, file->name, file->version.size, hash);
+        if (item == NULL || json_array_append_new(files, item) != 0) {
+            return error_nomem(err, "an append");
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* The input files that the writer's rows come from. A new reference. */
+static sluice_status input_files(const struct run *run, const struct op *writer, json_t **out,
+                                 struct sluice_error *err)
+{
+    const struct plan *plan = run->plan;
+    sluice_status status = SLUICE_OK;
+
+    *out = json_array();
+    if (*out == NULL) {
+        return error_nomem(err, "an append");
+    }
+    for (uint32_t k = 0; status == SLUICE_OK && k < plan->n_lanes; k++) {
+        const struct lane *lane = plan->lanes[k];
+        if (lane->kind == LANE_SPLITS && lane->planned &&
+            graph_feeds(plan->graph, lane->node->id, writer->node->id)) {
+            status = add_files(run, lane, *out, err);
+        }
+    }
+    if (status != SLUICE_OK) {
+        json_decref(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+sluice_status run_append_first(struct run *run, uint32_t p, const struct op *writer,
+                               struct snapshot *snapshot, struct sluice_error *err)
+{
+    struct hash128 key;
+    json_t *files;
+    uint64_t rows = 0;
+    sluice_status status;
+
+    for (size_t i = 0; i < snapshot->n_shards; i++) {
+        rows += snapshot->shards[i].rows;
+    }
+    TRY(append_key(run, p, &key, err));
+    TRY(input_files(run, writer, &files, err));
+    status = appends_add(snapshot, NULL, key, rows, files, err);
+    json_decref(files);
+    return status;
+}
+
+/* ---- what may be appended ---- */
+
+/* Of a snapshot that tells its files none comes twice. */
+static sluice_status check_files(const struct op *op, const struct snapshot *newest,
+                                 const json_t *files, struct sluice_error *err)
+{
+    struct appended held;
+    sluice_status status;
+    json_t *file;
+    size_t i;
+
+    TRY(appended_open(newest, &held, err));
+    status = SLUICE_OK;
+    json_array_foreach(files, i, file)
+    {
+        const char *reader = json_string_value(json_array_get(file, 0));
+        const char *name = json_string_value(json_array_get(file, 1));
+        uint64_t bytes = (uint64_t)json_integer_value(json_array_get(file, 2));
+        enum appended_state state = APPENDED_NEW;
+        struct hash128 hash;
+        if (status != SLUICE_OK || bytes == 0 ||
+            !hash_parse(json_string_value(json_array_get(file, 3)), &hash)) {
+            continue;
+        }
+        status = appended_look(&held, reader, name, bytes, &hash, &state, err);
+        if (status == SLUICE_OK && state == APPENDED_HELD) {
+            status = error_set(
+                err, SLUICE_E_CONFIG,
+                "%s: its snapshot %u has the rows of %s (of '%s') already, appended by a run that "
+                "was not this one: they would be there twice; leave the file out (s.files { ..., "
+                "since = \"%s\" }), or build the dataset anew (mode = \"rebuild\" of '%s')",
+                op_stage(op)->dataset, (unsigned)newest->number, name, reader,
+                op_stage(op)->dataset, op->name);
+        }
+    }
+    appended_deinit(&held);
+    return status;
+}
+
+static bool has_shard(const struct snapshot *s, const char *file)
+{
+    const json_t *joined = json_object_get(s->lineage, "joined");
+    const char *name;
+    json_t *members;
+    json_t *member;
+    size_t i;
+
+    for (uint32_t k = 0; k < s->n_shards; k++) {
+        if (strcmp(s->shards[k].file, file) == 0) {
+            return true;
+        }
+    }
+    json_object_foreach((json_t *)(uintptr_t)joined, name, members)
+    {
+        json_array_foreach(members, i, member)
+        {
+            const char *text = json_string_value(json_array_get(member, 0));
+            if (text != NULL && strcmp(text, file) == 0) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* Of one that does not, what a task of this run made tells it. */
+static sluice_status check_shards(const struct op *op, const struct snapshot *newest,
+                                  const struct snapshot *own, struct sluice_error *err)
+{
+    for (uint32_t k = 0; k < own->n_shards; k++) {
+        if (has_shard(newest, own->shards[k].file)) {
+            return error_set(err, SLUICE_E_CONFIG,
+                             "%s: its snapshot %u has what this run would append to it (%s), and "
+                             "does not tell of which files it was made; run it once with mode = "
+                             "\"rebuild\" of '%s' over those, and append what comes next",
+                             op_stage(op)->dataset, (unsigned)newest->number, own->shards[k].file,
+                             op->name);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* Sizes of files, and which rows were drawn: each run's own affair. */
+static bool may_differ(const char *key)
+{
+    static const char *const names[] = { ".join", ".seed", ".share" };
+    const char *dot = strrchr(key, '.');
+
+    for (size_t i = 0; dot != NULL && i < sizeof names / sizeof names[0]; i++) {
+        if (strcmp(dot, names[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What stages say of a dataset holds for all of its rows: a tokenizer, the bytes of an id. */
+static sluice_status check_notes(const struct op *op, const struct snapshot *newest,
+                                 const struct snapshot *next, struct sluice_error *err)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach(next->notes, key, value)
+    {
+        json_t *before = json_object_get(newest->notes, key);
+        if (before != NULL && !json_equal(before, value) && !may_differ(key)) {
+            char *was = json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT);
+            char *is = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+            sluice_status status = error_set(
+                err, SLUICE_E_CONFIG,
+                "%s: the rows of its snapshot %u were made with %s = %.200s, this run's with "
+                "%.200s; give it the same, or build the dataset anew (mode = \"rebuild\" of '%s')",
+                op_stage(op)->dataset, (unsigned)newest->number, key, was == NULL ? "?" : was,
+                is == NULL ? "?" : is, op->name);
+            free(was);
+            free(is);
+            return status;
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- the next snapshot ---- */
+
+/* The file that a writer's note `catalogue` makes of all shards: made anew. */
+static bool is_catalogue(const struct op *op, const struct snapshot_shard *shard)
+{
+    bool is = false;
+
+    for (uint32_t k = 0; !is && k < op_stage(op)->n_notes; k++) {
+        json_t *note = strcmp(op_stage(op)->notes[k].key, "catalogue") == 0
+                           ? json_loads(op_stage(op)->notes[k].json, 0, NULL)
+                           : NULL;
+        const char *file = json_string_value(json_object_get(note, "file"));
+        is = file != NULL && strcmp(file, shard->name) == 0;
+        json_decref(note);
+    }
+    return is;
+}
+
+static unsigned part_of(const struct snapshot_shard *shard)
+{
+    unsigned part = 0;
+
+    return sscanf(shard->name, "part-%9u-", &part) == 1 ? part : 0;
+}
+
+/* Those that are there keep their names, the run's get numbers behind theirs. */
+static sluice_status put_shards(const struct op *op, const struct snapshot *newest,
+                                const struct snapshot *own, struct snapshot *next,
+                                struct sluice_error *err)
+{
+    unsigned first = 0;
+
+    for (uint32_t k = 0; newest != NULL && k < newest->n_shards; k++) {
+        const struct snapshot_shard *shard = &newest->shards[k];
+        if (is_catalogue(op, shard)) {
+            continue;
+        }
+        TRY(snapshot_add_shard(next, shard->name, shard->file, shard->rows, shard->bytes,
+                               shard->hash, json_incref(shard->measures), err));
+        first = part_of(shard) >= first ? part_of(shard) + 1 : first;
+    }
+    for (uint32_t k = 0; k < own->n_shards; k++) {
+        const struct snapshot_shard *shard = &own->shards[k];
+        char name[300];
+        TRY(snapshot_part_name(shard->file, first + part_of(shard), name, err));
+        TRY(snapshot_add_shard(next, name, shard->file, shard->rows, shard->bytes, shard->hash,
+                               json_incref(shard->measures), err));
+    }
+    return SLUICE_OK;
+}
+
+/* What the manifest before says of its rows goes on to hold: which files were joined of which, what
+ * was removed. What it says of the run that published it is this run's now. */
+static sluice_status merge_lineage(const struct snapshot *newest, const struct snapshot *own,
+                                   struct snapshot *next, struct sluice_error *err)
+{
+    json_t *lineage =
+        newest == NULL || newest->lineage == NULL ? json_object() : json_deep_copy(newest->lineage);
+    json_t *joined = json_object_get(lineage, "joined");
+    json_t *more = json_object_get(own->lineage, "joined");
+    bool good = lineage != NULL;
+
+    json_object_del(lineage, "compacts"); /* what it stood for is not all of this */
+    if (more != NULL) {
+        good = good && (joined != NULL ? json_object_update(joined, more)
+                                       : json_object_set(lineage, "joined", more)) == 0;
+    }
+    good = good && json_object_update(lineage, next->lineage) == 0;
+    json_decref(next->lineage);
+    next->lineage = lineage;
+    return good ? SLUICE_OK : error_nomem(err, "a manifest");
+}
+
+static sluice_status merge_ledger(const struct snapshot *newest, struct snapshot *next,
+                                  struct sluice_error *err)
+{
+    json_t *sum = newest == NULL || newest->ledger == NULL ? NULL : json_deep_copy(newest->ledger);
+
+    if (sum == NULL) {
+        return SLUICE_OK;
+    }
+    if (!ledger_add(sum, next->ledger)) {
+        json_decref(sum);
+        return error_set(err, SLUICE_E_DATA,
+                         "the ledger of snapshot %u can't be added to: it is none, or its sums "
+                         "overflow",
+                         (unsigned)newest->number);
+    }
+    json_decref(next->ledger);
+    next->ledger = sum;
+    return SLUICE_OK;
+}
+
+struct append {
+    const struct op *op;
+    const struct snapshot *own;
+    struct hash128 key;
+    json_t *files;
+    uint64_t rows;
+};
+
+static sluice_status make_next(const struct run *run, const struct append *append,
+                               const struct snapshot *newest, struct snapshot *next,
+                               struct sluice_error *err)
+{
+    const struct op *op = append->op;
+
+    TRY(put_shards(op, newest, append->own, next, err));
+    TRY(run_own(run, op, next, err));
+    TRY(run_dress(run, op, next, err));
+    if (newest != NULL) {
+        TRY(appends_told(newest) ? check_files(op, newest, append->files, err)
+                                 : check_shards(op, newest, append->own, err));
+        TRY(check_notes(op, newest, next, err));
+    }
+    TRY(merge_lineage(newest, append->own, next, err));
+    TRY(merge_ledger(newest, next, err));
+    TRY(appends_add(next, newest, append->key, append->rows, append->files, err));
+    next->over = newest == NULL ? SNAPSHOT_FIRST : newest->number;
+    return SLUICE_OK;
+}
+
+/* Whether another snapshot is the newest by now. */
+static sluice_status is_late(const struct op *op, const struct snapshot *newest, bool *late,
+                             struct sluice_error *err)
+{
+    struct snapshot *now = NULL;
+
+    TRY(snapshot_open_newest(op_stage(op)->dataset, &now, err));
+    *late = (now == NULL ? 0 : now->number) != (newest == NULL ? 0 : newest->number);
+    snapshot_destroy(now);
+    return SLUICE_OK;
+}
+
+/* One try behind the newest snapshot. *late: another one came meanwhile. */
+static sluice_status append_round(struct run *run, const struct append *append,
+                                  const struct snapshot *newest, bool *late,
+                                  struct run_published *published, struct sluice_error *err)
+{
+    struct snapshot *next = snapshot_create(append->op->name);
+    sluice_status status =
+        next == NULL ? error_nomem(err, "a snapshot") : make_next(run, append, newest, next, err);
+
+    if (status == SLUICE_OK) {
+        struct sluice_error why = ERROR_INIT;
+        status = run_put_snapshot(run, append->op, next, published, &why);
+        if (status == SLUICE_E_CONFIG && is_late(append->op, newest, late, err) == SLUICE_OK &&
+            *late) {
+            status = SLUICE_OK;
+        } else if (status != SLUICE_OK) {
+            error_set(err, status, "%s", why.message);
+        }
+    }
+    snapshot_destroy(next);
+    return status;
+}
+
+static sluice_status append_rounds(struct run *run, const struct append *append,
+                                   struct run_published *published, struct sluice_error *err)
+{
+    bool late = true;
+    sluice_status status = SLUICE_OK;
+
+    for (int round = 0; round < ROUNDS && late && status == SLUICE_OK; round++) {
+        struct snapshot *newest = NULL;
+        late = false;
+        TRY(snapshot_open_newest(op_stage(append->op)->dataset, &newest, err));
+        if (newest != NULL &&
+            (json_array_size(append->files) == 0 || appends_hold(newest, append->key))) {
+            status = run_put_snapshot(run, append->op, newest, published, err); /* puts it right */
+        } else {
+            published->appended = newest != NULL;
+            status = append_round(run, append, newest, &late, published, err);
+        }
+        snapshot_destroy(newest);
+    }
+    return status == SLUICE_OK && late
+               ? error_set(err, SLUICE_E_IO,
+                           "%d other snapshots were published to %s meanwhile; run again when that "
+                           "ends",
+                           ROUNDS, op_stage(append->op)->dataset)
+               : status;
+}
+
+sluice_status run_append(struct run *run, uint32_t p, const struct op *op,
+                         const struct snapshot *own, struct run_published *published,
+                         struct sluice_error *err)
+{
+    struct append append = { .op = op, .own = own };
+    sluice_status status;
+
+    for (size_t i = 0; i < own->n_shards; i++) {
+        append.rows += own->shards[i].rows;
+    }
+    TRY(append_key(run, p, &append.key, err));
+    TRY(input_files(run, op, &append.files, err));
+    status = append_rounds(run, &append, published, err);
+    json_decref(append.files);
+    return status;
+}
