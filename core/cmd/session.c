@@ -196,6 +196,7 @@ static sluice_status open_plan(struct session *session, enum session_depth depth
                                     .keep = freeze_keep,
                                     .thaw = freeze_thaw,
                                     .frozen_ctx = session,
+                                    .inputs = session->cache,
                                     .frozen = freeze_is_loaded(session) };
 
     if (session->options.apart != NULL) {

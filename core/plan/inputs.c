@@ -137,8 +137,16 @@ static sluice_status list_lane(struct planner *planner, struct lane *lane, struc
         }
         snapshot_destroy(snapshot);
     } else {
-        status = listing_expand((const char *const *)files->patterns, files->n_patterns,
-                                how->base_dir, how->limit_files, &lane->files, err);
+        /* The first files are the first of those that are new. */
+        status =
+            listing_expand((const char *const *)files->patterns, files->n_patterns, how->base_dir,
+                           files->n_since > 0 ? 0 : how->limit_files, &lane->files, err);
+    }
+    if (status == SLUICE_OK && files->n_since > 0) {
+        status = planner_since(planner, lane, files, err);
+        if (how->limit_files > 0 && lane->files.n > how->limit_files) {
+            lane->files.n = how->limit_files;
+        }
     }
     if (status != SLUICE_OK) {
         return error_prefix(err, "%s", files->where);
@@ -189,6 +197,9 @@ static sluice_status plan_lane(struct planner *planner, struct lane *lane, struc
     TRY(list_lane(planner, lane, err));
     if (files->kind == NODE_FILES && !planner->plan->options.frozen) {
         TRY(planner_check_files(planner, files, &lane->files, err));
+        if (files->n_since > 0) {
+            TRY(planner_check_since(planner, lane, files, err));
+        }
     }
     inputs = ARENA_ARRAY(&planner->arena, struct split_input, lane->files.n);
     TRY(arena_status(&planner->arena, err, "the list of input files"));
@@ -231,7 +242,9 @@ sluice_status planner_inputs(struct planner *planner, struct sluice_error *err)
             struct plan_edge *edge = op_edge(phase->ops[i]);
             if (phase->ops[i]->kind == OP_LOAD) {
                 const struct lane *lane = phase_load_lane(phase, phase->ops[i]);
-                edge->n_partitions = edge->load == LOAD_BY_SPLIT                ? phase->n_tasks
+                /* Without an input file there is no split, and yet a store. */
+                uint32_t splits = phase->n_tasks > 0 ? phase->n_tasks : 1;
+                edge->n_partitions = edge->load == LOAD_BY_SPLIT                ? splits
                                      : edge->load == LOAD_KEYED && lane != NULL ? lane->n_tasks
                                                                                 : 1;
             }

@@ -20,6 +20,8 @@
 #include "plugin/stage.h"
 #include "store/listing.h"
 
+struct statcache;
+
 /* Raise when the core's own output changes for equal inputs: part of every task's key. */
 #define PLAN_OUTPUT_EPOCH 2u
 
@@ -67,6 +69,11 @@ struct lane {
     /* What the manifest says that the files of a dataset hold, per file; NULL: nobody says so, it
      * is found out when they are read. */
     const struct hash128 *hashes;
+    /* Files that are left out since a dataset has them, and their hashes; of a plan that is made,
+     * not of one that was frozen. */
+    struct listing_file *left_out;
+    struct hash128 *left_hashes;
+    size_t n_left_out;
 };
 
 struct phase {
@@ -117,7 +124,8 @@ struct plan_options {
     /* A folder in which every writer's dataset is, by its name, in place of where the script says.
      * NULL: it is there. */
     const char *datasets;
-    bool frozen; /* it was planned before: files are those that were listed then */
+    struct statcache *inputs; /* what is known of input files; NULL = nothing; borrowed */
+    bool frozen;              /* it was planned before: files are those that were listed then */
     /* Rows may end anywhere, with all of their columns: nothing need come of them but what an
      * observer of the chain is told. */
     bool open;

@@ -143,6 +143,13 @@ sluice_status planner_check_inputs(const struct planner *, struct sluice_error *
 sluice_status planner_check_files(const struct planner *, const struct node *files,
                                   const struct listing *found, struct sluice_error *) MUST_USE;
 
+/* since.c: leaves out what the datasets of files->since hold. */
+sluice_status planner_since(struct planner *, struct lane *, const struct node *files,
+                            struct sluice_error *) MUST_USE;
+/* When all writers are known: no row is lost by that. */
+sluice_status planner_check_since(const struct planner *, const struct lane *,
+                                  const struct node *files, struct sluice_error *) MUST_USE;
+
 /* inputs.c: listing, splits. */
 /* What a reader with survey says of the first file, if there is one. Once for each lane. */
 sluice_status planner_describe(struct planner *, struct lane *, struct stage *,

@@ -192,6 +192,7 @@ end
 -- ---- sources ----------------------------------------------------------------------------------------------------------------
 
 -- s.files "corpus/*.zst"; s.files { "a/*.gz", "b/{dump}/*.zst", split = "64MiB", max_record = "64MiB" }
+-- s.files { "in/*.jsonl", since = "out/kept" } leaves out what the dataset has the rows of (its writer: mode = "append").
 function M.files(given)
   local where = core.where()
   local named, positional = split_options("files", given)

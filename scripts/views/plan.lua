@@ -17,6 +17,9 @@ local function print_reader(reader)
   if reader.text_bytes ~= nil and number(reader.text_bytes) ~= number(reader.bytes) then
     say(" (%s of text)", v.bytes(number(reader.text_bytes)))
   end
+  if reader.left_out ~= nil then
+    say(", %s left out", many(reader.left_out, "file"))
+  end
   say(", %s; columns %s%s\n", many(reader.splits, "split"), joined(reader.columns, ", "), reader.isolated == true and "  [isolated]" or "")
   local units = reader.units
   if units ~= nil then

@@ -272,6 +272,8 @@ function Pieces:dup_ngram_chars(n) end
 ---@field [integer] string Paths or patterns: "a/*.gz", "b/{dump}/*.zst".
 ---@field split? integer|string Target size of an input split. Default: 64MiB.
 ---@field max_record? integer|string Longest record. Default: 64MiB.
+---@field since? string|string[] Datasets, PATH or PATH@N: files whose rows all of them have are left out.
+---@field changed? "fail"|"new" What becomes of a file that changed under its name since: it ends the run, or is taken for a new one. Default: fail.
 
 ---@class sluice.options.exact
 ---@field against? string|string[] Datasets made by exact_index: their documents stay, and duplicates of them are dropped.

@@ -161,7 +161,18 @@ static int core_rename_default(lua_State *L)
 
 struct files_config {
     uint64_t split, max_record;
+    struct sluice_list since;
+    int32_t changed;
 };
+
+static void take_since(struct graph *graph, struct node *node, const struct files_config *config)
+{
+    node->since = ARENA_ARRAY(&graph->arena, const char *, config->since.n);
+    for (uint64_t i = 0; node->since != NULL && i < config->since.n; i++) {
+        node->since[node->n_since++] = arena_printf(&graph->arena, "%s", config->since.items[i]);
+    }
+    node->since_new = config->changed == 1;
+}
 
 static int core_files(lua_State *L)
 {
@@ -180,6 +191,18 @@ static int core_files(lua_State *L)
           .min = 1024,
           .max = 1073741824.0,
           .offset = offsetof(struct files_config, max_record) },
+        { .name = "since",
+          .doc = "Datasets, PATH or PATH@N: files whose rows all of them have are left out.",
+          .def = "",
+          .type = SLUICE_OPT_LIST,
+          .offset = offsetof(struct files_config, since) },
+        { .name = "changed",
+          .doc = "What becomes of a file that changed under its name since: it ends the run, or is "
+                 "taken for a new one.",
+          .def = "fail",
+          .choices = "fail|new",
+          .type = SLUICE_OPT_ENUM,
+          .offset = offsetof(struct files_config, changed) },
     };
     struct option_table table = { .owner = "files",
                                   .options = options,
@@ -212,6 +235,7 @@ static int core_files(lua_State *L)
         const struct files_config *config = options_config(parsed);
         node->split_bytes = config->split;
         node->max_record = config->max_record;
+        take_since(graph, node, config);
     }
     options_destroy(parsed);
     value_deinit(&named);

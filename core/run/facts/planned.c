@@ -97,6 +97,9 @@ static json_t *reader_json(const struct planning *planning, const struct phase *
         json_object_set_new(json, "text_bytes", json_integer((json_int_t)bytes));
     }
     json_object_set_new(json, "splits", json_integer((json_int_t)lane->n_tasks));
+    if (lane->n_left_out > 0) {
+        json_object_set_new(json, "left_out", json_integer((json_int_t)lane->n_left_out));
+    }
     units_json(planning->run, lane, op, json);
     if (op_isolated(op)) {
         json_object_set_new(json, "isolated", json_true());
