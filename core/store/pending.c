@@ -81,6 +81,12 @@ static sluice_status spool_open(struct pending *p, struct sluice_error *err)
 
 sluice_status pending_open(const char *dir, struct pending **out, struct sluice_error *err)
 {
+    return pending_open_beside(dir, 0, out, err);
+}
+
+sluice_status pending_open_beside(const char *dir, uint32_t n, struct pending **out,
+                                  struct sluice_error *err)
+{
     struct pending *p = calloc(1, sizeof *p);
     int errnum;
     sluice_status status = SLUICE_OK;
@@ -102,7 +108,7 @@ sluice_status pending_open(const char *dir, struct pending **out, struct sluice_
         if (status == SLUICE_OK) {
             status = spool_open(p, err);
         }
-    } else if ((errnum = temp_create(dir, &p->path, &p->fd)) != 0) {
+    } else if ((errnum = temp_create_beside(dir, n, &p->path, &p->fd)) != 0) {
         status = p->path == NULL ? error_nomem(err, "an output file")
                                  : error_errno(err, errnum, "can't create a file in %s", dir);
     }

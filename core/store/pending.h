@@ -35,6 +35,9 @@ void pending_spool(const char *folder);
 /* Begins a file in dir, which must exist where folders are things. Elsewhere it is spooled, without
  * a name, and uploaded when it is published. Gives. */
 sluice_status pending_open(const char *dir, struct pending **out, struct sluice_error *) MUST_USE;
+/* The same for who has about n of them, so that a free temporary name is found at once. */
+sluice_status pending_open_beside(const char *dir, uint32_t n, struct pending **out,
+                                  struct sluice_error *) MUST_USE;
 
 /* Appends. After an error (disk full) only pending_abort() is allowed. */
 sluice_status pending_write(struct pending *, const void *data, size_t n,

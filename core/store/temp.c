@@ -52,6 +52,11 @@ char *temp_path(const char *dir, uint32_t n)
 
 int temp_create(const char *dir, char **path, int *fd)
 {
+    return temp_create_beside(dir, 0, path, fd);
+}
+
+int temp_create_beside(const char *dir, uint32_t first, char **path, int *fd)
+{
     struct owner self;
     int errnum = EEXIST;
 
@@ -60,7 +65,7 @@ int temp_create(const char *dir, char **path, int *fd)
     owner_self(&self);
     for (uint32_t n = 0; errnum == EEXIST && n < NAME_TRIES; n++) {
         free(*path);
-        *path = path_of(dir, &self, n);
+        *path = path_of(dir, &self, first + n);
         /* O_EXCL: the name says who makes it, and a process may make several. */
         errnum = disk_open(*path, O_RDWR | O_CREAT | O_EXCL, fd);
     }

@@ -17,6 +17,9 @@ sluice_status temp_folder(const char *dir, char **path, struct sluice_error *) M
 /* Creates an empty file under such a name, for reading and writing: 0 or an errno. *path is given
  * (on errors too; NULL then says that memory ran out). */
 int temp_create(const char *dir, char **path, int *fd);
+/* The same, where the caller has made about n that are still there, so that their names need not be
+ * tried. */
+int temp_create_beside(const char *dir, uint32_t n, char **path, int *fd);
 
 /* Gives a complete file under a temporary name its final one if that is free: 0, EEXIST or another
  * errno. *moved: the temporary name is gone. */
