@@ -5,11 +5,10 @@
 
 #include <arrow/c/bridge.h>
 #include <arrow/util/float16.h>
-#include <arrow/util/utf8.h>
+#include <simdjson.h>
 
 #include "format.h"
 #include "nested.h"
-#include "text/text_scan.h"
 #include "text/text_utf8.h"
 
 namespace sluice_columnar
@@ -19,28 +18,6 @@ namespace
 {
 
 /* ---- texts ---- */
-
-/* What is ASCII is passed over at the speed of vectors, the rest is for the library, a piece of
- * whole characters at a time. */
-bool valid_utf8(const std::uint8_t *at, const std::uint8_t *end)
-{
-    constexpr std::ptrdiff_t piece = 512;
-
-    for (;;) {
-        at += text_scan_ascii(at, static_cast<std::size_t>(end - at));
-        if (at == end) {
-            return true;
-        }
-        const std::uint8_t *stop = end - at > piece ? at + piece : end;
-        while (stop < end && (*stop & 0xC0) == 0x80) {
-            stop++;
-        }
-        if (!arrow::util::ValidateUTF8(at, stop - at)) {
-            return false;
-        }
-        at = stop;
-    }
-}
 
 /* Text that is well-formed as a whole, and no row of which begins inside of a sequence, is
  * well-formed row by row. */
@@ -55,7 +32,7 @@ bool valid_together(const arrow::BinaryArray &texts)
     if (begin == end) {
         return true;
     }
-    if (!valid_utf8(texts.raw_data() + begin, texts.raw_data() + end)) {
+    if (!simdjson::validate_utf8(bytes + begin, static_cast<std::size_t>(end - begin))) {
         return false;
     }
     for (std::int64_t row = 1; row < n; row++) {

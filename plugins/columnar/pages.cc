@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
 #include <parquet/level_conversion.h>
 #include <parquet/properties.h>
 
+#include "pagehead.h"
 #include "rows.h"
 
 namespace sluice_columnar
@@ -18,131 +20,6 @@ namespace
 {
 
 constexpr std::uint64_t large_bytes = std::uint64_t{ 64 } << 10; /* smaller chunks are read whole */
-constexpr std::uint64_t head_most = std::uint64_t{ 16 } << 20;
-constexpr int depth_most = 16;
-
-[[noreturn]] void bad_page(const std::string &what)
-{
-    throw sluice::error(SLUICE_E_DATA, "the row group is damaged: " + what);
-}
-
-/* Thrift's compact protocol, as far as it is needed to find the end of a page's head. */
-class Thrift
-{
-  public:
-    explicit Thrift(std::string_view bytes) : bytes_(bytes)
-    {
-    }
-    struct Short {
-    };
-    std::uint64_t number()
-    {
-        std::uint64_t out = 0;
-        for (unsigned shift = 0; shift < 64; shift += 7) {
-            const unsigned char c = byte();
-            out |= static_cast<std::uint64_t>(c & 0x7F) << shift;
-            if (c < 0x80) {
-                return out;
-            }
-        }
-        bad_page("a page's head has a number without an end");
-    }
-    std::int64_t signed_number()
-    {
-        const std::uint64_t n = number();
-        return static_cast<std::int64_t>(n >> 1) ^ -static_cast<std::int64_t>(n & 1);
-    }
-    /* The next field of a struct; 0: it has no more. */
-    unsigned field(std::int64_t &id)
-    {
-        const unsigned char c = byte();
-        const unsigned delta = c >> 4;
-        if (c == 0) {
-            return 0;
-        }
-        id = delta == 0 ? signed_number() : id + delta;
-        return c & 15;
-    }
-    void skip(unsigned type, int depth)
-    {
-        if (depth > depth_most) {
-            bad_page("a page's head is nested too deeply");
-        }
-        switch (type) {
-        case 1: /* true, false */
-        case 2:
-            return;
-        case 3:
-            pass(1);
-            return;
-        case 4:
-        case 5:
-        case 6:
-            number();
-            return;
-        case 7:
-            pass(8);
-            return;
-        case 8:
-            pass(number());
-            return;
-        case 9: /* lists, sets */
-        case 10:
-            skip_list(depth);
-            return;
-        case 12: {
-            std::int64_t id = 0;
-            for (unsigned inner = field(id); inner != 0; inner = field(id)) {
-                skip(inner, depth + 1);
-            }
-            return;
-        }
-        default:
-            bad_page("a page's head has a field of type " + std::to_string(type));
-        }
-    }
-    std::uint64_t at() const
-    {
-        return at_;
-    }
-
-  private:
-    unsigned char byte()
-    {
-        if (at_ == bytes_.size()) {
-            throw Short();
-        }
-        return static_cast<unsigned char>(bytes_[at_++]);
-    }
-    void pass(std::uint64_t n)
-    {
-        if (n > head_most) {
-            bad_page("a page's head would have " + std::to_string(n) + " bytes");
-        }
-        if (n > bytes_.size() - at_) {
-            throw Short();
-        }
-        at_ += n;
-    }
-    void skip_list(int depth)
-    {
-        const unsigned char c = byte();
-        const std::uint64_t n = c >> 4 == 15 ? number() : c >> 4;
-        const unsigned type = c & 15;
-        if (n > head_most) {
-            bad_page("a page's head has a list of " + std::to_string(n));
-        }
-        for (std::uint64_t k = 0; k < n; k++) {
-            if (type == 1 || type == 2) {
-                pass(1);
-            } else {
-                skip(type, depth + 1);
-            }
-        }
-    }
-    std::string_view bytes_;
-    std::uint64_t at_ = 0;
-};
 
 bool is_flat_text(const Footer &file, int leaf)
 {
@@ -158,39 +35,6 @@ bool is_flat_text(const Footer &file, int leaf)
 }
 
 } /* namespace */
-
-bool read_page_head(std::string_view bytes, PageHead &out)
-{
-    Thrift thrift(bytes);
-    std::int64_t id = 0;
-
-    out = PageHead();
-    out.decoded_bytes = -1;
-    try {
-        std::int64_t stored = -1;
-        for (unsigned type = thrift.field(id); type != 0; type = thrift.field(id)) {
-            if (type == 5 && id >= 1 && id <= 3) {
-                const std::int64_t value = thrift.signed_number();
-                (id == 2 ? out.decoded_bytes : stored) = id == 1 ? stored : value;
-                out.type = id == 1 ? static_cast<std::int32_t>(value) : out.type;
-            } else {
-                thrift.skip(type, 0);
-            }
-        }
-        if (stored < 0 || stored > INT32_MAX || out.decoded_bytes < 0 ||
-            out.decoded_bytes > INT32_MAX) {
-            bad_page("a page would have " + std::to_string(stored) + " bytes");
-        }
-        out.head_bytes = thrift.at();
-        out.bytes = static_cast<std::uint64_t>(stored);
-        return true;
-    } catch (const Thrift::Short &) {
-        if (bytes.size() > head_most) {
-            bad_page("a page's head has no end");
-        }
-        return false;
-    }
-}
 
 /* The bytes at hand, for the library. */
 class PagedColumn::Stream : public arrow::io::InputStream
@@ -262,65 +106,101 @@ class PagedColumn::Stream : public arrow::io::InputStream
     bool keep_ = true;
 };
 
-/* Gives the library's pages as long as they are whole, and not too many at once. */
-class PagedColumn::Pages : public parquet::PageReader
+/* The pages as long as they are whole, and not too many at once: those of plain texts for us, the
+ * others for the library, each in its turn. */
+class PagedColumn::Pages
 {
   public:
+    enum class Kind { none, plain, other };
     Pages(std::shared_ptr<Stream> stream, std::unique_ptr<parquet::PageReader> inner,
           bool compressed, std::int64_t decoded_most)
         : stream_(std::move(stream)), inner_(std::move(inner)), compressed_(compressed),
           decoded_most_(decoded_most)
     {
     }
-    std::shared_ptr<parquet::Page> NextPage() override
+    /* Of the next one; none: there is none at hand. */
+    Kind next()
     {
-        PageHead head;
-        if (decoded >= batch_bytes || !whole(head)) {
+        return whole() ? kind() : Kind::none;
+    }
+    /* The next one, if it is of this kind. */
+    std::shared_ptr<parquet::Page> take(Kind wanted)
+    {
+        if (decoded >= batch_bytes || next() != wanted) {
             return nullptr;
         }
-        decoded += head.decoded_bytes;
-        stream_->keep(!compressed_ || head.type != parquet::PageType::DATA_PAGE);
+        /* A dictionary gives no rows. */
+        decoded += head_.type == parquet::PageType::DICTIONARY_PAGE ? 0 : head_.decoded_bytes;
+        stream_->keep(!compressed_ || head_.type != parquet::PageType::DATA_PAGE);
+        known_ = false;
         return inner_->NextPage();
     }
-    void set_max_page_header_size(std::uint32_t size) override
+    void set_max_page_header_size(std::uint32_t size)
     {
         inner_->set_max_page_header_size(size);
     }
-    std::int64_t decoded = 0;  /* bytes of pages that were given since the last batch */
-    bool all = false;          /* nothing more will be fed */
-    std::uint64_t missing = 0; /* bytes that the next page lacks, if that is known */
+    /* More was fed; all: it was the last. */
+    void fed(bool all)
+    {
+        all_ = all;
+        known_ = false;
+    }
+    bool all() const
+    {
+        return all_;
+    }
+    std::uint64_t missing() const /* bytes that the next page lacks, if that is known */
+    {
+        return missing_;
+    }
+    std::int64_t decoded = 0; /* bytes of pages that were given since the last batch */
 
   private:
+    Kind kind() const
+    {
+        return head_.type != parquet::PageType::DICTIONARY_PAGE &&
+                       head_.encoding == parquet::Encoding::PLAIN
+                   ? Kind::plain
+                   : Kind::other;
+    }
+    bool whole()
+    {
+        if (!known_) {
+            whole_ = find();
+            known_ = true;
+        }
+        return whole_;
+    }
     /* Is a page at hand? Those that the library passes over don't count. */
-    bool whole(PageHead &head)
+    bool find()
     {
         std::string_view rest = stream_->rest();
-        missing = 0;
+        missing_ = 0;
         for (;;) {
             if (rest.empty()) {
                 return false;
             }
-            if (!read_page_head(rest, head)) {
-                if (all) {
+            if (!read_page_head(rest, head_)) {
+                if (all_) {
                     bad_page("a column ends within a page's head");
                 }
                 return false;
             }
-            if (head.decoded_bytes > decoded_most_) {
-                bad_page("a page of " + std::to_string(head.decoded_bytes) +
+            if (head_.decoded_bytes > decoded_most_) {
+                bad_page("a page of " + std::to_string(head_.decoded_bytes) +
                          " bytes, in a column of " + std::to_string(decoded_most_));
             }
-            const std::uint64_t need = head.head_bytes + head.bytes;
+            const std::uint64_t need = head_.head_bytes + head_.bytes;
             if (need > rest.size()) {
-                if (all) {
+                if (all_) {
                     bad_page("a column ends within a page");
                 }
-                missing = need - rest.size();
+                missing_ = need - rest.size();
                 return false;
             }
-            if (head.type == parquet::PageType::DATA_PAGE ||
-                head.type == parquet::PageType::DATA_PAGE_V2 ||
-                head.type == parquet::PageType::DICTIONARY_PAGE) {
+            if (head_.type == parquet::PageType::DATA_PAGE ||
+                head_.type == parquet::PageType::DATA_PAGE_V2 ||
+                head_.type == parquet::PageType::DICTIONARY_PAGE) {
                 return true;
             }
             rest.remove_prefix(need);
@@ -330,6 +210,30 @@ class PagedColumn::Pages : public parquet::PageReader
     std::unique_ptr<parquet::PageReader> inner_;
     bool compressed_;
     std::int64_t decoded_most_;
+    PageHead head_; /* of the next page, if it is whole */
+    bool known_ = false, whole_ = false;
+    bool all_ = false;
+    std::uint64_t missing_ = 0;
+};
+
+/* The library's way to its pages. */
+class PagedColumn::Lent : public parquet::PageReader
+{
+  public:
+    explicit Lent(std::shared_ptr<Pages> pages) : pages_(std::move(pages))
+    {
+    }
+    std::shared_ptr<parquet::Page> NextPage() override
+    {
+        return pages_->take(Pages::Kind::other);
+    }
+    void set_max_page_header_size(std::uint32_t size) override
+    {
+        pages_->set_max_page_header_size(size);
+    }
+
+  private:
+    std::shared_ptr<Pages> pages_;
 };
 
 bool PagedColumn::fits(const Footer &file, int row_group, int leaf)
@@ -341,11 +245,14 @@ bool PagedColumn::fits(const Footer &file, int row_group, int leaf)
 }
 
 PagedColumn::PagedColumn(const Footer &file, int row_group, int leaf, std::uint64_t file_bytes,
-                         arrow::MemoryPool &pool)
-    : stream_(std::make_shared<Stream>()), chunk_(file.chunk(row_group, leaf, file_bytes))
+                         arrow::MemoryPool &pool, std::shared_ptr<Blocks> blocks)
+    : pool_(pool), column_(file.meta()->schema()->Column(leaf)),
+      type_(file.schema().field(file.schema().GetFieldIndex(column_->name()))->type()),
+      stream_(std::make_shared<Stream>()),
+      plain_(column_->max_definition_level(), type_, std::move(blocks)),
+      chunk_(file.chunk(row_group, leaf, file_bytes))
 {
     guarded_data("the row group", [&] {
-        const auto *column = file.meta()->schema()->Column(leaf);
         const auto chunk = file.meta()->RowGroup(row_group)->ColumnChunk(leaf);
         const bool always_compressed = file.meta()->writer_version().VersionLt(
             parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
@@ -357,15 +264,10 @@ PagedColumn::PagedColumn(const Footer &file, int row_group, int leaf, std::uint6
 
         properties.set_page_checksum_verification(true);
         auto inner = parquet::PageReader::Open(stream_, chunk->num_values(), chunk->compression(),
-                                               properties, *column, always_compressed);
-        auto pages = std::make_unique<Pages>(
-            stream_, std::move(inner), chunk->compression() != parquet::Compression::UNCOMPRESSED,
-            chunk->total_uncompressed_size());
-        pages_ = pages.get();
-        records_ = parquet::internal::RecordReader::Make(
-            column, parquet::internal::LevelInfo::ComputeLevelInfo(column), &pool, false, false,
-            file.schema().field(file.schema().GetFieldIndex(column->name()))->type());
-        records_->SetPageReader(std::move(pages));
+                                               properties, *column_, always_compressed);
+        pages_ = std::make_shared<Pages>(stream_, std::move(inner),
+                                         chunk->compression() != parquet::Compression::UNCOMPRESSED,
+                                         chunk->total_uncompressed_size());
     });
 }
 
@@ -374,7 +276,7 @@ PagedColumn::~PagedColumn() = default;
 Extent PagedColumn::next_extent(std::uint64_t piece)
 {
     const std::uint64_t left = chunk_.n - fed_;
-    const std::uint64_t n = std::min(left, std::max(piece, pages_->missing));
+    const std::uint64_t n = std::min(left, std::max(piece, pages_->missing()));
 
     return { chunk_.offset + fed_, left - n < large_bytes / 4 ? left : n };
 }
@@ -383,31 +285,73 @@ void PagedColumn::feed(const char *data, std::uint64_t n)
 {
     stream_->add(data, n);
     fed_ += n;
-    pages_->all = fed_ == chunk_.n;
+    pages_->fed(fed_ == chunk_.n);
+}
+
+/* Rows of pages that the library knows how to decode: all but plain ones. */
+void PagedColumn::read_others(std::int64_t rows)
+{
+    if (others_ == nullptr) {
+        others_ = parquet::internal::RecordReader::Make(
+            column_, parquet::internal::LevelInfo::ComputeLevelInfo(column_), &pool_, false, false,
+            type_);
+        others_->SetPageReader(std::make_unique<Lent>(pages_));
+    }
+    auto *texts = dynamic_cast<parquet::internal::BinaryRecordReader *>(others_.get());
+    if (texts == nullptr) {
+        throw sluice::error(SLUICE_E_INTERNAL, "a column of bytes is read as another one");
+    }
+    others_->Reset();
+    others_->Reserve(rows);
+    begun_ = others_->ReadRecords(rows) > 0;
+    if (begun_) {
+        for (auto &array : texts->GetBuilderChunks()) {
+            check_arrow(array->Validate(), "the row group");
+            if (array->length() > 0) {
+                arrays_.push_back(std::move(array));
+            }
+        }
+    }
+}
+
+/* Rows of plain pages; a batch ends with its page where that is large. */
+void PagedColumn::read_plain(std::int64_t rows)
+{
+    while (plain_.rows() < rows && plain_.bytes() < batch_bytes) {
+        if (plain_.left() == 0) {
+            auto page =
+                plain_.bytes() < batch_bytes / 2 ? pages_->take(Pages::Kind::plain) : nullptr;
+            if (page == nullptr) {
+                break;
+            }
+            plain_.begin(std::move(page));
+        }
+        const std::int64_t before = plain_.rows();
+        plain_.take(rows, batch_bytes);
+        if (plain_.rows() == before && plain_.left() > 0) {
+            break;
+        }
+    }
+    if (plain_.rows() > 0) {
+        arrays_.push_back(plain_.finish());
+    }
 }
 
 std::int64_t PagedColumn::prepare(std::int64_t rows)
 {
     if (arrays_.empty()) {
         guarded_data("the row group", [&] {
-            auto *texts = dynamic_cast<parquet::internal::BinaryRecordReader *>(records_.get());
-            if (texts == nullptr) {
-                throw sluice::error(SLUICE_E_INTERNAL, "a column of bytes is read as another one");
-            }
             pages_->decoded = 0;
-            records_->Reset();
-            records_->Reserve(rows);
-            if (records_->ReadRecords(rows) > 0) {
-                for (auto &array : texts->GetBuilderChunks()) {
-                    check_arrow(array->Validate(), "the row group");
-                    if (array->length() > 0) {
-                        arrays_.push_back(std::move(array));
-                    }
-                }
+            /* Those of the library's that were begun come before the next page of ours. */
+            if (plain_.left() == 0 && (begun_ || pages_->next() == Pages::Kind::other)) {
+                read_others(rows);
+            }
+            if (arrays_.empty()) {
+                read_plain(rows);
             }
         });
     }
-    if (arrays_.empty() && pages_->all) {
+    if (arrays_.empty() && pages_->all()) {
         bad_page("it has fewer rows than the footer says");
     }
     return arrays_.empty() ? 0 : arrays_.front()->length();

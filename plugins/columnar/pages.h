@@ -6,24 +6,16 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <string>
 
 #include <arrow/array.h>
 #include <parquet/column_reader.h>
 
+#include "blocks.h"
 #include "footer.h"
+#include "plaintexts.h"
 
 namespace sluice_columnar
 {
-
-/* The head of a page: what stands before its bytes. */
-struct PageHead {
-    std::uint64_t head_bytes = 0, bytes = 0; /* stored */
-    std::int64_t decoded_bytes = 0;
-    std::int32_t type = 0;
-};
-/* Reads one; false: it has more bytes than these. Throws sluice::error for what is none. */
-bool read_page_head(std::string_view bytes, PageHead &out);
 
 class PagedColumn
 {
@@ -32,7 +24,7 @@ class PagedColumn
     static bool fits(const Footer &file, int row_group, int leaf);
     /* The file outlives the column. */
     PagedColumn(const Footer &file, int row_group, int leaf, std::uint64_t file_bytes,
-                arrow::MemoryPool &pool);
+                arrow::MemoryPool &pool, std::shared_ptr<Blocks> blocks);
     ~PagedColumn();
 
     /* The bytes to feed next, about `piece` of them; n = 0: all were fed. */
@@ -45,11 +37,19 @@ class PagedColumn
     std::shared_ptr<arrow::Array> take(std::int64_t n);
 
   private:
+    class Lent;
     class Pages;
     class Stream;
+    void read_plain(std::int64_t rows);
+    void read_others(std::int64_t rows);
+    arrow::MemoryPool &pool_;
+    const parquet::ColumnDescriptor *column_;
+    std::shared_ptr<arrow::DataType> type_;
     std::shared_ptr<Stream> stream_;
-    std::shared_ptr<parquet::internal::RecordReader> records_;
-    Pages *pages_; /* of records_ */
+    std::shared_ptr<Pages> pages_;
+    PlainTexts plain_;
+    std::shared_ptr<parquet::internal::RecordReader> others_; /* once there are pages for it */
+    bool begun_ = false;                                      /* it may have rows of a page yet */
     Extent chunk_;
     std::uint64_t fed_ = 0;
     std::deque<std::shared_ptr<arrow::Array>> arrays_; /* the first one begins at the next row */

@@ -6,7 +6,6 @@
 
 #include <arrow/array/concatenate.h>
 #include <arrow/util/byte_size.h>
-#include <arrow/util/utf8.h>
 
 #include "columns.h"
 #include "ipc.h"
@@ -78,7 +77,6 @@ struct read_arrow : sluice::random_reader<read_arrow> {
 
     void open()
     {
-        arrow::util::InitializeUTF8();
         request = request_of(opts());
     }
 

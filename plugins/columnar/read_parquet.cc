@@ -6,7 +6,6 @@
 #include <mutex>
 
 #include <arrow/array/util.h>
-#include <arrow/util/utf8.h>
 
 #include "columns.h"
 #include "rowgroup.h"
@@ -43,6 +42,7 @@ struct State {
     std::vector<int> judge_leaves; /* of those that rows are judged by */
     /* of the row group at hand */
     Bytes bytes;
+    const std::shared_ptr<Blocks> blocks = Blocks::create();
     std::vector<Extent> asked; /* of the columns that rows are judged by */
     std::unique_ptr<RowGroupRows> group;
     std::int64_t rows = 0, row = 0;
@@ -116,7 +116,6 @@ struct read_parquet : sluice::random_reader<read_parquet> {
 
     void open()
     {
-        arrow::util::InitializeUTF8();
         request = request_of(opts());
         if (opts().where != nullptr) {
             expression = parse_where(opts().where);
@@ -424,8 +423,9 @@ struct read_parquet : sluice::random_reader<read_parquet> {
             }
         }
         if (w.group == nullptr && !w.leaves.empty()) {
-            w.group = std::make_unique<RowGroupRows>(*w.footer, w.footer->number_of(scan.unit),
-                                                     w.fields, scan.file->bytes, w.bytes, *pool());
+            w.group =
+                std::make_unique<RowGroupRows>(*w.footer, w.footer->number_of(scan.unit), w.fields,
+                                               scan.file->bytes, w.bytes, *pool(), w.blocks);
         }
         if (ask_rows(out, w)) {
             return;

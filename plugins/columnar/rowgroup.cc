@@ -249,7 +249,8 @@ std::shared_ptr<arrow::RecordBatch> RowGroupReader::next()
 }
 
 RowGroupRows::RowGroupRows(const Footer &file, int row_group, const std::vector<int> &fields,
-                           std::uint64_t file_bytes, Bytes &bytes, arrow::MemoryPool &pool)
+                           std::uint64_t file_bytes, Bytes &bytes, arrow::MemoryPool &pool,
+                           std::shared_ptr<Blocks> blocks)
     : file_(file), row_group_(row_group), file_bytes_(file_bytes), pool_(pool), rows_(1),
       left_(file.meta()->RowGroup(row_group)->num_rows()), bytes_(bytes)
 {
@@ -268,7 +269,7 @@ RowGroupRows::RowGroupRows(const Footer &file, int row_group, const std::vector<
         if (leaves.size() == 1 && PagedColumn::fits(file, row_group, leaves[0]) &&
             !at_hand(leaves[0])) {
             column.paged =
-                std::make_unique<PagedColumn>(file, row_group, leaves[0], file_bytes, pool);
+                std::make_unique<PagedColumn>(file, row_group, leaves[0], file_bytes, pool, blocks);
         } else {
             leaves_.insert(leaves_.end(), leaves.begin(), leaves.end());
             std::copy_if(leaves.begin(), leaves.end(), std::back_inserter(missing),

@@ -70,7 +70,8 @@ class RowGroupRows
     /* fields: top level columns, ascending; bytes: room for whole chunks, and those that are at
      * hand already. Both outlive this. */
     RowGroupRows(const Footer &file, int row_group, const std::vector<int> &fields,
-                 std::uint64_t file_bytes, Bytes &bytes, arrow::MemoryPool &pool);
+                 std::uint64_t file_bytes, Bytes &bytes, arrow::MemoryPool &pool,
+                 std::shared_ptr<Blocks> blocks);
     /* What is to be asked for; the answers come in this order. None at first: there are no
      * columns. */
     const std::vector<Extent> &needs();

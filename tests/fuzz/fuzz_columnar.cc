@@ -1,14 +1,16 @@
-/* Fuzzes what is read of Parquet and Arrow files before the library sees it, and what the library
- * makes of messages of Arrow: footers, blocks, heads of pages, schemas, record batches. Beside what
- * the sanitizers find: places lie within the file, and batches that pass the checks can be made
- * plain. The first byte chooses. */
+/* Fuzzes what is read of Parquet and Arrow files before the library sees it, pages of plain texts,
+ * and what the library makes of messages of Arrow: footers, blocks, heads of pages, schemas, record
+ * batches. Beside what the sanitizers find: places lie within the file, and batches that pass the
+ * checks can be made plain. The first byte chooses. */
 #include <cstdlib>
 #include <cstring>
 
 #include "columnar/footer.h"
+#include "columnar/guard.h"
 #include "columnar/ipc.h"
-#include "columnar/pages.h"
+#include "columnar/pagehead.h"
 #include "columnar/plain.h"
+#include "columnar/plaintexts.h"
 
 using namespace sluice_columnar;
 
@@ -39,6 +41,40 @@ void page(std::string_view bytes)
     if (read_page_head(bytes, head)) {
         require(head.head_bytes <= bytes.size() && head.bytes <= INT32_MAX);
     }
+}
+
+/* A page of plain texts: its form, how many values, bytes of their levels, how many are taken at
+ * once; and the page. */
+void texts(std::string_view bytes)
+{
+    if (bytes.size() < 4) {
+        return;
+    }
+    const auto at = [&](std::size_t k) { return static_cast<unsigned char>(bytes[k]); };
+    const bool second = at(0) & 1;
+    const std::int16_t null_level = at(0) & 2 ? 1 : 0;
+    const auto data = arrow::Buffer::FromString(std::string(bytes.substr(4)));
+    PlainTexts plain(null_level, arrow::binary(), Blocks::create());
+    std::int64_t rows = 0;
+
+    guarded_data("the page", [&] {
+        if (second) {
+            plain.begin(std::make_shared<parquet::DataPageV2>(
+                data, at(1), 0, at(1), parquet::Encoding::PLAIN, at(2), at(0) >> 2, data->size()));
+        } else {
+            plain.begin(std::make_shared<parquet::DataPageV1>(
+                data, at(1), parquet::Encoding::PLAIN,
+                at(0) & 4 ? parquet::Encoding::BIT_PACKED : parquet::Encoding::RLE,
+                parquet::Encoding::RLE, data->size()));
+        }
+        while (plain.left() > 0) {
+            plain.take(1 + at(3) % 16, 1 + at(3));
+            const auto made = plain.finish();
+            require(made->length() > 0 && made->ValidateFull().ok());
+            rows += made->length();
+        }
+    });
+    require(rows == at(1));
 }
 
 void arrow_file(std::string_view bytes)
@@ -90,12 +126,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     }
     const std::string_view bytes(reinterpret_cast<const char *>(data + 1), size - 1);
     try {
-        switch (data[0] % 3) {
+        switch (data[0] == 3 ? 3 : data[0] % 3) {
         case 0:
             footer_of_parquet(bytes);
             break;
         case 1:
             page(bytes);
+            break;
+        case 3:
+            texts(bytes);
             break;
         default:
             arrow_file(bytes);
