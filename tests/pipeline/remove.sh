@@ -152,7 +152,7 @@ while [ "$killed" -lt "$kills" ]; do
     [ "$seed" -le $((kills * 6)) ] || fail "only $killed of $seed seeds killed it"
     back cut.out
     faults "$seed:8"
-    may_be_killed "$seed:110" take cut ids
+    may_be_killed "$seed:${WITHIN:-110}" take cut ids
     faults 0:0
     land cut.out
     case $(newest cut.out) in

@@ -5,5 +5,6 @@
 # shellcheck disable=SC2034
 STORE=hostile
 KILLS=${KILLS:-8}
+WITHIN=40 # operations on disks, of which there are few
 # shellcheck source=tests/pipeline/remove.sh
 . "$SRC/tests/pipeline/remove.sh"
