@@ -21,6 +21,8 @@ commands=(
     'tokenize:text to token ids and back, counts and speed'
     'sample:a sample of the rows that reach a node of a pipeline'
     'try:run a stage on a sample, what it keeps and drops, and why'
+    'contract:write the contract that a dataset keeps'
+    'lock:write down what a pipeline is made of'
     'test-plugin:put the stages of a plugin through what the contract asks'
     'test:run the examples of the heuristics in a script'
     'new:write a plugin or a heuristic that works, to begin with'
@@ -36,14 +38,14 @@ commands=(
 )
 script=('--workers[threads]:number' '--memory[memory of the process]:size' '--run-dir[state of the run]:directory:_files -/'
     '--scratch[where stages spill]:directory:_files -/' '--limit[first N files]:number' '--batch[bytes of a record batch]:size'
-    '--fresh[reuse nothing]' '--take-over[datasets of others]' '--plugin[load a plugin]:file:_files' '--trust[allow plugins from outside]' '--json[for programs]'
+    '--fresh[reuse nothing]' '--take-over[datasets of others]' '--plugin[load a plugin]:file:_files' '--locked[only what the lock file lists]' '--lock-file[the lock file]:file:_files' '--trust[allow plugins from outside]' '--json[for programs]'
     '--quiet[no progress]' '--help[usage]')
 if (( CURRENT == 2 )); then
     _describe command commands
     return
 fi
 case ${words[2]} in
-run|prepare|check) _arguments '*:file:_files' $script ;;
+run|prepare|check|lock) _arguments '*:file:_files' $script ;;
 test-plugin) _arguments '*:file:_files' '*--option[an option of the stages]:name=value' '--data[rows of your own]:file:_files' '--only[one check]:check' '--seed[of what is generated]:number' '--fuzz[random batches]:seconds' '--thorough' '--time-limit[of one check]:seconds' '--json' '--junit[results as XML]:file:_files' '--quiet' '--list' '--help' ;;
 test) _arguments '*:file:_files' '--plugin[load a plugin]:file:_files' '--trust' '--json' '--help' ;;
 sample) _arguments '*:file:_files' '--at[what comes to it]:node' '--after[what leaves it]:node' '-n[rows]:number' '--seed[number]:seed' \
@@ -54,6 +56,8 @@ try) _arguments '*:file:_files' '--stage[name]:stage' '*--option[of the stage]:N
     '--watch[run again on save]' '--compare[OLD.lua or git\:REV]:file:_files' '--sweep[OPTION=A..B]:range' '--html[page of the sweep]:file:_files' \
     '--labels[what people said]:file:_files' '--label[ask at the terminal]' '--workers[threads]:number' '--plugin[load a plugin]:file:_files' \
     '--trust' '--json' '--help' ;;
+contract) _arguments '*:file:_files' '-o[where it is written]:file:_files' '--reader[of files]:reader' '--workers[threads]:number' \
+    '--memory[memory]:size' '--json' '--quiet' '--help' ;;
 plan) _arguments '*:file:_files' $script '--tasks[every task]' '--files[every input file]' ;;
 stop) _arguments '*:run:_files -/' '--now' '--wait[until all have ended]:seconds' '--undo' '--json' '--help' ;;
 work|task) _arguments '*:run:_files -/' '--workers[threads]:number' '--memory[memory]:size' '--trust' '--json' '--quiet' '--help' ;;

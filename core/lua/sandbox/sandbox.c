@@ -110,6 +110,41 @@ static void shorten(lua_State *L)
     lua_replace(L, 1);
 }
 
+/* Says what stands in place of a library of Lua's that scripts have not, behind "attempt to index a
+ * nil value (global 'io')" at 1. */
+static void advise(lua_State *L)
+{
+    static const struct {
+        const char *name, *instead;
+    } lacking[] = {
+        { "io", "a script opens no files: s.files names what a pipeline reads, its readers and "
+                "writers open it" },
+        { "os", "a script knows no clock, environment or processes, so that it does the same "
+                "everywhere: declare an argument, s.args { day = { \"string\" } }, and give it as "
+                "day=VALUE" },
+        { "dofile", "require \"name\" loads name.lua, which lies beside the script" },
+        { "loadfile", "require \"name\" loads name.lua, which lies beside the script" },
+        { "load", "a script runs no text that it makes; functions can be values" },
+        { "loadstring", "a script runs no text that it makes; functions can be values" },
+        { "package", "require \"name\" loads name.lua, which lies beside the script" },
+        { "debug", "nothing in its place: what a stage does depends on its rows alone" },
+        { "coroutine", "nothing in its place: a stage is called once for each row" },
+        { "collectgarbage", "memory is bounded by the host" },
+    };
+    const char *message = lua_tostring(L, 1);
+
+    for (size_t i = 0; i < sizeof lacking / sizeof lacking[0]; i++) {
+        char word[32];
+        snprintf(word, sizeof word, "(global '%s')", lacking[i].name);
+        if (strstr(message, word) != NULL && strstr(message, "a nil value") != NULL) {
+            lua_pushfstring(L, "%s; there is no '%s' here: %s", message, lacking[i].name,
+                            lacking[i].instead);
+            lua_replace(L, 1);
+            return;
+        }
+    }
+}
+
 /* Turns whatever was raised into text with the place of the innermost function in Lua. */
 static int on_error(lua_State *L)
 {
@@ -129,6 +164,7 @@ static int on_error(lua_State *L)
     }
     lua_settop(L, 1);
     shorten(L);
+    advise(L);
     if (!has_place(lua_tostring(L, 1))) {
         while (lua_getstack(L, level, &ar) != 0 && lua_getinfo(L, "Sl", &ar) != 0 &&
                ar.currentline <= 0) {
