@@ -61,7 +61,8 @@ SLUICE_INLINE sluice_status sluice_state_put_lists(struct sluice_io *io,
     return status;
 }
 
-/* Replaces them by what sluice_state_put_lists wrote; what is in them is for the caller to check. */
+/* Replaces them by what sluice_state_put_lists wrote; what is in them is for the caller to
+ * check. */
 SLUICE_INLINE sluice_status sluice_state_get_lists(struct sluice_io *io,
                                                    const struct sluice_state_list *lists,
                                                    uint64_t n)

@@ -626,8 +626,8 @@ sluice_status stage_load_from(struct stage_worker *worker, const struct stage_st
     stage_state_io_stream(&state, stream, false, err);
     status = state.io.read(&state.io, &version, sizeof version);
     if (status == SLUICE_OK) {
-        status = load_with(worker, kind->load != NULL ? kind->load : kind->merge, &state, version,
-                           err);
+        status =
+            load_with(worker, kind->load != NULL ? kind->load : kind->merge, &state, version, err);
     } else if (state.short_read) {
         status = error_set(err, SLUICE_E_DATA, "a saved state has no version");
     }

@@ -82,8 +82,8 @@ sluice_status stage_frame_open(const void *data, size_t n, uint64_t *version, co
 static sluice_status put_piece(struct stage_state_io *state)
 {
     if (state->status == SLUICE_OK) {
-        state->status = state->stream->put(state->stream->ctx, state->piece.data,
-                                           state->piece.size, state->err);
+        state->status = state->stream->put(state->stream->ctx, state->piece.data, state->piece.size,
+                                           state->err);
     }
     buf_clear(&state->piece);
     return state->status;

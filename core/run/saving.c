@@ -112,7 +112,8 @@ static enum saving_wish test_wish(const struct saving *saving, const struct chai
     uint64_t n = text == NULL ? 0 : strtoull(text, &end, 10);
     uint64_t from = saving->attempt->from_row;
 
-    if (n == 0 || (from > 0 && chain_rows(chain) == from) || (atomic_fetch_add(&places, 1) + 1) % n != 0) {
+    if (n == 0 || (from > 0 && chain_rows(chain) == from) ||
+        (atomic_fetch_add(&places, 1) + 1) % n != 0) {
         return wish;
     }
     if (*end == '-') {

@@ -355,9 +355,8 @@ static sluice_status sweep_folder(const char *folder, bool stays, bool dry, uint
         free(path);
     }
     disk_names_deinit(&names);
-    return status != SLUICE_OK || stays || dry || !store_is_local(folder)
-               ? status
-               : temp_drop(folder, err);
+    return status != SLUICE_OK || stays || dry || !store_is_local(folder) ? status
+                                                                          : temp_drop(folder, err);
 }
 
 sluice_status content_sweep(const char *run_dir, bool (*stays)(void *ctx, const char *sha256),

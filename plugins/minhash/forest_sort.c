@@ -540,7 +540,7 @@ int32_t forest_sort_rest(const struct forest_sort *sort, forest_pair_fn *take, v
     for (size_t i = 0; i < sort->n_places && status == SLUICE_OK; i++) {
         status = give_file(sort, sort->places[i].begin, sort->places[i].count, take, user, err);
     }
-    return status == SLUICE_OK ? give_pairs(sort, sort->buffer + sort->at, sort->filled - sort->at,
-                                            take, user, err)
-                               : status;
+    return status == SLUICE_OK
+               ? give_pairs(sort, sort->buffer + sort->at, sort->filled - sort->at, take, user, err)
+               : status;
 }

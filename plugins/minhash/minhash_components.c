@@ -323,8 +323,7 @@ static sluice_status components_save(void *state, struct sluice_io *io, struct s
 static sluice_status load_lists(struct worker *worker, struct sluice_io *io,
                                 struct sluice_error *err)
 {
-    sluice_status status =
-        forest_pairs_get(io, forest_sort_take, worker->members.sort, err);
+    sluice_status status = forest_pairs_get(io, forest_sort_take, worker->members.sort, err);
 
     if (status == SLUICE_OK) {
         status = forest_pairs_get(io, forest_sort_take, worker->references.sort, err);

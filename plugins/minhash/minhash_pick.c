@@ -464,8 +464,8 @@ static sluice_status pick_save(void *state, struct sluice_io *io, struct sluice_
         { &worker->text, 1 },
         { &worker->merged, 8 },
     };
-    const uint64_t head[HEAD] = { worker->cluster,   worker->begun,    worker->indexed,
-                                  worker->reference, worker->best_new, worker->best_old,
+    const uint64_t head[HEAD] = { worker->cluster,          worker->begun,    worker->indexed,
+                                  worker->reference,        worker->best_new, worker->best_old,
                                   (uint64_t)worker->changes };
     sluice_status status = io->write(io, head, sizeof head);
 

@@ -197,8 +197,7 @@ static int32_t join_roots(struct peer_forest *forest)
     return SLUICE_OK;
 }
 
-int32_t peer_forest_load(struct peer_forest *forest, struct sluice_io *io,
-                         struct sluice_error *err)
+int32_t peer_forest_load(struct peer_forest *forest, struct sluice_io *io, struct sluice_error *err)
 {
     uint64_t n = 0;
     int32_t status = io->read(io, &n, sizeof n);

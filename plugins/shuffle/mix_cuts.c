@@ -218,9 +218,10 @@ static sluice_status cuts_save(void *state, struct sluice_io *io, struct sluice_
 {
     const struct worker *worker = state;
     const struct mixture_cut *cut = &worker->cut;
-    const uint64_t words[CUT_WORDS] = { cut->rest,       cut->taken,      cut->documents,
-                                        cut->hash,       cut->any,        cut->group_hash,
-                                        cut->group_size, cut->group_documents, cut->closed };
+    const uint64_t words[CUT_WORDS] = {
+        cut->rest,       cut->taken,      cut->documents,       cut->hash,  cut->any,
+        cut->group_hash, cut->group_size, cut->group_documents, cut->closed
+    };
     size_t n;
     const struct target *targets = targets_of(worker, &n);
     const uint64_t head[2] = { n, worker->source == NULL ? n : (size_t)(worker->source - targets) };

@@ -461,7 +461,7 @@ static int moments_of(const struct stage *stage, uint64_t kind, uint64_t name_si
         return kind < stage->n_kinds && name_size <= INT32_MAX ? stage->names.n : -1;
     }
     return kind - HISTOGRAM < (uint64_t)stage->names.n && name_size == sizeof(double) ? BIN_MOMENTS
-                                                                                     : -1;
+                                                                                      : -1;
 }
 
 static sluice_status load_group(struct collector *worker, struct sluice_bytes *name,

@@ -205,8 +205,9 @@ static sluice_status merge_load(void *state, struct sluice_io *io, uint64_t vers
         status = sluice_state_get_lists(io, names, 3);
     }
     if (status == SLUICE_OK &&
-        (head[1] > STATS_MAX || (head[0] != 0 && !(is_name(&worker->kind) && is_name(&worker->stat) &&
-                                                   is_name(&worker->name))))) {
+        (head[1] > STATS_MAX ||
+         (head[0] != 0 &&
+          !(is_name(&worker->kind) && is_name(&worker->stat) && is_name(&worker->name))))) {
         return SLUICE_E_DATA;
     }
     if (status == SLUICE_OK) {

@@ -278,8 +278,7 @@ static int32_t list_load(struct list *list, struct sluice_io *io, uint64_t *sum,
         status = io->read(io, numbers, n * sizeof(numbers[0]));
         for (uint64_t i = 0; status == SLUICE_OK && i < n; i++) {
             *sum += numbers[i];
-            status =
-                numbers[i] > INT32_MAX ? SLUICE_E_DATA : list_push(list, numbers[i], err);
+            status = numbers[i] > INT32_MAX ? SLUICE_E_DATA : list_push(list, numbers[i], err);
         }
         left -= n;
     }
@@ -306,8 +305,8 @@ int32_t megatron_index_load(struct megatron_index *index, struct sluice_io *io,
     if (status == SLUICE_OK) {
         status = list_load(&index->counts, io, &sequences, err);
     }
-    return status == SLUICE_OK && (index->open > index->lengths.n ||
-                                   sequences != index->lengths.n - index->open)
+    return status == SLUICE_OK &&
+                   (index->open > index->lengths.n || sequences != index->lengths.n - index->open)
                ? SLUICE_E_DATA
                : status;
 }

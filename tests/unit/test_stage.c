@@ -1589,16 +1589,26 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_needs),       cmocka_unit_test(test_refused_needs),
-        cmocka_unit_test(test_derived),     cmocka_unit_test(test_fewer_columns),
-        cmocka_unit_test(test_declared),    cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_bad_filters), cmocka_unit_test(test_side_input),
-        cmocka_unit_test(test_batches),     cmocka_unit_test(test_batch_from_filter),
-        cmocka_unit_test(test_reader),      cmocka_unit_test(test_writer),
-        cmocka_unit_test(test_bad_outputs), cmocka_unit_test(test_state),
-        cmocka_unit_test(test_state_in_pieces), cmocka_unit_test(test_state_larger_than_a_piece),
-        cmocka_unit_test(test_gate),        cmocka_unit_test(test_services),
-        cmocka_unit_test(test_bare_stage),  cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_needs),
+        cmocka_unit_test(test_refused_needs),
+        cmocka_unit_test(test_derived),
+        cmocka_unit_test(test_fewer_columns),
+        cmocka_unit_test(test_declared),
+        cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_bad_filters),
+        cmocka_unit_test(test_side_input),
+        cmocka_unit_test(test_batches),
+        cmocka_unit_test(test_batch_from_filter),
+        cmocka_unit_test(test_reader),
+        cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_bad_outputs),
+        cmocka_unit_test(test_state),
+        cmocka_unit_test(test_state_in_pieces),
+        cmocka_unit_test(test_state_larger_than_a_piece),
+        cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_services),
+        cmocka_unit_test(test_bare_stage),
+        cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
