@@ -326,7 +326,10 @@ struct sluice_plan {
      * writer's note `append` is the number of the dataset's newest snapshot, whose files stay in
      * the new one, before this run's: an index that is carried on. A writer's note `join` is how
      * many stored bytes a published file should have: those of several tasks are joined up to it,
-     * byte behind byte, for formats in which that gives a file of all their rows. */
+     * byte behind byte, for formats in which that gives a file of all their rows. A writer's note
+     * `partition`, {"by": [{"column": name, "buckets": 0 or N}...], "most": N}, has the host give
+     * the rows of each value of those needed columns (of their hash modulo N) to a worker of their
+     * own, whose files are published in folders NAME=VALUE/ (sluice_files_partition notes it). */
     sluice_status (*note)(struct sluice_plan *, const char *key, const char *json,
                           struct sluice_error *);
     /* Name and type of the k-th column of a port, from 0, to take all columns: *name is "" past the

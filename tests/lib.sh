@@ -109,7 +109,7 @@ tree() {
     for _folder in "$@"; do
         (
             cd "$_folder" || exit 1
-            find . -type f | LC_ALL=C sort | xargs -r sha256sum
+            find . -type f -print0 | LC_ALL=C sort -z | xargs -r -0 sha256sum
             find . -type l | LC_ALL=C sort | while read -r _link; do echo "$_link -> $(readlink "$_link")"; done
         ) || fail "can't list $_folder"
     done

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/hooks.h"
+#include "run/chain/folders.h"
 
 #define MIB ((uint64_t)1 << 20)
 #define PROCESS (12 * MIB)             /* code, Lua, libraries */
@@ -21,6 +22,7 @@
 #define TABLE (2 * MIB)      /* origin, drops, quarantine, trace */
 #define SORTER (8 * MIB)     /* the least of a sorter */
 #define COMPRESSOR (6 * MIB) /* of output files, up to level 9 */
+#define PART (MIB + MIB / 8) /* a partition that is written: what is no frame yet, its rows */
 #define CARRIED 3.0          /* copies of what a stage in a child sees, and of what it gives back */
 #define BATCHES 6u           /* copies of a batch, its words and columns at once */
 
@@ -146,6 +148,9 @@ static void add_stage(const struct phase *phase, const struct op *op, struct flo
     if (stage->mode != SLUICE_MODE_STATELESS && stage->bytes_per_input > 0) {
         double bytes = stage->bytes_per_input * (double)largest_split(phase);
         out->per_worker += bytes < 1e18 ? (uint64_t)bytes : UINT64_C(1000000000000000000);
+    }
+    if (op_writes(op)) {
+        out->per_worker += folders_most(op) * PART;
     }
     for (uint32_t k = 0; op->kind == OP_STAGE && k < op_stage(op)->n_outputs; k++) {
         out->per_worker += compressor(&op_stage(op)->outputs[k]);

@@ -11,7 +11,7 @@
 #include "run/edge/table.h"
 
 struct label {
-    char text[512];
+    char text[1500];
 };
 
 #define LABEL_EDGES "edge " /* what all labels of edges begin with */
@@ -38,21 +38,33 @@ static inline struct label label_gate(const struct op *op)
 }
 
 #define LABEL_SHARDS "shard " /* before the writer's name */
+#define LABEL_FOLDER '\t'     /* behind it, before the folder of a partition */
 
-static inline struct label label_shards(const struct op *writer)
+static inline struct label label_shards(const struct op *writer, const char *folder)
 {
     struct label label;
-    snprintf(label.text, sizeof label.text, LABEL_SHARDS "%.500s", writer->name);
+    snprintf(label.text, sizeof label.text, LABEL_SHARDS "%.500s%s%.900s", writer->name,
+             folder[0] == '\0' ? "" : (const char[]){ LABEL_FOLDER, '\0' }, folder);
     return label;
 }
 
 /* Does a label name shards, and those of this writer? NULL: of any. */
 static inline bool label_is_shards(const char *label, const char *writer)
 {
-    size_t n = strlen(LABEL_SHARDS);
+    const size_t n = strlen(LABEL_SHARDS);
+    const size_t m = writer == NULL ? 0 : strlen(writer);
 
     return strncmp(label, LABEL_SHARDS, n) == 0 &&
-           (writer == NULL || strcmp(label + n, writer) == 0);
+           (writer == NULL || (strncmp(label + n, writer, m) == 0 &&
+                               (label[n + m] == '\0' || label[n + m] == LABEL_FOLDER)));
+}
+
+/* The folder of a partition that a label of shards names; "" = none. */
+static inline const char *label_folder(const char *label)
+{
+    const char *tab = strchr(label, LABEL_FOLDER);
+
+    return tab == NULL ? "" : tab + 1;
 }
 
 #endif

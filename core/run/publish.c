@@ -4,11 +4,13 @@
 #include <string.h>
 
 #include "run/catalogue.h"
+#include "run/chain/folders.h"
 #include "run/chain/ledger.h"
 #include "run/identity.h"
 #include "run/labels.h"
 #include "run/names.h"
 #include "run/runInt.h"
+#include "run/skew.h"
 
 /* Of a dataset that was read: the hash of what its files hold (snapshot_holds), by which the
  * snapshot is found again. NULL = out of memory. */
@@ -133,7 +135,7 @@ static sluice_status carry_on(const struct op *op, uint32_t number, struct snaps
         unsigned at = 0;
         status = snapshot_add_shard(snapshot, shard->name, shard->file, shard->rows, shard->bytes,
                                     shard->hash, json_incref(shard->measures), err);
-        if (sscanf(shard->name, "part-%9u-", &at) == 1 && at >= *part) {
+        if (snapshot_part_number(shard->name, &at) && at >= *part) {
             *part = at + 1;
         }
     }
@@ -262,6 +264,7 @@ sluice_status run_put_snapshot(struct run *run, const struct op *op, struct snap
     published->number = snapshot->number;
     published->fresh = outcome.is_new;
     published->mended = outcome.mended;
+    published->skew = folders_note(op) == NULL ? NULL : skew_json(snapshot);
     if (status == SLUICE_OK && outcome.damaged > 0) {
         say_damage(run, op, &outcome);
     }
@@ -288,10 +291,91 @@ static sluice_status publish_own(struct run *run, uint32_t p, const struct op *o
     return run_put_snapshot(run, op, snapshot, published, err);
 }
 
+/* A file that a task wrote, and the folder of its partition, or "". */
+struct written {
+    const struct commit_output *output;
+    const char *folder;
+    uint32_t task, k; /* the k-th that this task wrote */
+};
+
+static int compare_written(const void *a, const void *b)
+{
+    const struct written *x = a;
+    const struct written *y = b;
+    const int folders = strcmp(x->folder, y->folder);
+
+    return folders != 0          ? folders
+           : x->task != y->task ? (x->task < y->task ? -1 : 1)
+                                : (x->k > y->k) - (x->k < y->k);
+}
+
+/* What a writer's tasks wrote, by folders, in the order of the rows in each. Gives. */
+static sluice_status list_written(const struct run *run, uint32_t p, const struct op *op,
+                                  struct written **out, size_t *n, struct sluice_error *err)
+{
+    const struct phase *phase = run->plan->phases[p];
+    size_t most = 0;
+
+    *n = 0;
+    for (uint32_t t = 0; t < phase->n_tasks; t++) {
+        most += run->tasks[p][t].commit->n_outputs;
+    }
+    *out = calloc(most + 1, sizeof **out);
+    if (*out == NULL) {
+        return error_nomem(err, "a snapshot");
+    }
+    for (uint32_t t = 0; t < phase->n_tasks; t++) {
+        const struct commit *commit = run->tasks[p][t].commit;
+        for (uint32_t k = 0; k < commit->n_outputs; k++) {
+            const struct commit_output *output = &commit->outputs[k];
+            if (label_is_shards(output->port, op->name)) {
+                (*out)[(*n)++] = (struct written){ output, label_folder(output->port), t, k };
+            }
+        }
+    }
+    if (*n > 1) {
+        qsort(*out, *n, sizeof **out, compare_written);
+    }
+    return SLUICE_OK;
+}
+
+/* Files that are equal up to the first dot are one shard's (X.bin and X.idx): they share a number.
+ * part: the first. */
+static sluice_status add_shards(const struct run *run, uint32_t p, const struct op *op,
+                                uint32_t part, struct snapshot *snapshot,
+                                struct run_published *published, struct sluice_error *err)
+{
+    struct written *files = NULL;
+    size_t n = 0;
+    sluice_status status = list_written(run, p, op, &files, &n, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < n; i++) {
+        const struct commit_output *output = files[i].output;
+        const char *last = i == 0 ? NULL : files[i - 1].output->file;
+        const size_t stem = strcspn(output->file, ".");
+        char name[SNAPSHOT_NAME_MAX];
+        char folder[1002];
+        part += last != NULL &&
+                (files[i].task != files[i - 1].task || strcspn(last, ".") != stem ||
+                 memcmp(last, output->file, stem) != 0);
+        snprintf(folder, sizeof folder, "%.1000s%s", files[i].folder,
+                 files[i].folder[0] == '\0' ? "" : "/");
+        status = snapshot_part_in(folder, strlen(folder), output->file, part, name, err);
+        if (status == SLUICE_OK) {
+            status = snapshot_add_shard(snapshot, name, output->file, output->rows, output->bytes,
+                                        output->hash, NULL, err);
+        }
+        published->rows += output->rows;
+        published->bytes += output->bytes;
+        published->shards++;
+    }
+    free(files);
+    return status;
+}
+
 static sluice_status publish_writer(struct run *run, uint32_t p, const struct op *op,
                                     struct run_published *published, struct sluice_error *err)
 {
-    const struct phase *phase = run->plan->phases[p];
     struct snapshot *snapshot = snapshot_create(op->name);
     uint32_t part = 0;
     uint32_t parent = append_parent(run, op);
@@ -300,33 +384,8 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
     if (status == SLUICE_OK && parent > 0) {
         status = carry_on(op, parent, snapshot, &part, err);
     }
-    for (uint32_t t = 0; status == SLUICE_OK && t < phase->n_tasks; t++) {
-        const struct commit *commit = run->tasks[p][t].commit;
-        char last[64] = "";
-        for (uint32_t k = 0; status == SLUICE_OK && k < commit->n_outputs; k++) {
-            const struct commit_output *output = &commit->outputs[k];
-            char name[300];
-            size_t stem = strcspn(output->file, ".");
-            if (!label_is_shards(output->port, op->name)) {
-                continue;
-            }
-            /* Files that are equal up to the first dot are one shard's (X.bin and X.idx): they
-             * share a number. */
-            if (last[0] != '\0' &&
-                (strlen(last) != stem || memcmp(last, output->file, stem) != 0)) {
-                part++;
-            }
-            snprintf(last, sizeof last, "%.*s", (int)stem, output->file);
-            status = snapshot_part_name(output->file, part, name, err);
-            if (status == SLUICE_OK) {
-                status = snapshot_add_shard(snapshot, name, output->file, output->rows,
-                                            output->bytes, output->hash, NULL, err);
-            }
-            published->rows += output->rows;
-            published->bytes += output->bytes;
-            published->shards++;
-        }
-        part += last[0] != '\0';
+    if (status == SLUICE_OK) {
+        status = add_shards(run, p, op, part, snapshot, published, err);
     }
     if (status == SLUICE_OK) {
         status = run_join(run, op, &snapshot, err);
@@ -373,6 +432,7 @@ void run_published_free(struct run_published *list, size_t n)
     for (size_t i = 0; i < n; i++) {
         free(list[i].op);
         free(list[i].dataset);
+        json_decref(list[i].skew);
     }
     free(list);
 }

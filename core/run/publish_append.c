@@ -243,7 +243,7 @@ static unsigned part_of(const struct snapshot_shard *shard)
 {
     unsigned part = 0;
 
-    return sscanf(shard->name, "part-%9u-", &part) == 1 ? part : 0;
+    return snapshot_part_number(shard->name, &part) ? part : 0;
 }
 
 /* Those that are there keep their names, the run's get numbers behind theirs. */
@@ -264,8 +264,9 @@ static sluice_status put_shards(const struct op *op, const struct snapshot *newe
     }
     for (uint32_t k = 0; k < own->n_shards; k++) {
         const struct snapshot_shard *shard = &own->shards[k];
-        char name[300];
-        TRY(snapshot_part_name(shard->file, first + part_of(shard), name, err));
+        char name[SNAPSHOT_NAME_MAX];
+        TRY(snapshot_part_in(shard->name, snapshot_folder_size(shard->name), shard->file,
+                             first + part_of(shard), name, err));
         TRY(snapshot_add_shard(next, name, shard->file, shard->rows, shard->bytes, shard->hash,
                                json_incref(shard->measures), err));
     }

@@ -188,6 +188,7 @@ struct run_published {
     bool appended;   /* rows are behind those that were there */
     uint64_t mended; /* files of the dataset that were missing or damaged, and were put right */
     uint64_t rows, bytes, shards;
+    json_t *skew; /* of its partitions (skew.h), or NULL; owned */
 };
 /* Publishes every dataset. *list is given, n items; free with run_published_free. */
 sluice_status run_publish(struct run *, struct run_published **list, size_t *n,

@@ -152,6 +152,27 @@ static sluice_status publish_port(struct commit *commit, const char *key, struct
     return status;
 }
 
+static sluice_status publish_shards(struct chain *chain, const struct op *op,
+                                    struct commit *commit, struct sluice_error *err)
+{
+    struct shards *shards;
+    const char *folder;
+
+    for (uint32_t at = 0; (shards = chain_shards(chain, op->index, at, &folder)) != NULL; at++) {
+        const struct label label = label_shards(op, folder);
+        const struct shard *items;
+        uint32_t n;
+        TRY(shards_publish(shards, commit->key, err));
+        items = shards_items(shards, &n);
+        for (uint32_t k = 0; k < n; k++) {
+            /* Rows count in the first file of a shard alone, not in its index as well. */
+            TRY(add_output(commit, label.text, items[k].file,
+                           items[k].output == 0 ? items[k].rows : 0, &items[k].published, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status publish_files(struct run *run, struct chain *chain, const struct phase *phase,
                                    struct commit *commit, const char *key, bool durable,
                                    struct sluice_error *err)
@@ -167,16 +188,7 @@ static sluice_status publish_files(struct run *run, struct chain *chain, const s
             TRY(publish_port(commit, key, port, name, label_edge(i).text, directory, rows, durable,
                              err));
         } else if (op_writes(op)) {
-            struct shards *shards = chain_shards(chain, i);
-            const struct shard *items;
-            uint32_t n;
-            TRY(shards_publish(shards, commit->key, err));
-            items = shards_items(shards, &n);
-            for (uint32_t k = 0; k < n; k++) {
-                /* Rows count in the first file of a shard alone, not in its index as well. */
-                TRY(add_output(commit, label_shards(op).text, items[k].file,
-                               items[k].output == 0 ? items[k].rows : 0, &items[k].published, err));
-            }
+            TRY(publish_shards(chain, op, commit, err));
         } else if (op_is(op, SLUICE_ROLE_GATE)) {
             struct buf state = BUF_INIT;
             sluice_status status = chain_state(chain, i, &state, err);

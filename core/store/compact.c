@@ -17,7 +17,16 @@
 
 static bool can_join(const struct snapshot_shard *shard)
 {
-    return derive_is_lines(shard->file) && strncmp(shard->name, "part-", 5) == 0;
+    unsigned part;
+    return derive_is_lines(shard->file) && snapshot_part_number(shard->name, &part);
+}
+
+/* May one stand in a file with the other: of one kind, in one folder? */
+static bool are_alike(const struct snapshot_shard *a, const struct snapshot_shard *b)
+{
+    const size_t n = snapshot_folder_size(a->name);
+    return n == snapshot_folder_size(b->name) && memcmp(a->name, b->name, n) == 0 &&
+           strcmp(derive_suffix(a->file), derive_suffix(b->file)) == 0;
 }
 
 static sluice_status add_group(struct compact_plan *plan, uint32_t first, uint32_t n,
@@ -81,7 +90,7 @@ sluice_status compact_plan(const struct snapshot *s, const struct compact_rules 
     for (uint32_t i = 0; i < s->n_shards;) {
         uint32_t end = i;
         while (end < s->n_shards && s->shards[end].bytes < small &&
-               strcmp(derive_suffix(s->shards[end].file), derive_suffix(s->shards[i].file)) == 0) {
+               are_alike(&s->shards[end], &s->shards[i])) {
             end++;
         }
         TRY(cut_run(s, rules, i, end, plan, err));
@@ -239,12 +248,15 @@ static sluice_status note_member(const struct snapshot *from, const struct snaps
     return failed == 0 ? SLUICE_OK : error_nomem(err, "a manifest");
 }
 
-static sluice_status add_shard(struct joining *joining, const struct snapshot_shard *shard,
-                               const char *file, uint64_t rows, const struct published *published,
-                               json_t *measures, struct sluice_error *err)
+/* like: a shard in whose folder it stands; shard: itself, or NULL. */
+static sluice_status add_shard(struct joining *joining, const struct snapshot_shard *like,
+                               const struct snapshot_shard *shard, const char *file, uint64_t rows,
+                               const struct published *published, json_t *measures,
+                               struct sluice_error *err)
 {
-    char name[300];
-    sluice_status status = snapshot_part_name(file, joining->out->n_shards, name, err);
+    char name[SNAPSHOT_NAME_MAX];
+    sluice_status status = snapshot_part_in(like->name, snapshot_folder_size(like->name), file,
+                                            joining->out->n_shards, name, err);
 
     if (status != SLUICE_OK) {
         json_decref(measures);
@@ -287,7 +299,8 @@ static sluice_status join_group(struct joining *joining, struct compact_group gr
     }
     if (status == SLUICE_OK) {
         json_t *all = json_object_size(measures) == 0 ? NULL : json_incref(measures);
-        status = add_shard(joining, NULL, file, rows, &published, all, err);
+        status = add_shard(joining, &joining->from->shards[group.first], NULL, file, rows,
+                           &published, all, err);
     }
     if (status == SLUICE_OK && json_object_set(joining->joined, file, members) != 0) {
         status = error_nomem(err, "a manifest");
@@ -307,8 +320,8 @@ static sluice_status keep_shard(struct joining *joining, const struct snapshot_s
     if (before != NULL && json_object_set(joining->joined, shard->file, before) != 0) {
         return error_nomem(err, "a manifest");
     }
-    return add_shard(joining, shard, shard->file, shard->rows, NULL, json_incref(shard->measures),
-                     err);
+    return add_shard(joining, shard, shard, shard->file, shard->rows, NULL,
+                     json_incref(shard->measures), err);
 }
 
 sluice_status compact_join(const char *dataset_dir, const struct snapshot *from,

@@ -222,6 +222,27 @@ sluice_status snapshot_part_name(const char *file, uint32_t part, char out[300],
     return SLUICE_OK;
 }
 
+size_t snapshot_folder_size(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+    return slash == NULL ? 0 : (size_t)(slash + 1 - name);
+}
+
+bool snapshot_part_number(const char *name, unsigned *part)
+{
+    return sscanf(name + snapshot_folder_size(name), "part-%9u-", part) == 1;
+}
+
+sluice_status snapshot_part_in(const char *folder, size_t n, const char *file, uint32_t part,
+                               char out[SNAPSHOT_NAME_MAX], struct sluice_error *err)
+{
+    char name[300];
+
+    TRY(snapshot_part_name(file, part, name, err));
+    snprintf(out, SNAPSHOT_NAME_MAX, "%.*s%s", (int)(n < 1000 ? n : 1000), folder, name);
+    return SLUICE_OK;
+}
+
 /* ---- sets of names ---- */
 
 const char **snapshot_sorted_names(struct arena *arena, const struct snapshot *s, bool stored)

@@ -314,9 +314,10 @@ std::string arrow_note(const arrow::DataType &type, const std::string &own)
     return other && noted_type(name) != nullptr ? "arrow_type=" + name : "";
 }
 
-std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names)
+std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
+                                   const std::vector<std::string> &left_out)
 {
-    const auto all = p.columns();
+    auto all = p.columns();
     std::vector<Target> out;
     const auto find = [&](const std::string &name) {
         return std::find_if(all.begin(), all.end(),
@@ -335,6 +336,12 @@ std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names)
         add_target(out, p, found->first, found->second);
     }
     if (names.n == 0) {
+        all.erase(std::remove_if(all.begin(), all.end(),
+                                 [&](const auto &column) {
+                                     return std::find(left_out.begin(), left_out.end(),
+                                                      column.first) != left_out.end();
+                                 }),
+                  all.end());
         for (const char *first : { "text", "id" }) {
             if (find(first) != all.end()) {
                 add_target(out, p, first, find(first)->second);

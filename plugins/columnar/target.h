@@ -39,8 +39,10 @@ std::shared_ptr<arrow::DataType> arrow_type(const std::string &own);
  * can give it back: "arrow_type=timestamp[us]"; "" where there is nothing to say. */
 std::string arrow_note(const arrow::DataType &type, const std::string &own);
 
-/* Asks for the named columns; none named: all, text and id first. Throws what can't be written. */
-std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names);
+/* Asks for the named columns; none named: all but those left out, text and id first. Throws what
+ * can't be written. */
+std::vector<Target> choose_targets(sluice::plan &p, const sluice_list &names,
+                                   const std::vector<std::string> &left_out = {});
 std::shared_ptr<arrow::Schema> schema_of(const std::vector<Target> &targets);
 /* {"name": {"type": "list<uint32>", "vocab_size": "50257"}}: all columns with what is known of
  * them. */

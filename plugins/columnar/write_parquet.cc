@@ -6,6 +6,7 @@
 #include "nested.h"
 #include "parquetfile.h"
 #include "roworder.h"
+#include "sluice_files.h"
 #include "stages.h"
 
 using namespace sluice_columnar;
@@ -65,11 +66,21 @@ struct write_parquet : sluice::writer<write_parquet> {
         Codec compression;
         std::int64_t level;
         sluice::byte_size shard_size, row_group, page;
-        sluice_list columns, bloom, sorted_by;
+        sluice_list columns, bloom, sorted_by, partition_by;
+        std::int64_t max_partitions;
         Layout layout;
         const char *split;
-        bool dictionary;
+        bool dictionary, keep_partitions;
     };
+    static void partition_options(sluice::option_table<options> &t)
+    {
+        t.add(&options::partition_by, "partition_by", SLUICE_FILES_PARTITION_BY_DOC);
+        t.add(&options::max_partitions, "max_partitions", "100", SLUICE_FILES_MAX_PARTITIONS_DOC)
+            .range(1, 10000);
+        t.add(&options::keep_partitions, "keep_partitions", "false",
+              "Store columns whose values name folders in the files as well. Others read them from "
+              "the folders' names, read_parquet too.");
+    }
     static void declare(sluice::option_table<options> &t)
     {
         t.add(&options::path, "path", "Dataset folder that is written.")
@@ -95,6 +106,7 @@ struct write_parquet : sluice::writer<write_parquet> {
         t.add(&options::sorted_by, "sorted_by",
               "Columns by which the rows come sorted, ascending, nulls first; it is checked and "
               "noted in the files.");
+        partition_options(t);
         t.add(&options::dictionary, "dictionary", "true",
               "Store columns whose values repeat themselves as numbers into a dictionary.");
         t.add(&options::layout, "layout", "flat",
@@ -113,7 +125,7 @@ struct write_parquet : sluice::writer<write_parquet> {
     void prepare(sluice::plan &p)
     {
         check_level(opts().compression, opts().level);
-        targets = choose_targets(p, opts().columns);
+        targets = choose_targets(p, opts().columns, partition(p));
         schema = schema_of(targets);
         wish = { opts().compression,
                  static_cast<int>(opts().level),
@@ -169,6 +181,40 @@ struct write_parquet : sluice::writer<write_parquet> {
     }
 
   private:
+    /* Asks for folders by columns' values. Gives the columns that files then do without. */
+    std::vector<std::string> partition(sluice::plan &p) const
+    {
+        std::vector<std::string> left_out;
+        std::vector<char> note(SLUICE_FILES_NOTE_MAX);
+        sluice_error e = {};
+
+        e.size = sizeof e;
+        if (opts().partition_by.n == 0) {
+            return left_out;
+        }
+        if (opts().layout == Layout::hf) {
+            throw sluice::error(SLUICE_E_CONFIG,
+                                "`partition_by` and the layout hf both name the files; leave one "
+                                "of them out",
+                                "partition_by");
+        }
+        if (sluice_files_partition_note(&opts().partition_by, opts().max_partitions, note.data(),
+                                        &e) != SLUICE_OK) {
+            throw sluice::error(e.code, e.message, e.field);
+        }
+        for (std::uint64_t k = 0; k < opts().partition_by.n; k++) {
+            sluice_files_part part;
+            (void)sluice_files_parse_part(opts().partition_by.items[k], &part);
+            const std::string column(part.column, part.n);
+            p.need(column, SLUICE_FILES_PART_TYPES);
+            if (part.buckets == 0 && !opts().keep_partitions) {
+                left_out.push_back(column);
+            }
+        }
+        p.note("partition", note.data());
+        return left_out;
+    }
+
     /* The names of a snapshot's files, and a card that tells what they are. */
     void lay_out(sluice::plan &p) const
     {

@@ -17,6 +17,8 @@ struct config {
     int64_t level;
     uint64_t shard_size;
     uint64_t join;
+    struct sluice_list partition_by;
+    int64_t max_partitions;
     int32_t compression;
 };
 
@@ -34,6 +36,8 @@ static const struct sluice_option options[] = {
       .type = SLUICE_OPT_SIZE,
       .max = 1e15,
       .offset = offsetof(struct config, join) },
+    SLUICE_FILES_PARTITION_BY(struct config, partition_by),
+    SLUICE_FILES_MAX_PARTITIONS(struct config, max_partitions),
     { .name = "columns",
       .doc = "Columns to write, in this order; none given: all, `text` and `id` first.",
       .type = SLUICE_OPT_LIST,
@@ -264,6 +268,10 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
         char text[24];
         snprintf(text, sizeof text, "%llu", (unsigned long long)stage->config->join);
         status = plan->note(plan, "join", text, err);
+    }
+    if (status == SLUICE_OK) {
+        status = sluice_files_partition(plan, &stage->config->partition_by,
+                                        stage->config->max_partitions, err);
     }
     return status == SLUICE_OK ? sluice_files_output(plan, ".jsonl", stage->config->compression,
                                                      stage->config->level, err)

@@ -155,6 +155,27 @@ local function split_options(name, given)
   return named, positional
 end
 
+-- partition_by = { "lang", { hash = "id", n = 16 } }: an entry of two words becomes the text that writers take.
+local function partition_texts(name, by)
+  if type(by) ~= "table" then return by end
+  local texts = {}
+  for i, entry in ipairs(by.hash ~= nil and { by } or by) do
+    if type(entry) == "table" then
+      for key in pairs(entry) do
+        if key ~= "hash" and key ~= "n" then
+          fail("'%s': partition_by: found '%s' in an entry; expected a column's name or { hash = \"id\", n = 16 }", name, tostring(key))
+        end
+      end
+      if type(entry.hash) ~= "string" or math.type(entry.n) ~= "integer" then
+        fail("'%s': partition_by: expected a column's name or { hash = \"id\", n = 16 }", name)
+      end
+      entry = ("hash(%s, %d)"):format(entry.hash, entry.n)
+    end
+    texts[i] = entry
+  end
+  return texts
+end
+
 -- Puts a configured stage behind one or two inputs.
 local function put(entry, base, where, named, positional, inputs)
   local id = add("stage", base, where)
@@ -176,6 +197,7 @@ local function stage_function(name, plugin)
     if named.side ~= nil then
       fail("'%s': an option can't be called 'side'", name)
     end
+    if named.partition_by ~= nil then named.partition_by = partition_texts(name, named.partition_by) end
     return template(name, where, function(input) return put(entry, name, where, named, positional, { input }) end)
   end
 end

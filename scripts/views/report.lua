@@ -265,11 +265,23 @@ local function print_cost(report, price, begin)
   say "\n"
 end
 
+-- How even the partitions are; those above four times the median by name.
+local function print_partitions(partitions, begin)
+  local median, hot = number(partitions.median), {}
+  for part in each(partitions.largest) do
+    if number(part.bytes) > 4 * median then hot[#hot + 1] = text(part.folder) .. " " .. v.bytes(real(part.bytes)) end
+  end
+  say("%s  %s, median %s, largest %s%s%s\n", begin, v.many(partitions.n, "partition"), v.bytes(real(partitions.median)),
+    v.bytes(real(partitions.most)), median > 0 and string.format(" (%.1f times the median)", number(partitions.most) / median) or "",
+    #hot > 0 and "; hot: " .. table.concat(hot, ", ") or "")
+end
+
 local function print_dataset(dataset, begin)
   local mended = number(dataset.mended) > 0 and string.format(", %s mended", v.many(dataset.mended, "file")) or ""
   say("%s%s: %s@%d (%s%s), %s in %s, %s\n", begin, text(dataset.writer), text(dataset.path), number(dataset.snapshot),
     dataset.new ~= true and "unchanged" or dataset.appended == true and "appended" or "new", mended, v.many(dataset.rows, "row"), v.many(dataset.shards, "file"),
     v.bytes(real(dataset.bytes)))
+  if dataset.partitions ~= nil then print_partitions(dataset.partitions, begin) end
 end
 
 local function print_resumed(report, begin)

@@ -1247,6 +1247,8 @@ function s.write_datatrove(options) end
 ---@field level? integer Level of the codec (gzip to 9, zstd to 22); 0 is its default. Within [0, 22]. Default: 0.
 ---@field shard_size? integer|string Uncompressed bytes after which a file is ended, at the end of a record. Within [1, 1000TB]. Default: 256MiB.
 ---@field join? integer|string Stored bytes to which the small files of the tasks are joined when the dataset is published; 0: they stay as they are. Within [0, 1000TB]. Default: 0.
+---@field partition_by? string[]|string Columns (texts, whole numbers, true and false) by whose values the files lie in folders NAME=VALUE, as Hive calls them. "hash(COLUMN, N)", in Lua { hash = "COLUMN", n = N }: N folders, COLUMN_bucket=K, by the XXH3 hash of the value's text.
+---@field max_partitions? integer Most folders of `partition_by` that the rows of one input split may fall into: their files are open at once. Within [1, 10000]. Default: 100.
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
 ---@field class? sluice.Class What its dataset is.
 ---@field mode? "rebuild"|"append" What becomes of its rows that are there.
@@ -1340,6 +1342,9 @@ function s.write_memmap(options) end
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
 ---@field bloom? string[]|string Columns of numbers or texts that get a bloom filter, for looking up single values.
 ---@field sorted_by? string[]|string Columns by which the rows come sorted, ascending, nulls first; it is checked and noted in the files.
+---@field partition_by? string[]|string Columns (texts, whole numbers, true and false) by whose values the files lie in folders NAME=VALUE, as Hive calls them. "hash(COLUMN, N)", in Lua { hash = "COLUMN", n = N }: N folders, COLUMN_bucket=K, by the XXH3 hash of the value's text.
+---@field max_partitions? integer Most folders of `partition_by` that the rows of one input split may fall into: their files are open at once. Within [1, 10000]. Default: 100.
+---@field keep_partitions? boolean Store columns whose values name folders in the files as well. Others read them from the folders' names, read_parquet too. Default: false.
 ---@field dictionary? boolean Store columns whose values repeat themselves as numbers into a dictionary. Default: true.
 ---@field layout? "flat"|"hf" flat: one folder of files. hf: data/SPLIT-00000-of-00001.parquet and a card, README.md, as Hugging Face's hub and its `load_dataset` want them. Default: flat.
 ---@field split? string Name of the split, in the layout hf. Default: train.

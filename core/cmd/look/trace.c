@@ -61,7 +61,8 @@ static sluice_status find_shard(struct tracing *tracing, const char *text, struc
     tracing->number = snapshot->number;
     for (size_t i = 0; i < snapshot->n_shards && found == NULL; i++) {
         const struct snapshot_shard *shard = &snapshot->shards[i];
-        if (strcmp(shard->name, name) == 0 || strcmp(shard->file, name) == 0) {
+        /* Numbers of parts go through all folders. */
+        if (strcmp(base_name(shard->name), name) == 0 || strcmp(shard->file, name) == 0) {
             found = shard;
         }
         if (numbered && !is_index(shard->file) && at++ == wanted) {

@@ -45,7 +45,10 @@ sluice_status chain_create(const struct chain_options *options, struct chain **o
         if (op->kind == OP_STORE) {
             status = open_store(chain, op, &chain->states[i], err);
         } else if (op_writes(op)) {
-            status = shards_open(op, &chain->states[i].shards, err);
+            status = parts_open(op, phase_input(phase, op, 0), &chain->states[i].parts, err);
+            if (status == SLUICE_OK && chain->states[i].parts == NULL) {
+                status = shards_open(op, &chain->states[i].shards, err);
+            }
         }
     }
     if (status != SLUICE_OK) {
@@ -68,6 +71,7 @@ void chain_destroy(struct chain *chain)
         edge_directory_deinit(&state->directory);
         shards_destroy(state->shards);
         buf_deinit(&state->traced);
+        parts_destroy(state->parts);
         collector_deinit(chain, i);
     }
     for (int k = 0; k < TASK_TABLES; k++) {
@@ -118,9 +122,14 @@ struct port *chain_port(struct chain *chain, uint32_t op, struct edge_directory 
     return chain->states[op].port;
 }
 
-struct shards *chain_shards(struct chain *chain, uint32_t op)
+struct shards *chain_shards(struct chain *chain, uint32_t op, uint32_t k, const char **folder)
 {
-    return chain->states[op].shards;
+    struct parts *parts = chain->states[op].parts;
+
+    *folder = parts == NULL || k >= parts->n ? "" : parts->items[k]->folder;
+    return parts == NULL ? (k == 0 ? chain->states[op].shards : NULL)
+           : k < parts->n ? parts->items[k]->shards
+                          : NULL;
 }
 
 const struct kept_rows *chain_kept(const struct chain *chain)

@@ -141,7 +141,8 @@ uint64_t chain_rows(const struct chain *);
 const struct ledger *chain_books(const struct chain *);
 struct port *chain_port(struct chain *, uint32_t op, struct edge_directory **directory,
                         uint64_t *rows);                  /* OP_STORE */
-struct shards *chain_shards(struct chain *, uint32_t op); /* writers */
+/* Writers: the k-th shards, and the folder that they are published in; NULL = there are no more. */
+struct shards *chain_shards(struct chain *, uint32_t op, uint32_t k, const char **folder);
 /* NULL when the table has no rows. */
 struct port *chain_table_port(struct chain *, enum task_table, struct edge_directory **directory,
                               uint64_t *rows);

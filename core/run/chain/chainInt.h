@@ -6,6 +6,7 @@
 #include "run/chain/chain.h"
 #include "run/floor.h"
 #include "run/chain/notes.h"
+#include "run/chain/parts.h"
 #include "run/chain/quarantine.h"
 
 /* Rows that one stage dropped from one batch, waiting for the collector to put them in order. */
@@ -55,6 +56,7 @@ struct op_state {
     uint64_t port_rows;
     struct shards *shards; /* writers */
     struct buf traced;     /* writers: see trace_row in written.c, until the task ends */
+    struct parts *parts; /* writers of partitions: of the one in hand are worker, shards, traced */
     uint64_t next_row;     /* transforms: number of the next emitted row */
     bool flushed;
     uint64_t skip;           /* sources: rows that they gave before the chain was saved */
@@ -193,6 +195,12 @@ uint64_t giant_hold(struct chain *, const struct op *, const struct batch *);
 void giant_let(struct chain *, uint64_t held);
 /* After what op did with a giant: buffers that its worker grew go back. */
 void giant_after(struct chain *, const struct op *);
+
+/* Has `each` done with a part in place of the op's worker, shards and traced rows. */
+typedef sluice_status chain_part_fn(struct chain *, const struct op *, struct part *, void *ctx,
+                                    struct sluice_error *);
+sluice_status chain_with_part(struct chain *, const struct op *, struct part *, chain_part_fn *,
+                              void *ctx, struct sluice_error *) MUST_USE;
 
 /* written.c: which source rows the rows of a writer's batch are; result says where its shards
  * begin. */

@@ -379,6 +379,30 @@ static sluice_status push_stage(struct chain *chain, const struct op *op, uint32
     return status;
 }
 
+static sluice_status push_part(struct chain *chain, const struct op *op, struct part *part,
+                               void *ctx, struct sluice_error *err)
+{
+    struct batch *rows = batch_select(ctx, part->rows, part->n);
+    sluice_status status =
+        rows == NULL ? error_nomem(err, "a selection") : push_stage(chain, op, 0, rows, err);
+
+    batch_unref(rows);
+    return status;
+}
+
+/* Each partition's rows to a worker of its own. */
+static sluice_status push_parts(struct chain *chain, const struct op *op, struct batch *batch,
+                                struct sluice_error *err)
+{
+    struct parts *parts = chain->states[op->index].parts;
+
+    TRY(parts_assign(parts, batch, err));
+    for (uint32_t k = 0; k < parts->n_touched; k++) {
+        TRY(chain_with_part(chain, op, parts->items[parts->touched[k]], push_part, batch, err));
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status push(struct chain *chain, uint32_t index, uint32_t port, struct batch *batch,
                           struct sluice_error *err)
 {
@@ -393,7 +417,9 @@ static sluice_status push(struct chain *chain, uint32_t index, uint32_t port, st
     entry->in[op->kind == OP_UNION ? 0 : port] += (uint64_t)batch->n_rows;
     switch (op->kind) {
     case OP_STAGE:
-        return push_stage(chain, op, port, batch, err);
+        return port == 0 && chain->states[index].parts != NULL
+                   ? push_parts(chain, op, batch, err)
+                   : push_stage(chain, op, port, batch, err);
     case OP_UNION:
         TRY(project(op, op_union(op)->ports[port].columns, batch, NULL, &out, err));
         status = deliver(chain, op, out, err);

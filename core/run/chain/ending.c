@@ -40,6 +40,31 @@ static sluice_status end_stage(struct chain *chain, const struct op *op, struct 
     return op_writes(op) ? shards_finish(chain->states[op->index].shards, err) : SLUICE_OK;
 }
 
+static sluice_status end_part(struct chain *chain, const struct op *op, struct part *part,
+                              void *ctx, struct sluice_error *err)
+{
+    uint32_t *ordinal = ctx;
+
+    TRY(end_stage(chain, op, err));
+    stage_worker_close(chain->states[op->index].worker); /* its memory is for the next one's end */
+    chain->states[op->index].worker = NULL;
+    part->base = *ordinal;
+    *ordinal = shards_number(chain->states[op->index].shards, *ordinal);
+    return SLUICE_OK;
+}
+
+static sluice_status end_parts(struct chain *chain, const struct op *op, struct parts *parts,
+                               struct sluice_error *err)
+{
+    uint32_t ordinal = 0;
+
+    parts_sort(parts);
+    for (uint32_t k = 0; k < parts->n; k++) {
+        TRY(chain_with_part(chain, op, parts->items[k], end_part, &ordinal, err));
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status flush_op(struct chain *chain, uint32_t index, struct sluice_error *err)
 {
     const struct op *op = chain->phase->ops[index];
@@ -53,7 +78,8 @@ static sluice_status flush_op(struct chain *chain, uint32_t index, struct sluice
         chain->ledger.ops[index].written = state->port_rows;
         return SLUICE_OK;
     case OP_STAGE:
-        return end_stage(chain, op, err);
+        return state->parts != NULL ? end_parts(chain, op, state->parts, err)
+                                    : end_stage(chain, op, err);
     case OP_READ:
     case OP_LOAD:
     case OP_UNION:

@@ -29,7 +29,8 @@ bool chain_can_save(const struct phase *phase, const struct op **op)
     *op = NULL;
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         if (phase->ops[i]->kind == OP_STAGE && !keeps_nothing(phase->ops[i]) &&
-            !saves(phase->ops[i])) {
+            (!saves(phase->ops[i]) ||
+             (op_writes(phase->ops[i]) && folders_note(phase->ops[i]) != NULL))) {
             *op = phase->ops[i];
             return false;
         }

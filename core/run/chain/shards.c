@@ -7,12 +7,21 @@
 #include <string.h>
 
 struct open_file {
-    struct outcodec *codec;
+    struct outcodec *codec; /* owned; NULL where codecs are shared */
     struct pending *pending;
+    struct buf held; /* where codecs are shared: what is not a frame yet */
+    uint64_t bytes;  /* the same: given, of the open file */
+};
+
+struct shards_codecs {
+    uint32_t n;
+    struct outcodec *items[]; /* per output kind */
 };
 
 struct shards {
     const struct op *op;
+    struct shards_codecs *shared; /* borrowed; NULL = each file has a codec of its own */
+    uint32_t beside;              /* others of the task, about */
     char *folder;            /* dataset/data */
     struct open_file *files; /* one per output kind */
     struct shard *items;     /* ended files */
@@ -30,6 +39,7 @@ void shards_destroy(struct shards *shards)
     for (uint32_t k = 0; shards->files != NULL && k < op_stage(shards->op)->n_outputs; k++) {
         outcodec_destroy(shards->files[k].codec);
         pending_abort(shards->files[k].pending);
+        buf_deinit(&shards->files[k].held);
     }
     for (uint32_t i = 0; i < shards->n; i++) {
         pending_abort(shards->ended[i]);
@@ -68,6 +78,89 @@ sluice_status shards_open(const struct op *writer, struct shards **out, struct s
     return SLUICE_OK;
 }
 
+/* ---- codecs that several writers' files share ---- */
+
+/* So much is a frame of its own: a compressor is a few MB, and there may be hundreds of files. */
+#define FRAME ((size_t)1 << 20)
+
+void shards_codecs_destroy(struct shards_codecs *codecs)
+{
+    for (uint32_t k = 0; codecs != NULL && k < codecs->n; k++) {
+        outcodec_destroy(codecs->items[k]);
+    }
+    free(codecs);
+}
+
+sluice_status shards_codecs_create(const struct op *writer, struct shards_codecs **out,
+                                   struct sluice_error *err)
+{
+    const uint32_t n = op_stage(writer)->n_outputs;
+    struct shards_codecs *codecs = calloc(1, sizeof *codecs + n * sizeof(struct outcodec *));
+    sluice_status status = codecs == NULL ? error_nomem(err, "output files") : SLUICE_OK;
+
+    for (uint32_t k = 0; status == SLUICE_OK && k < n; k++) {
+        const struct stage_output *kind = &op_stage(writer)->outputs[k];
+        enum outcodec_kind codec;
+        codecs->n = k + 1;
+        status = outcodec_parse(kind->codec, &codec, err);
+        if (status == SLUICE_OK) {
+            status = outcodec_create(codec, kind->level, &codecs->items[k], err);
+        }
+    }
+    if (status != SLUICE_OK) {
+        shards_codecs_destroy(codecs);
+        return status;
+    }
+    *out = codecs;
+    return SLUICE_OK;
+}
+
+sluice_status shards_open_sharing(const struct op *writer, struct shards_codecs *codecs,
+                                  uint32_t beside, struct shards **out, struct sluice_error *err)
+{
+    TRY(shards_open(writer, out, err));
+    (*out)->shared = codecs;
+    (*out)->beside = beside;
+    return SLUICE_OK;
+}
+
+/* The first n bytes that are held become a frame. */
+static sluice_status put_frame(struct shards *shards, uint32_t output, size_t n,
+                               struct sluice_error *err)
+{
+    struct open_file *file = &shards->files[output];
+    struct outcodec *codec = shards->shared->items[output];
+
+    TRY(outcodec_begin(codec, file->pending, err));
+    TRY(outcodec_write(codec, file->held.data, n, err));
+    TRY(outcodec_finish(codec, err));
+    file->bytes += n;
+    file->held.size -= n;
+    memmove(file->held.data, file->held.data + n, file->held.size);
+    return SLUICE_OK;
+}
+
+/* Frames end after so many bytes, however they are given. */
+static sluice_status write_shared(struct shards *shards, uint32_t output, const char *data,
+                                  size_t n, struct sluice_error *err)
+{
+    struct buf *held = &shards->files[output].held;
+
+    while (n > 0) {
+        const size_t take = n < FRAME - held->size ? n : FRAME - held->size;
+        buf_append(held, data, take);
+        TRY(buf_status(held, err));
+        data += take;
+        n -= take;
+        if (held->size == FRAME) {
+            TRY(put_frame(shards, output, FRAME, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* ---- files ---- */
+
 static sluice_status open_output(struct shards *shards, uint32_t output, struct sluice_error *err)
 {
     struct open_file *file = &shards->files[output];
@@ -76,12 +169,16 @@ static sluice_status open_output(struct shards *shards, uint32_t output, struct 
     if (file->pending != NULL) {
         return SLUICE_OK;
     }
+    if (shards->shared != NULL) {
+        file->bytes = 0;
+        return pending_open_beside(shards->folder, shards->n + shards->beside, &file->pending, err);
+    }
     if (file->codec == NULL) {
         enum outcodec_kind codec;
         TRY(outcodec_parse(kind->codec, &codec, err));
         TRY(outcodec_create(codec, kind->level, &file->codec, err));
     }
-    TRY(pending_open(shards->folder, &file->pending, err));
+    TRY(pending_open_beside(shards->folder, shards->n, &file->pending, err));
     return outcodec_begin(file->codec, file->pending, err);
 }
 
@@ -108,6 +205,20 @@ static sluice_status make_room(struct shards *shards, struct sluice_error *err)
     return SLUICE_OK;
 }
 
+static sluice_status end_stream(struct shards *shards, uint32_t output, struct sluice_error *err)
+{
+    struct open_file *file = &shards->files[output];
+
+    if (shards->shared == NULL) {
+        return outcodec_finish(file->codec, err);
+    }
+    if (file->held.size > 0) {
+        TRY(put_frame(shards, output, file->held.size, err));
+    }
+    buf_deinit(&file->held);
+    return SLUICE_OK;
+}
+
 static sluice_status end_files(struct shards *shards, uint64_t rows, struct sluice_error *err)
 {
     bool any = false;
@@ -119,13 +230,14 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
             continue;
         }
         TRY(make_room(shards, err));
-        TRY(outcodec_finish(file->codec, err));
+        TRY(end_stream(shards, k, err));
         shard = &shards->items[shards->n];
         memset(shard, 0, sizeof *shard);
         shard->output = k;
         shard->ordinal = shards->ordinal;
         shard->rows = rows;
-        shard->raw_bytes = outcodec_bytes(file->codec);
+        shard->raw_bytes =
+            shards->shared != NULL ? file->bytes : outcodec_bytes(file->codec);
         shards->ended[shards->n++] = file->pending;
         file->pending = NULL;
         any = true;
@@ -152,6 +264,13 @@ uint64_t shards_ordinal_rows(const struct shards *shards)
     return shards->rows;
 }
 
+static sluice_status write_output(struct shards *shards, uint32_t output, const char *data,
+                                  size_t n, struct sluice_error *err)
+{
+    return shards->shared != NULL ? write_shared(shards, output, data, n, err)
+                                  : outcodec_write(shards->files[output].codec, data, n, err);
+}
+
 sluice_status shards_apply(struct shards *shards, const struct stage_result *result,
                            struct sluice_error *err)
 {
@@ -167,8 +286,8 @@ sluice_status shards_apply(struct shards *shards, const struct stage_result *res
             TRY(end_files(shards, (uint64_t)mark->rows, err));
         } else {
             TRY(open_output(shards, mark->output, err));
-            TRY(outcodec_write(shards->files[mark->output].codec, result->bytes.data + mark->offset,
-                               mark->size, err));
+            TRY(write_output(shards, mark->output, result->bytes.data + mark->offset, mark->size,
+                             err));
         }
     }
     return SLUICE_OK;
@@ -260,7 +379,7 @@ static sluice_status restore_ended(struct shards *shards, struct restored *in,
     shard.raw_bytes = restored_get(in, UINT64_MAX);
     TRY(restored_status(in, err));
     TRY(make_room(shards, err));
-    TRY(pending_open(shards->folder, &pending, err));
+    TRY(pending_open_beside(shards->folder, shards->n, &pending, err));
     status = restored_pieces(in, restored_get(in, UINT64_MAX), write_piece, pending, err);
     if (status != SLUICE_OK) {
         pending_abort(pending);
@@ -392,6 +511,14 @@ sluice_status shards_publish(struct shards *shards, struct hash128 key, struct s
         TRY(pending_publish(pending, shard->file, 0, &shard->published, err));
     }
     return SLUICE_OK;
+}
+
+uint32_t shards_number(struct shards *shards, uint32_t first)
+{
+    for (uint32_t i = 0; i < shards->n; i++) {
+        shards->items[i].ordinal += first;
+    }
+    return first + shards->ordinal;
 }
 
 const struct shard *shards_items(const struct shards *shards, uint32_t *n)

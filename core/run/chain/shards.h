@@ -22,6 +22,16 @@ sluice_status shards_open(const struct op *writer, struct shards **out,
                           struct sluice_error *) MUST_USE;
 void shards_destroy(struct shards *); /* abandons what is not published */
 
+/* For files of partitions, of which many are open: they share compressors, and each MiB of a file is
+ * a frame (a gzip member) of its own. They can't be saved. codecs outlive the shards; `beside`: how
+ * many others the task has. */
+struct shards_codecs;
+sluice_status shards_codecs_create(const struct op *writer, struct shards_codecs **out,
+                                   struct sluice_error *) MUST_USE;
+void shards_codecs_destroy(struct shards_codecs *); /* NULL is fine */
+sluice_status shards_open_sharing(const struct op *writer, struct shards_codecs *, uint32_t beside,
+                                  struct shards **out, struct sluice_error *) MUST_USE;
+
 /* Applies what a writer's call gave: bytes and rolls in order. */
 sluice_status shards_apply(struct shards *, const struct stage_result *,
                            struct sluice_error *) MUST_USE;
@@ -40,6 +50,8 @@ sluice_status shards_finish(struct shards *, struct sluice_error *) MUST_USE;
 /* Syncs the files and gives them their names, "KEY24-ORDINAL-HASH12.jsonl.zst"; the folder is
  * synced when they become a snapshot. */
 sluice_status shards_publish(struct shards *, struct hash128 key, struct sluice_error *) MUST_USE;
+/* After shards_finish: ordinals begin at `first` instead of 0. The one behind the last. */
+uint32_t shards_number(struct shards *, uint32_t first);
 const struct shard *shards_items(const struct shards *, uint32_t *n);
 
 #endif

@@ -100,6 +100,32 @@ void chain_leave_worker(struct chain *chain, uint32_t index)
     }
 }
 
+static void exchange(struct op_state *state, struct part *part)
+{
+    struct stage_worker *worker = state->worker;
+    struct shards *shards = state->shards;
+    struct buf traced = state->traced;
+
+    state->worker = part->worker;
+    state->shards = part->shards;
+    state->traced = part->traced;
+    part->worker = worker;
+    part->shards = shards;
+    part->traced = traced;
+}
+
+sluice_status chain_with_part(struct chain *chain, const struct op *op, struct part *part,
+                              chain_part_fn *each, void *ctx, struct sluice_error *err)
+{
+    struct op_state *state = &chain->states[op->index];
+    sluice_status status;
+
+    exchange(state, part);
+    status = each(chain, op, part, ctx, err);
+    exchange(state, part);
+    return status;
+}
+
 sluice_status chain_between(struct chain *chain, struct sluice_error *err)
 {
     const struct chain_pause *paused = chain->options.paused;

@@ -63,21 +63,33 @@ static sluice_status note_trace(struct chain *chain, enum task_table which, cons
                      err);
 }
 
+/* base: added to the numbers of the shards. */
+static sluice_status write_traced(struct chain *chain, const char *name, const struct buf *traced,
+                                  uint32_t base, struct sluice_error *err)
+{
+    for (size_t at = 0; at < traced->size;) {
+        uint64_t head[TRACE_HEAD];
+        const uint64_t *items;
+        memcpy(head, traced->data + at, sizeof head);
+        head[0] += base;
+        items = (const uint64_t *)(const void *)(traced->data + at + sizeof head);
+        TRY(note_trace(chain, TABLE_TRACE, name, head, items, head[2], err));
+        if (head[3] > 0) {
+            TRY(note_trace(chain, TABLE_SPANS, name, head, items + head[2], head[3], err));
+        }
+        at += sizeof head + (size_t)(head[2] + head[3]) * sizeof *items;
+    }
+    return SLUICE_OK;
+}
+
 sluice_status chain_write_traces(struct chain *chain, struct sluice_error *err)
 {
     for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
-        const struct buf *traced = &chain->states[i].traced;
+        const struct parts *parts = chain->states[i].parts;
         const char *name = chain->phase->ops[i]->name;
-        for (size_t at = 0; at < traced->size;) {
-            uint64_t head[TRACE_HEAD];
-            const uint64_t *items;
-            memcpy(head, traced->data + at, sizeof head);
-            items = (const uint64_t *)(const void *)(traced->data + at + sizeof head);
-            TRY(note_trace(chain, TABLE_TRACE, name, head, items, head[2], err));
-            if (head[3] > 0) {
-                TRY(note_trace(chain, TABLE_SPANS, name, head, items + head[2], head[3], err));
-            }
-            at += sizeof head + (size_t)(head[2] + head[3]) * sizeof *items;
+        TRY(write_traced(chain, name, &chain->states[i].traced, 0, err));
+        for (uint32_t k = 0; parts != NULL && k < parts->n; k++) {
+            TRY(write_traced(chain, name, &parts->items[k]->traced, parts->items[k]->base, err));
         }
     }
     return SLUICE_OK;

@@ -192,6 +192,18 @@ static int64_t output_rows(const struct commit *commit, const char *kind, const 
     return rows;
 }
 
+static int64_t shard_rows(const struct commit *commit, const struct op *writer)
+{
+    int64_t rows = 0;
+
+    for (uint32_t k = 0; k < commit->n_outputs; k++) {
+        rows += label_is_shards(commit->outputs[k].port, writer->name)
+                    ? (int64_t)commit->outputs[k].rows
+                    : 0;
+    }
+    return rows;
+}
+
 /* The ledger against the files: rows of shards, edges and tables. */
 static void verify_counts(struct audit *v, const char *where, const struct phase *phase,
                           const struct commit *commit, const json_t *ledger)
@@ -207,7 +219,7 @@ static void verify_counts(struct audit *v, const char *where, const struct phase
         read += op->kind == OP_READ ? ledger_get(ledger, op->name, "emitted") : 0;
         if (op_writes(op)) {
             equal(v, where, op->name, "written", ledger_get(ledger, op->name, "written"),
-                  "rows of its files", output_rows(commit, "shard", op->name));
+                  "rows of its files", shard_rows(commit, op));
         } else if (op->kind == OP_STORE) {
             char number[16];
             snprintf(number, sizeof number, "%u", i);
