@@ -125,7 +125,8 @@ struct write_parquet : sluice::writer<write_parquet> {
     void prepare(sluice::plan &p)
     {
         check_level(opts().compression, opts().level);
-        targets = choose_targets(p, opts().columns, partition(p));
+        targets = choose_targets(p, opts().columns, left_out());
+        partition(p);
         schema = schema_of(targets);
         wish = { opts().compression,
                  static_cast<int>(opts().level),
@@ -181,16 +182,15 @@ struct write_parquet : sluice::writer<write_parquet> {
     }
 
   private:
-    /* Asks for folders by columns' values. Gives the columns that files then do without. */
-    std::vector<std::string> partition(sluice::plan &p) const
+    /* Asks for folders by columns' values. Columns of the files are asked for before. */
+    void partition(sluice::plan &p) const
     {
-        std::vector<std::string> left_out;
         std::vector<char> note(SLUICE_FILES_NOTE_MAX);
         sluice_error e = {};
 
         e.size = sizeof e;
         if (opts().partition_by.n == 0) {
-            return left_out;
+            return;
         }
         if (opts().layout == Layout::hf) {
             throw sluice::error(SLUICE_E_CONFIG,
@@ -205,14 +205,24 @@ struct write_parquet : sluice::writer<write_parquet> {
         for (std::uint64_t k = 0; k < opts().partition_by.n; k++) {
             sluice_files_part part;
             (void)sluice_files_parse_part(opts().partition_by.items[k], &part);
-            const std::string column(part.column, part.n);
-            p.need(column, SLUICE_FILES_PART_TYPES);
-            if (part.buckets == 0 && !opts().keep_partitions) {
-                left_out.push_back(column);
-            }
+            p.need(std::string(part.column, part.n), SLUICE_FILES_PART_TYPES);
         }
         p.note("partition", note.data());
-        return left_out;
+    }
+
+    /* The columns that files do without, as folders tell their values. */
+    std::vector<std::string> left_out() const
+    {
+        std::vector<std::string> names;
+
+        for (std::uint64_t k = 0; !opts().keep_partitions && k < opts().partition_by.n; k++) {
+            sluice_files_part part;
+            if (sluice_files_parse_part(opts().partition_by.items[k], &part) &&
+                part.buckets == 0) {
+                names.emplace_back(part.column, part.n);
+            }
+        }
+        return names;
     }
 
     /* The names of a snapshot's files, and a card that tells what they are. */
