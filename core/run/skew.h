@@ -1,5 +1,5 @@
-/* How even the partitions of a dataset are (a writer's note `partition`), for the report. Depends on
- * store/snapshot. */
+/* How even the partitions of a dataset are (a writer's note `partition`), for the report. Depends
+ * on store/snapshot. */
 #ifndef SLUICE_RUN_SKEW_H
 #define SLUICE_RUN_SKEW_H
 

@@ -183,8 +183,8 @@ sluice_status folders_of(const struct folders *folders, const struct batch *batc
         if (out->size - begin > FOLDER_MOST) {
             return error_set(err, SLUICE_E_CONFIG,
                              "can't call a folder '%.60s…': the name would have %zu bytes, at most "
-                             "%d are possible; partition by a hash of the column (hash(COLUMN, N)), "
-                             "or by another column",
+                             "%d are possible; partition by a hash of the column (hash(COLUMN, "
+                             "N)), or by another column",
                              buf_str(out) + begin, out->size - begin, FOLDER_MOST);
         }
     }
