@@ -25,7 +25,7 @@ _sluice() {
     trace) options="--run --text --json --view --help" ;;
     tokenize) options="--tokenizer --jsonl --count --decode --bench --raw --offsets --pattern --specials --cache --head --train-head --help" ;;
     head) options="-n --where --random --seed --tokens --tokenizer --run --json --help" ;;
-    verify) options="--all --quick --json --view --help" ;;
+    verify) options="--all --quick --absent --column --run --json --view --help" ;;
     new)
         case ${COMP_WORDS[COMP_CWORD-1]} in
         new) options="plugin heuristic project --help"; mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current"); return ;;

@@ -69,7 +69,7 @@ why) _arguments '*:run:_files -/' '--id[of a document]:id' '--reason[name]:reaso
 trace) _arguments '*:dataset:_files -/' '--run[that wrote it]:run:_files -/' '--text' '--json' '--help' ;;
 head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[EXPRESSION]:condition' '--random' '--seed[number]:seed' '--tokens' \
     '--tokenizer[file]:file:_files' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
-verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--json' '--help' ;;
+verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--absent[ids that should be nowhere]:file:_files' '--column[that has them]:name' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
 new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
     '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
 bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[of errors as well]' '--json' '--help' ;;

@@ -36,4 +36,9 @@ sluice_status frame_decode(struct frame_codec *, const void *data, size_t n, uin
                            const struct type *const *types, uint64_t max_raw, struct batch **out,
                            struct sluice_error *err) MUST_USE;
 
+/* The raw bytes of a frame whose types nobody knows, appended: texts of one column stand in them
+ * one behind the other. For who looks for bytes. max_raw as above. */
+sluice_status frame_bytes(struct frame_codec *, const void *data, size_t n, uint64_t max_raw,
+                          struct buf *out, struct sluice_error *err) MUST_USE;
+
 #endif

@@ -244,19 +244,15 @@ static sluice_status decode_columns(struct decoder *d, uint32_t rows, uint32_t n
     return d->at == d->size ? SLUICE_OK : damaged(d->err, "it has bytes behind its last column");
 }
 
-sluice_status frame_decode(struct frame_codec *codec, const void *data, size_t n,
-                           uint32_t n_columns, const struct type *const *types, uint64_t max_raw,
-                           struct batch **out, struct sluice_error *err)
+/* Checks all of a frame but its raw bytes. */
+static sluice_status open_frame(struct frame_codec *codec, const void *data, size_t n,
+                                uint64_t max_raw, struct frame_header *header,
+                                struct sluice_error *err)
 {
-    struct frame_header header;
-    const char *stored = (const char *)data + FRAME_HEADER_BYTES;
-    struct decoder d = { .err = err };
-    struct column **columns;
+    const uint64_t most = max_raw > 0 ? max_raw : RAW_MAX;
     uint64_t total;
     uint32_t rows;
-    sluice_status status;
 
-    *out = NULL;
     if (n < FRAME_HEADER_BYTES) {
         return damaged(err, "it ends inside its header");
     }
@@ -264,29 +260,55 @@ sluice_status frame_decode(struct frame_codec *codec, const void *data, size_t n
     if (total != n) {
         return damaged(err, total > n ? "it ends too early" : "there are bytes behind its end");
     }
-    memcpy(&header, data, sizeof header);
-    if (frame_hash(codec, &header, stored) != header.hash) {
+    memcpy(header, data, sizeof *header);
+    if (frame_hash(codec, header, (const char *)data + FRAME_HEADER_BYTES) != header->hash) {
         return damaged(err, "its checksum is wrong");
     }
-    if (header.columns != n_columns) {
-        return damaged(err, "it has another number of columns than expected");
-    }
     /* Before memory is taken: the size is the file's word. */
-    if (header.raw > (max_raw > 0 ? max_raw : RAW_MAX)) {
+    if (header->raw > most) {
         return error_set(err, SLUICE_E_DATA,
                          "a spill frame needs %llu bytes of memory, expected at most %llu: give a "
                          "larger --memory",
-                         (unsigned long long)header.raw,
-                         (unsigned long long)(max_raw > 0 ? max_raw : RAW_MAX));
+                         (unsigned long long)header->raw, (unsigned long long)most);
     }
-    TRY(unpack(codec, &header, stored, &d.memory, err));
+    return SLUICE_OK;
+}
+
+sluice_status frame_bytes(struct frame_codec *codec, const void *data, size_t n, uint64_t max_raw,
+                          struct buf *out, struct sluice_error *err)
+{
+    struct array_memory *memory = NULL;
+    struct frame_header header;
+
+    TRY(open_frame(codec, data, n, max_raw, &header, err));
+    TRY(unpack(codec, &header, (const char *)data + FRAME_HEADER_BYTES, &memory, err));
+    buf_append(out, memory->data, (size_t)header.raw);
+    array_memory_unref(memory);
+    return buf_status(out, err);
+}
+
+sluice_status frame_decode(struct frame_codec *codec, const void *data, size_t n,
+                           uint32_t n_columns, const struct type *const *types, uint64_t max_raw,
+                           struct batch **out, struct sluice_error *err)
+{
+    struct frame_header header;
+    struct decoder d = { .err = err };
+    struct column **columns;
+    sluice_status status;
+
+    *out = NULL;
+    TRY(open_frame(codec, data, n, max_raw, &header, err));
+    if (header.columns != n_columns) {
+        return damaged(err, "it has another number of columns than expected");
+    }
+    TRY(unpack(codec, &header, (const char *)data + FRAME_HEADER_BYTES, &d.memory, err));
     d.size = (size_t)header.raw;
     columns = calloc(n_columns + 1u, sizeof *columns);
     status = columns == NULL ? error_nomem(err, "a batch")
-                             : decode_columns(&d, rows, n_columns, types, columns);
+                             : decode_columns(&d, header.rows, n_columns, types, columns);
     array_memory_unref(d.memory);
     if (status == SLUICE_OK) {
-        *out = batch_create(rows, n_columns, columns);
+        *out = batch_create(header.rows, n_columns, columns);
         status = *out == NULL ? error_nomem(err, "a batch") : SLUICE_OK;
     } else {
         for (uint32_t k = 0; columns != NULL && k < n_columns; k++) {

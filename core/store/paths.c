@@ -80,7 +80,7 @@ const char *path_below(const char *outer, const char *inner)
 
 bool dataset_part(const char *name, size_t n)
 {
-    static const char *const names[] = { "data", "snapshots", "latest", "tags" };
+    static const char *const names[] = { "data", "snapshots", "latest", "tags", "purges" };
 
     for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) {
         if (strlen(names[k]) == n && memcmp(names[k], name, n) == 0) {

@@ -102,6 +102,13 @@ struct snapshot_outcome {
 sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, struct vouch *vouch,
                                struct snapshot_outcome *outcome, struct sluice_error *) MUST_USE;
 
+/* Puts s, which has the number of a snapshot that is there and is made of it, in its place:
+ * manifest and folder, whose names of other files go. For who removes what old snapshots hold, and works
+ * alone on the dataset. before: the snapshot of the number before, NULL if that is gone. Fills as
+ * publishing does. */
+sluice_status snapshot_replace(const char *dataset_dir, struct snapshot *,
+                               const struct snapshot *before, struct sluice_error *) MUST_USE;
+
 /* Numbers of all manifests, ascending; *numbers is given (free()). An absent dataset has none. */
 sluice_status snapshot_list(const char *dataset_dir, uint32_t **numbers, size_t *n,
                             struct sluice_error *) MUST_USE;

@@ -6,6 +6,7 @@
 
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
+#include "store/paths.h"
 
 json_t *dataset_owner_json(const struct snapshot *s)
 {
@@ -59,6 +60,26 @@ sluice_status dataset_open_newest(const struct dataset_hold *hold, const char *w
                          (unsigned)number, (unsigned)(*out)->number, what);
     }
     return SLUICE_OK;
+}
+
+sluice_status dataset_run(const struct dataset_hold *hold, const char *named, char **run,
+                          struct sluice_error *err)
+{
+    struct sluice_error none = ERROR_INIT;
+    sluice_status status;
+
+    *run = NULL;
+    if (named != NULL) {
+        *run = look_is_run(named) ? session_run_dir(named) : NULL;
+        return *run != NULL
+                   ? SLUICE_OK
+                   : error_set(err, SLUICE_E_CONFIG,
+                               "--run: found '%s', which is no run (it has no plan.json)", named);
+    }
+    status = look_dataset_run(hold->dir, 0, run, &none);
+    return status == SLUICE_OK || (status == SLUICE_E_CONFIG && dataset_there(hold->dir))
+               ? SLUICE_OK
+               : error_set(err, status, "%s", none.message);
 }
 
 int dataset_show(const char *event, const struct args *args, json_t *facts)

@@ -30,6 +30,11 @@ void dataset_release(struct dataset_hold *);
 sluice_status dataset_open_newest(const struct dataset_hold *, const char *what, struct snapshot **,
                                   struct sluice_error *) MUST_USE;
 
+/* The run that wrote it: the one that is named (NULL: by its pipeline's name). *run is given, NULL
+ * where there is none here. SLUICE_E_CONFIG: the named one is none, or this is no dataset. */
+sluice_status dataset_run(const struct dataset_hold *, const char *named, char **run,
+                          struct sluice_error *) MUST_USE;
+
 /* Facts to people or, with json, to programs. *Takes* facts. The exit status. */
 int dataset_show(const char *event, const struct args *, json_t *facts);
 

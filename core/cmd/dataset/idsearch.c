@@ -10,7 +10,7 @@
 
 struct rows {
     struct idsearch *search;
-    const struct snapshot_shard *shard;
+    const char *name; /* in messages */
     struct idsearch_file found;
     uint64_t capacity, row;
     struct buf scratch;
@@ -59,7 +59,7 @@ static sluice_status take_line(void *ctx, const char *text, size_t n, bool *stop
         break;
     case ROWFIELD_NO_JSON:
         return error_set(err, SLUICE_E_DATA, "%s, row %llu is no JSON object; see sluice verify",
-                         rows->shard->name, (unsigned long long)rows->row);
+                         rows->name, (unsigned long long)rows->row);
     case ROWFIELD_NONE:
     case ROWFIELD_OTHER:
         rows->found.without++;
@@ -72,7 +72,7 @@ static sluice_status take_line(void *ctx, const char *text, size_t n, bool *stop
 static sluice_status search_lines(struct idsearch *search, const struct snapshot_shard *shard,
                                   struct idsearch_file *out, struct sluice_error *err)
 {
-    struct rows rows = { .search = search, .shard = shard };
+    struct rows rows = { .search = search, .name = shard->name };
     char *path = snapshot_shard_path(search->dir, shard);
     bool stop = false;
     sluice_status status =
@@ -86,6 +86,22 @@ static sluice_status search_lines(struct idsearch *search, const struct snapshot
     buf_deinit(&rows.scratch);
     free(path);
     *out = rows.found;
+    return status;
+}
+
+sluice_status idsearch_count(struct idsearch *search, const char *path, uint64_t *n,
+                             struct sluice_error *err)
+{
+    struct rows rows = { .search = search, .name = path };
+    bool stop = false;
+    sluice_status status = lines_read(path, take_line, &rows, &stop, err);
+
+    *n = rows.found.hits.n;
+    search->counted += rows.row;
+    search->lacking += rows.found.without;
+    buf_deinit(&rows.scratch);
+    free(rows.found.hits.rows);
+    free(rows.found.which);
     return status;
 }
 
@@ -132,6 +148,18 @@ sluice_status idsearch_shard(struct idsearch *search, const struct snapshot_shar
                : error_nomem(err, "files that were searched");
 }
 
+sluice_status idsearch_check(const struct idsearch *search, uint64_t rows, uint64_t without,
+                             struct sluice_error *err)
+{
+    return rows == 0 || without < rows
+               ? SLUICE_OK
+               : error_set(
+                     err, SLUICE_E_CONFIG,
+                     "no row of %s has a field '%s' with an id; give --column, the name under "
+                     "which its rows have theirs",
+                     search->dir, search->column);
+}
+
 sluice_status idsearch_snapshot(struct idsearch *search, const struct snapshot *s,
                                 struct removal_shard **shards, uint64_t *without,
                                 struct sluice_error *err)
@@ -150,13 +178,7 @@ sluice_status idsearch_snapshot(struct idsearch *search, const struct snapshot *
             search->ids->found[file->which[k]]++;
         }
     }
-    if (*without > 0 && *without == s->rows) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "no row of %s@%u has a field '%s' with an id; give --column, the name "
-                         "under which its rows have theirs",
-                         search->dir, (unsigned)s->number, search->column);
-    }
-    return SLUICE_OK;
+    return idsearch_check(search, s->rows, *without, err);
 }
 
 void idsearch_deinit(struct idsearch *search)

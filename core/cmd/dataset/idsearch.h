@@ -20,6 +20,7 @@ struct idsearch {
         uint64_t without;          /* rows that have no such field */
     } * files;
     size_t n_files, capacity;
+    uint64_t counted, lacking; /* by idsearch_count: rows, and those that have no such field */
 };
 
 /* What is found in one file; borrowed until the next call. SLUICE_E_CONFIG: files of this kind
@@ -32,6 +33,15 @@ sluice_status idsearch_shard(struct idsearch *, const struct snapshot_shard *,
 sluice_status idsearch_snapshot(struct idsearch *, const struct snapshot *,
                                 struct removal_shard **shards, uint64_t *without,
                                 struct sluice_error *) MUST_USE;
+
+/* SLUICE_E_CONFIG where no row of these has the field. */
+sluice_status idsearch_check(const struct idsearch *, uint64_t rows, uint64_t without,
+                             struct sluice_error *) MUST_USE;
+
+/* Rows of a file of JSON Lines, whatever a manifest says of it, that have an id. SLUICE_E_DATA: it
+ * is damaged. */
+sluice_status idsearch_count(struct idsearch *, const char *path, uint64_t *rows,
+                             struct sluice_error *) MUST_USE;
 void idsearch_deinit(struct idsearch *);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cmd/commands.h"
+#include "cmd/dataset/absent.h"
 #include "cmd/look/look.h"
 #include "cmd/view/view.h"
 #include "run/facts/audit.h"
@@ -14,6 +15,11 @@
 static const struct arg_spec verify_specs[] = {
     { "--all", NULL, "all snapshots of a dataset instead of one" },
     { "--quick", NULL, "sizes only, no hashes" },
+    { "--absent", "FILE",
+      "instead: whether none of these ids, one a line, is left in the dataset, all its snapshots "
+      "and what its run keeps; status 1 if any is" },
+    { "--column", "NAME", "of --absent: the field that has them (default id)" },
+    { "--run", "RUN", "of --absent: the run that wrote it (default: that of its pipeline's name)" },
     { "--json", NULL, "one JSON object" },
     VIEW_SPEC,
 };
@@ -139,6 +145,9 @@ int cmd_verify(int argc, char **argv)
 
     if (status >= 0) {
         return status;
+    }
+    if (args_get(&args, "--absent") != NULL) {
+        return absent_show(&args);
     }
     json = args_get(&args, "--json") != NULL;
     v.audit =
