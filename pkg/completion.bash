@@ -41,7 +41,7 @@ _sluice() {
     diff) options="--key --text --json --view --help" ;;
     tag) options="--move --remove --json --view --help" ;;
     compact) options="--target --least --dry-run --json --view --help" ;;
-    remove) options="--ids --column --dry-run --json --view --help" ;;
+    remove) options="--ids --column --purge --run --dry-run --json --view --help" ;;
     retain) options="--keep --older --dry-run --json --view --help" ;;
     repro) options="--into --any-program --workers --memory --scratch --trust --quiet --json --view --help" ;;
     gc) options="--dry-run --json --view --help" ;;

@@ -77,7 +77,7 @@ datasets) _arguments '*:folder:_files -/' '--json' '--help' ;;
 diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text[whose lengths are told]:field' '--json' '--help' ;;
 tag) _arguments '*:dataset:_files -/' '--move' '--remove' '--json' '--help' ;;
 compact) _arguments '*:dataset:_files -/' '--target[bytes of a file]:size' '--least[small neighbours]:number' '--dry-run' '--json' '--help' ;;
-remove) _arguments '*:dataset:_files -/' '--ids[one a line]:file:_files' '--column[that has them]:name' '--dry-run' '--json' '--help' ;;
+remove) _arguments '*:dataset:_files -/' '--ids[one a line]:file:_files' '--column[that has them]:name' '--purge[old snapshots and what the run keeps too]' '--run[that wrote it]:run:_files -/' '--dry-run' '--json' '--help' ;;
 retain) _arguments '*:dataset:_files -/' '--keep[newest snapshots]:number' '--older[than a time]:time' '--dry-run' '--json' '--help' ;;
 repro) _arguments '*:run:_files -/' '--into[keep what is made]:folder:_files -/' '--any-program' '--workers[threads]:number' '--memory[memory]:size' \
     '--scratch[where stages spill]:directory:_files -/' '--trust' '--quiet' '--json' '--help' ;;

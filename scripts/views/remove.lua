@@ -10,6 +10,19 @@ local function some(names)
   return #names > MOST and shown .. (" and %d more"):format(#names - MOST) or shown
 end
 
+local function purged(purge)
+  local numbers = {}
+  for _, n in ipairs(v.list(purge.snapshots)) do numbers[#numbers + 1] = "@" .. number(n) end
+  say("purged: %s made again; %s of the dataset and %s of its run removed, %s\n", #numbers > 0 and table.concat(numbers, " ") or "no snapshot",
+    many(purge.files, "file"), many(purge.run_files, "file"), v.bytes(number(purge.bytes)))
+  for place in v.each(purge.left) do
+    say("left: %s: %s\n", text(place.path), place.unsearched ~= nil and text(place.unsearched) or text(place.kind))
+  end
+  if purge.run == nil then
+    say "the run that wrote it is not here, and was left alone (--run)\n"
+  end
+end
+
 return function(facts)
   local dataset, rows = text(facts.dataset), number(facts.rows)
   local would = facts.dry_run == true and "would be " or ""
@@ -35,5 +48,8 @@ return function(facts)
   end
   if facts.snapshot ~= nil then
     say("snapshot %d\n", number(facts.snapshot))
+  end
+  if type(facts.purge) == "table" then
+    purged(facts.purge)
   end
 end

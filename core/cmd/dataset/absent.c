@@ -19,16 +19,8 @@ struct absence {
 
 static sluice_status on_place(void *ctx, const struct reach_place *place, struct sluice_error *err)
 {
-    json_t *places = ctx;
-    json_t *fact =
-        json_pack("{s:o, s:s, s:I, s:b}", "path", facts_text(place->path, strlen(place->path)),
-                  "kind", place->kind, "rows", (json_int_t)place->rows, "sure", place->sure);
-
-    if (fact != NULL && place->unsearched != NULL) {
-        json_object_set_new(fact, "unsearched",
-                            facts_text(place->unsearched, strlen(place->unsearched)));
-    }
-    return json_array_append_new(places, fact) == 0 ? SLUICE_OK : error_nomem(err, "facts");
+    return json_array_append_new(ctx, reach_json(place)) == 0 ? SLUICE_OK
+                                                              : error_nomem(err, "facts");
 }
 
 static sluice_status search(const struct args *args, struct absence *a, struct sluice_error *err)

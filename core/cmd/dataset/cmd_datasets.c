@@ -127,20 +127,12 @@ static json_t *snapshot_json(const struct snapshot *s, const struct tag *tags, s
                      "tags", names, "compacts", json_object_get(s->lineage, "compacts"));
 }
 
-/* Notes what the snapshot holds, and hands on what it was made of. */
-static sluice_status take_lineage(struct search *search, const struct found *found,
-                                  const struct snapshot *s, json_t *facts, struct sluice_error *err)
+/* Notes that a snapshot holds, or once held, what has this hash. */
+static void note_held(struct search *search, const struct found *found, const struct snapshot *s,
+                      const char *hex)
 {
-    struct hash128 hash;
-    json_t *made = json_array();
-    json_t *holders;
-    json_t *input;
-    size_t i;
-    char hex[33];
+    json_t *holders = json_object_get(search->held, hex);
 
-    TRY(snapshot_holds(s, &hash, err));
-    hash_hex(hash, hex);
-    holders = json_object_get(search->held, hex);
     if (holders == NULL) {
         json_object_set_new(search->held, hex, json_array());
         holders = json_object_get(search->held, hex);
@@ -148,6 +140,30 @@ static sluice_status take_lineage(struct search *search, const struct found *fou
     json_array_append_new(holders, json_pack("{s:o, s:i}", "dataset",
                                              facts_text(found->name, strlen(found->name)),
                                              "snapshot", (int)s->number));
+}
+
+/* Notes what the snapshot holds, also before rows were purged from it, and hands on what it was
+ * made of. */
+static sluice_status take_lineage(struct search *search, const struct found *found,
+                                  const struct snapshot *s, json_t *facts, struct sluice_error *err)
+{
+    struct hash128 hash;
+    json_t *made = json_array();
+    json_t *input;
+    json_t *note;
+    size_t i;
+    char hex[33];
+
+    TRY(snapshot_holds(s, &hash, err));
+    hash_hex(hash, hex);
+    note_held(search, found, s, hex);
+    json_array_foreach(json_object_get(s->lineage, "removals"), i, note)
+    {
+        const char *held = json_string_value(json_object_get(note, "held"));
+        if (held != NULL) {
+            note_held(search, found, s, held);
+        }
+    }
     json_array_foreach(json_object_get(s->lineage, "inputs"), i, input)
     {
         json_array_append_new(made, json_pack("{s:O?, s:O?, s:O?}", "reader",

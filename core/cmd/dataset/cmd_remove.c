@@ -6,13 +6,17 @@
 
 #include "cmd/commands.h"
 #include "cmd/dataset/dataset.h"
-#include "cmd/dataset/idsearch.h"
+#include "cmd/dataset/purge.h"
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
 
 static const struct arg_spec remove_specs[] = {
     { "--ids", "FILE", "the ids, one a line, exactly as they are in the rows (required)" },
     { "--column", "NAME", "the field that has them (default id); meta.id is one inside of meta" },
+    { "--purge", NULL,
+      "also from all older snapshots, tagged ones too, and from what its run keeps; this can't be "
+      "undone" },
+    { "--run", "RUN", "of --purge: the run that wrote it (default: that of its pipeline's name)" },
     { "--dry-run", NULL, "only say what would be removed" },
     { "--json", NULL, "one JSON object" },
     VIEW_SPEC,
@@ -31,6 +35,9 @@ struct removing {
     uint64_t bytes;   /* of the shards that are touched */
     uint32_t number;  /* of what it made; 0 = nothing */
     bool dry;
+    struct purge purge; /* with --purge */
+    char *run;
+    struct crew *crew; /* of a run that is named */
 };
 
 static sluice_status open_all(const struct args *args, struct removing *r, struct sluice_error *err)
@@ -76,11 +83,7 @@ static sluice_status take_out(struct removing *r, struct sluice_error *err)
     TRY(derive_sweep(r->hold.dir, err));
     status = removal_make(r->hold.dir, r->from, &terms, &next, err);
     if (status == SLUICE_OK) {
-        status = removal_note(next,
-                              json_pack("{s:s, s:I, s:s, s:I}", "column", r->search.column, "ids",
-                                        (json_int_t)r->ids.n, "sha256", r->ids.sha256, "rows",
-                                        (json_int_t)r->rows),
-                              err);
+        status = purge_note(&r->search, r->rows, NULL, next, err);
     }
     if (status == SLUICE_OK) {
         status = derive_stand(r->hold.dir, r->from, next, &r->number, err);
@@ -89,13 +92,29 @@ static sluice_status take_out(struct removing *r, struct sluice_error *err)
     return status;
 }
 
+static sluice_status take_out_everywhere(const struct args *args, struct removing *r,
+                                         struct sluice_error *err)
+{
+    const char *named = args_get(args, "--run");
+
+    TRY(dataset_run(&r->hold, named, &r->run, err));
+    if (named != NULL && r->hold.crew == NULL) {
+        TRY(look_alone(r->run, "remove", &r->crew, err));
+    }
+    TRY(take_out(r, err));
+    r->purge = (struct purge){ .search = &r->search, .run = r->run, .rows = r->rows };
+    return purge(&r->purge, err);
+}
+
 static sluice_status remove_ids(const struct args *args, struct removing *r,
                                 struct sluice_error *err)
 {
     TRY(open_all(args, r, err));
     TRY(idsearch_snapshot(&r->search, r->from, &r->shards, &r->without, err));
     count(r);
-    return r->dry ? SLUICE_OK : take_out(r, err);
+    return r->dry                              ? SLUICE_OK
+           : args_get(args, "--purge") != NULL ? take_out_everywhere(args, r, err)
+                                               : take_out(r, err);
 }
 
 /* {ID: rows} and [ID] of those that are nowhere. */
@@ -113,29 +132,41 @@ static json_t *ids_json(const struct ids *ids, bool missing)
     return json;
 }
 
+/* null without --purge. */
+static json_t *purge_json(const struct removing *r)
+{
+    return r->purge.search == NULL
+               ? json_null()
+               : json_pack("{s:O, s:I, s:I, s:I, s:I, s:O, s:o}", "snapshots", r->purge.snapshots,
+                           "rows", (json_int_t)r->purge.rows, "files", (json_int_t)r->purge.files,
+                           "run_files", (json_int_t)r->purge.run_files, "bytes",
+                           (json_int_t)r->purge.bytes, "left", r->purge.left, "run",
+                           r->run == NULL ? json_null() : facts_text(r->run, strlen(r->run)));
+}
+
 static json_t *facts_of(const struct removing *r)
 {
     return json_pack(
-        "{s:o, s:i, s:o, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:b}",
+        "{s:o, s:i, s:o, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:b, s:o}",
         "dataset", facts_text(r->hold.dir, strlen(r->hold.dir)), "from", (int)r->from->number,
         "snapshot", r->number == 0 ? json_null() : json_integer((json_int_t)r->number), "column",
         r->search.column, "files", (int)r->from->n_shards, "touched", (int)r->touched, "gone",
         (int)r->gone, "bytes", (json_int_t)r->bytes, "rows", (json_int_t)r->rows, "rows_before",
         (json_int_t)r->from->rows, "without", (json_int_t)r->without, "ids", (json_int_t)r->ids.n,
         "sha256", r->ids.sha256, "removed", ids_json(&r->ids, false), "missing",
-        ids_json(&r->ids, true), "dry_run", r->dry);
+        ids_json(&r->ids, true), "dry_run", r->dry, "purge", purge_json(r));
 }
 
 int cmd_remove(int argc, char **argv)
 {
     static const struct command command = {
-        .usage = "sluice remove DATASET --ids FILE [--column NAME] [--dry-run]",
+        .usage = "sluice remove DATASET --ids FILE [--column NAME] [--purge] [--dry-run]",
         .text = "Takes the rows that have one of the ids out of a dataset, in a new snapshot: "
                 "files that hold one are written again, all others\n"
                 "are named as they are. Later runs of its pipeline don't bring the rows back, as "
                 "long as the files that they stood in are made of\n"
-                "the same input. Older snapshots still have them. Not while its run is at work; a "
-                "kill leaves the old snapshot.",
+                "the same input. Older snapshots still have them, but with --purge. Not while its "
+                "run is at work; a kill leaves the old snapshot.",
         .specs = remove_specs,
         .n_specs = sizeof remove_specs / sizeof remove_specs[0],
         .least = 1,
@@ -157,6 +188,9 @@ int cmd_remove(int argc, char **argv)
         status = dataset_show("remove", &args, facts_of(&r));
     }
     free(r.shards);
+    purge_deinit(&r.purge);
+    crew_leave(r.crew);
+    free(r.run);
     idsearch_deinit(&r.search);
     ids_deinit(&r.ids);
     snapshot_destroy(r.from);

@@ -5,8 +5,22 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "run/facts/facts.h"
 #include "store/paths.h"
 #include "store/store.h"
+
+json_t *reach_json(const struct reach_place *place)
+{
+    json_t *fact =
+        json_pack("{s:o, s:s, s:I, s:b}", "path", facts_text(place->path, strlen(place->path)),
+                  "kind", place->kind, "rows", (json_int_t)place->rows, "sure", place->sure);
+
+    if (fact != NULL && place->unsearched != NULL) {
+        json_object_set_new(fact, "unsearched",
+                            facts_text(place->unsearched, strlen(place->unsearched)));
+    }
+    return fact;
+}
 
 static sluice_status tell(struct reach *reach, const struct reach_place *place,
                           struct sluice_error *err)

@@ -28,4 +28,7 @@ sluice_status reach_dataset(struct reach *, struct sluice_error *) MUST_USE;
 /* All files of a run directory but its frozen plan. */
 sluice_status reach_run(struct reach *, const char *run_dir, struct sluice_error *) MUST_USE;
 
+/* A place as a fact: {path, kind, rows, sure, unsearched}. NULL = out of memory. Gives. */
+json_t *reach_json(const struct reach_place *);
+
 #endif
