@@ -25,7 +25,7 @@ _sluice() {
     trace) options="--run --text --json --view --help" ;;
     tokenize) options="--tokenizer --jsonl --count --decode --bench --raw --offsets --pattern --specials --cache --head --train-head --help" ;;
     head) options="-n --where --random --seed --tokens --tokenizer --run --json --help" ;;
-    verify) options="--all --quick --absent --column --run --json --view --help" ;;
+    verify) options="--all --quick --absent --column --run --in --json --view --help" ;;
     new)
         case ${COMP_WORDS[COMP_CWORD-1]} in
         new) options="plugin heuristic project --help"; mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current"); return ;;
@@ -41,7 +41,7 @@ _sluice() {
     diff) options="--key --text --json --view --help" ;;
     tag) options="--move --remove --json --view --help" ;;
     compact) options="--target --least --dry-run --json --view --help" ;;
-    remove) options="--ids --column --purge --run --dry-run --json --view --help" ;;
+    remove) options="--ids --column --purge --run --in --dry-run --json --view --help" ;;
     retain) options="--keep --older --dry-run --json --view --help" ;;
     repro) options="--into --any-program --workers --memory --scratch --trust --quiet --json --view --help" ;;
     gc) options="--dry-run --json --view --help" ;;

@@ -69,7 +69,7 @@ why) _arguments '*:run:_files -/' '--id[of a document]:id' '--reason[name]:reaso
 trace) _arguments '*:dataset:_files -/' '--run[that wrote it]:run:_files -/' '--text' '--json' '--help' ;;
 head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[EXPRESSION]:condition' '--random' '--seed[number]:seed' '--tokens' \
     '--tokenizer[file]:file:_files' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
-verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--absent[ids that should be nowhere]:file:_files' '--column[that has them]:name' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
+verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--absent[ids that should be nowhere]:file:_files' '--column[that has them]:name' '--run[that wrote it]:run:_files -/' '--in[what was made of it]:directory:_files -/' '--json' '--help' ;;
 new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
     '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
 bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[of errors as well]' '--json' '--help' ;;
@@ -77,7 +77,7 @@ datasets) _arguments '*:folder:_files -/' '--json' '--help' ;;
 diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text[whose lengths are told]:field' '--json' '--help' ;;
 tag) _arguments '*:dataset:_files -/' '--move' '--remove' '--json' '--help' ;;
 compact) _arguments '*:dataset:_files -/' '--target[bytes of a file]:size' '--least[small neighbours]:number' '--dry-run' '--json' '--help' ;;
-remove) _arguments '*:dataset:_files -/' '--ids[one a line]:file:_files' '--column[that has them]:name' '--purge[old snapshots and what the run keeps too]' '--run[that wrote it]:run:_files -/' '--dry-run' '--json' '--help' ;;
+remove) _arguments '*:dataset:_files -/' '--ids[one a line]:file:_files' '--column[that has them]:name' '--purge[old snapshots and what the run keeps too]' '--run[that wrote it]:run:_files -/' '--in[what was made of it]:directory:_files -/' '--dry-run' '--json' '--help' ;;
 retain) _arguments '*:dataset:_files -/' '--keep[newest snapshots]:number' '--older[than a time]:time' '--dry-run' '--json' '--help' ;;
 repro) _arguments '*:run:_files -/' '--into[keep what is made]:folder:_files -/' '--any-program' '--workers[threads]:number' '--memory[memory]:size' \
     '--scratch[where stages spill]:directory:_files -/' '--trust' '--quiet' '--json' '--help' ;;

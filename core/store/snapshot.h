@@ -104,8 +104,8 @@ sluice_status snapshot_publish(const char *dataset_dir, struct snapshot *, struc
 
 /* Puts s, which has the number of a snapshot that is there and is made of it, in its place:
  * manifest and folder, whose names of other files go. For who removes what old snapshots hold, and
- * works alone on the dataset. before: the snapshot of the number before, NULL if that is gone. Fills
- * as publishing does. */
+ * works alone on the dataset. before: the snapshot of the number before, NULL if that is gone.
+ * Fills as publishing does. */
 sluice_status snapshot_replace(const char *dataset_dir, struct snapshot *,
                                const struct snapshot *before, struct sluice_error *) MUST_USE;
 

@@ -13,6 +13,7 @@ return function(facts)
       say("%s: %s (%s)\n", place.sure == true and "found" or "may hold one", text(place.path), text(place.kind))
     end
   end
+  v.below(facts.below)
   say("%s: %s, %s searched: %s\n", text(facts.dataset), many(facts.ids, "id"), many(facts.files, "file"),
     facts.absent == true and "none is there" or "NOT ABSENT")
   if facts.run == nil then

@@ -239,4 +239,20 @@ function M.columns(rows, n, markdown)
   end
 end
 
+-- Datasets that were made of one whose rows are removed, and what they have of these (remove, verify --absent).
+function M.below(list)
+  for dataset in M.each(list) do
+    local files, rows = M.list(dataset.files), M.number(dataset.rows)
+    local told = {}
+    if rows > 0 then told[#told + 1] = M.many(rows, "row has one", "rows have one") end
+    if M.number(files.bytes) > 0 then told[#told + 1] = M.many(files.bytes, "file may hold one", "files may hold one") end
+    if dataset.index ~= nil then
+      told[#told + 1] = M.text(dataset.index) .. " index, which keeps hashes of what it was made of until it is written anew"
+    elseif M.number(files.none) > 0 then
+      told[#told + 1] = M.many(files.none, "file that tells no ids", "files that tell no ids")
+    end
+    M.say("made of it: %s: %s\n", M.text(dataset.dataset), #told > 0 and table.concat(told, ", ") or "no row has one")
+  end
+end
+
 return M

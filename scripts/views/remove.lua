@@ -52,4 +52,5 @@ return function(facts)
   if type(facts.purge) == "table" then
     purged(facts.purge)
   end
+  v.below(facts.below)
 end

@@ -27,7 +27,7 @@ is "$(json stdout datasets.0.path)" below 'the first dataset'
 is "$(json stdout datasets.0.snapshots.0.inputs.0.datasets.0.snapshot)" 1 'what it was made of'
 printf '%s\n' user-4-4 user-5-2 user-7-1 user-7-2 user-7-3 user-7-4 user-7-5 user-9-4 >ids
 expect 1 "$SLUICE" verify set --absent ids
-mkdir kept
+mkdir kept empty
 cp -a set .sluice kept
 cat set/v000001/* | grep -v '"user-\(5-2\|7-.\|9-4\)"' >one
 cat set/v000002/* | grep -v '"user-\(5-2\|7-.\|9-4\)"' >two
@@ -37,7 +37,7 @@ is "$(json stdout 'purge.snapshots.*' | tr '\n' ' ')" '1 2 ' 'snapshots that wer
 is "$(json stdout 'purge.left.*')" '' 'what was left'
 [ "$(json stdout purge.run_files)" -gt 1 ] || fail 'no file of the run went'
 check() {
-    expect 0 "$SLUICE" verify set --absent ids
+    expect 0 "$SLUICE" verify set --absent ids --in empty
     expect 0 "$SLUICE" verify set --all
     expect 0 "$SLUICE" verify set@gold
     cat set/v000001/* >now
@@ -60,13 +60,14 @@ same purged set 'purged twice'
 # The source has them still: what the run makes again it does not publish.
 expect 0 "$SLUICE" run p.lua --quiet --workers 5
 is "$(newest set)" 3 'snapshots after the run'
-expect 1 "$SLUICE" verify set --absent ids
+mkdir -p empty
+expect 1 "$SLUICE" verify set --absent ids --in empty
 expect 0 "$SLUICE" verify set --all
 for f in in/*; do grep -vF -f ids "$f" >less || true; cp less "$f"; done
 rm in/07.jsonl
 expect 0 "$SLUICE" remove set --ids ids --purge
 expect 0 "$SLUICE" run p.lua --quiet
-expect 0 "$SLUICE" verify set --absent ids
+expect 0 "$SLUICE" verify set --absent ids --in empty
 expect 0 "$SLUICE" verify .sluice/p
 
 kills=${KILLS:-25}

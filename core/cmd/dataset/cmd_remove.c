@@ -6,6 +6,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/dataset/dataset.h"
+#include "cmd/dataset/below.h"
 #include "cmd/dataset/purge.h"
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
@@ -17,6 +18,8 @@ static const struct arg_spec remove_specs[] = {
       "also from all older snapshots, tagged ones too, and from what its run keeps; this can't be "
       "undone" },
     { "--run", "RUN", "of --purge: the run that wrote it (default: that of its pipeline's name)" },
+    { "--in", "DIR",
+      "where datasets that were made of it are looked for (default: the folder that it is in)" },
     { "--dry-run", NULL, "only say what would be removed" },
     { "--json", NULL, "one JSON object" },
     VIEW_SPEC,
@@ -38,6 +41,7 @@ struct removing {
     struct purge purge; /* with --purge */
     char *run;
     struct crew *crew; /* of a run that is named */
+    json_t *below;     /* datasets that were made of it */
 };
 
 static sluice_status open_all(const struct args *args, struct removing *r, struct sluice_error *err)
@@ -106,15 +110,32 @@ static sluice_status take_out_everywhere(const struct args *args, struct removin
     return purge(&r->purge, err);
 }
 
+/* The others are named, and left to who owns them. */
+static sluice_status find_below(const struct args *args, struct removing *r,
+                                struct sluice_error *err)
+{
+    struct below below = { .search = &r->search };
+    char *folder = NULL;
+    sluice_status status;
+
+    TRY(dataset_folder(args_get(args, "--in"), &folder, err));
+    below.folder = folder;
+    status = below_find(&below, &r->below, err);
+    free(folder);
+    return status;
+}
+
 static sluice_status remove_ids(const struct args *args, struct removing *r,
                                 struct sluice_error *err)
 {
     TRY(open_all(args, r, err));
     TRY(idsearch_snapshot(&r->search, r->from, &r->shards, &r->without, err));
     count(r);
-    return r->dry                              ? SLUICE_OK
-           : args_get(args, "--purge") != NULL ? take_out_everywhere(args, r, err)
-                                               : take_out(r, err);
+    if (!r->dry) {
+        TRY(args_get(args, "--purge") != NULL ? take_out_everywhere(args, r, err)
+                                              : take_out(r, err));
+    }
+    return find_below(args, r, err);
 }
 
 /* {ID: rows} and [ID] of those that are nowhere. */
@@ -147,14 +168,15 @@ static json_t *purge_json(const struct removing *r)
 static json_t *facts_of(const struct removing *r)
 {
     return json_pack(
-        "{s:o, s:i, s:o, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:b, s:o}",
+        "{s:o, s:i, s:o, s:s, s:i, s:i, s:i, s:I, s:I, s:I, s:I, s:I, s:s, s:o, s:o, s:b, s:o, "
+        "s:O}",
         "dataset", facts_text(r->hold.dir, strlen(r->hold.dir)), "from", (int)r->from->number,
         "snapshot", r->number == 0 ? json_null() : json_integer((json_int_t)r->number), "column",
         r->search.column, "files", (int)r->from->n_shards, "touched", (int)r->touched, "gone",
         (int)r->gone, "bytes", (json_int_t)r->bytes, "rows", (json_int_t)r->rows, "rows_before",
         (json_int_t)r->from->rows, "without", (json_int_t)r->without, "ids", (json_int_t)r->ids.n,
         "sha256", r->ids.sha256, "removed", ids_json(&r->ids, false), "missing",
-        ids_json(&r->ids, true), "dry_run", r->dry, "purge", purge_json(r));
+        ids_json(&r->ids, true), "dry_run", r->dry, "purge", purge_json(r), "below", r->below);
 }
 
 int cmd_remove(int argc, char **argv)
@@ -188,6 +210,7 @@ int cmd_remove(int argc, char **argv)
         status = dataset_show("remove", &args, facts_of(&r));
     }
     free(r.shards);
+    json_decref(r.below);
     purge_deinit(&r.purge);
     crew_leave(r.crew);
     free(r.run);

@@ -1,12 +1,15 @@
 /* What the commands on datasets share: see dataset.h. */
 #include "cmd/dataset/dataset.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
 #include "store/paths.h"
+#include "store/store.h"
 
 json_t *dataset_owner_json(const struct snapshot *s)
 {
@@ -80,6 +83,17 @@ sluice_status dataset_run(const struct dataset_hold *hold, const char *named, ch
     return status == SLUICE_OK || (status == SLUICE_E_CONFIG && dataset_there(hold->dir))
                ? SLUICE_OK
                : error_set(err, status, "%s", none.message);
+}
+
+sluice_status dataset_folder(const char *named, char **folder, struct sluice_error *err)
+{
+    char cwd[PATH_MAX];
+
+    *folder = named == NULL || getcwd(cwd, sizeof cwd) == NULL ? NULL : store_absolute(cwd, named);
+    for (size_t n = *folder == NULL ? 0 : strlen(*folder); n > 1 && (*folder)[n - 1] == '/'; n--) {
+        (*folder)[n - 1] = '\0';
+    }
+    return named == NULL || *folder != NULL ? SLUICE_OK : error_nomem(err, "a path");
 }
 
 int dataset_show(const char *event, const struct args *args, json_t *facts)

@@ -35,6 +35,10 @@ sluice_status dataset_open_newest(const struct dataset_hold *, const char *what,
 sluice_status dataset_run(const struct dataset_hold *, const char *named, char **run,
                           struct sluice_error *) MUST_USE;
 
+/* The folder of an argument, below the working directory, without a slash at its end; NULL stays
+ * NULL. Gives. */
+sluice_status dataset_folder(const char *named, char **folder, struct sluice_error *) MUST_USE;
+
 /* Facts to people or, with json, to programs. *Takes* facts. The exit status. */
 int dataset_show(const char *event, const struct args *, json_t *facts);
 

@@ -1,8 +1,8 @@
 /* Ids taken out of all that a dataset and its run keep: sluice remove --purge, behind the removal
  * from the newest snapshot.
  *
- * Older snapshots, tagged ones too, are made again without the rows, under their numbers; then files
- * that no manifest names any more and files of the run that hold an id are removed, with the
+ * Older snapshots, tagged ones too, are made again without the rows, under their numbers; then
+ * files that no manifest names any more and files of the run that hold an id are removed, with the
  * records of the tasks that made them, so that a later run makes what it needs of them again. Each
  * manifest that is changed notes it (removals, with what it held before), and DATASET/purges has a
  * record: when, the hash of the list, how many; no id.
@@ -28,8 +28,8 @@ struct purge {
 sluice_status purge(struct purge *, struct sluice_error *) MUST_USE;
 void purge_deinit(struct purge *);
 
-/* Notes a removal in a manifest: column, ids, sha256, rows and, of a purge, the hash of what it held
- * (NULL: none). */
+/* Notes a removal in a manifest: column, ids, sha256, rows and, of a purge, the hash of what it
+ * held (NULL: none). */
 sluice_status purge_note(const struct idsearch *, uint64_t rows, const char *held,
                          struct snapshot *, struct sluice_error *) MUST_USE;
 

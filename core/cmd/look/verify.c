@@ -20,6 +20,10 @@ static const struct arg_spec verify_specs[] = {
       "and what its run keeps; status 1 if any is" },
     { "--column", "NAME", "of --absent: the field that has them (default id)" },
     { "--run", "RUN", "of --absent: the run that wrote it (default: that of its pipeline's name)" },
+    { "--in", "DIR",
+      "of --absent: where datasets that were made of it are looked for (default: the folder that "
+      "it "
+      "is in)" },
     { "--json", NULL, "one JSON object" },
     VIEW_SPEC,
 };
