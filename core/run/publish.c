@@ -11,6 +11,7 @@
 #include "run/names.h"
 #include "run/runInt.h"
 #include "run/skew.h"
+#include "store/removal.h"
 
 /* Of a dataset that was read: the hash of what its files hold (snapshot_holds), by which the
  * snapshot is found again. NULL = out of memory. */
@@ -171,19 +172,25 @@ static sluice_status check_newest(const struct op *op, uint32_t number,
     return status;
 }
 
-/* What came in is written once: the same again is no news, anything else is refused. */
-static sluice_status check_bronze(const struct op *op, const struct snapshot *snapshot,
-                                  struct sluice_error *err)
+/* What came in is written once: the same again is no news, also where rows were removed from it
+ * since; anything else is refused. */
+static sluice_status check_bronze(const struct run *run, const struct op *op,
+                                  const struct snapshot *snapshot, struct sluice_error *err)
 {
     const char *dataset = op_stage(op)->dataset;
     struct snapshot *newest = NULL;
+    struct snapshot *left = NULL; /* of what this run made */
     sluice_status status;
 
     if (op->node == NULL || op->node->class != CLASS_BRONZE) {
         return SLUICE_OK;
     }
     status = snapshot_open_newest(dataset, &newest, err);
-    if (status == SLUICE_OK && newest != NULL && !same_files(newest, snapshot)) {
+    if (status == SLUICE_OK) {
+        status = removal_apply(dataset, newest, snapshot, run->vouch, &left, err);
+    }
+    if (status == SLUICE_OK && newest != NULL &&
+        !same_files(newest, left != NULL ? left : snapshot)) {
         status = error_set(err, SLUICE_E_CONFIG,
                            "%s is bronze, which is written once: snapshot %u has %llu rows in %u "
                            "files, this run made others (%u files); write them to another dataset, "
@@ -191,6 +198,7 @@ static sluice_status check_bronze(const struct op *op, const struct snapshot *sn
                            dataset, newest->number, (unsigned long long)newest->rows,
                            newest->n_shards, snapshot->n_shards);
     }
+    snapshot_destroy(left);
     snapshot_destroy(newest);
     return status;
 }
@@ -232,7 +240,7 @@ sluice_status run_dress(const struct run *run, const struct op *op, struct snaps
                         struct sluice_error *err)
 {
     json_t *joined = snapshot->lineage; /* of run_join, or NULL */
-    sluice_status status = check_bronze(op, snapshot, err);
+    sluice_status status = check_bronze(run, op, snapshot, err);
 
     for (uint32_t k = 0; status == SLUICE_OK && k < op_stage(op)->n_notes; k++) {
         if (strcmp(op_stage(op)->notes[k].key, "catalogue") == 0) {

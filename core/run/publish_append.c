@@ -285,6 +285,7 @@ static sluice_status merge_lineage(const struct snapshot *newest, const struct s
     bool good = lineage != NULL;
 
     json_object_del(lineage, "compacts"); /* what it stood for is not all of this */
+    json_object_del(lineage, "removes");
     if (more != NULL) {
         good = good && (joined != NULL ? json_object_update(joined, more)
                                        : json_object_set(lineage, "joined", more)) == 0;

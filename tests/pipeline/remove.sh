@@ -125,6 +125,38 @@ for row in 0 1 5; do
 done
 sed -i 's/row four/row 4/' in/20.jsonl before
 
+# What came in, written once, and what is appended to.
+cat >q.lua <<'L'
+local s = require "sluice"
+local a = s.args { out = { "path" }, input = { "string" }, class = { "string", "" }, mode = { "string", "" } }
+return s.pipeline { "q", s.files { a.input } | s.read_jsonl {} | s.contract { columns = { text = "utf8" } }
+  | s.write_jsonl { a.out, compression = "none", class = a.class ~= "" and { bronze = "an example" } or nil, mode = a.mode ~= "" and a.mode or nil } }
+L
+more() { # NAME INPUT OPTION...
+    _set=$1
+    _input=$2
+    shift 2
+    expect 0 "$SLUICE" run q.lua --quiet --run-dir "$(place "$_set.run")" "out=$(place "$_set.out")" "input=$_input" "$@"
+}
+echo 1-1 >more
+echo 2-2 >two
+more raw in/01.jsonl class=bronze
+expect 0 take raw more
+more raw in/01.jsonl class=bronze
+land raw.out
+is "$(newest raw.out)" 2 'snapshots of a bronze dataset'
+is "$(lines raw.out | member id | tr '\n' ' ')" '1-2 1-3 1-4 1-5 ' 'rows of a bronze dataset'
+more log in/01.jsonl mode=append
+expect 0 take log more
+more log in/02.jsonl mode=append
+expect 0 take log two
+more log in/02.jsonl mode=append
+more log in/03.jsonl mode=append
+land log.out
+is "$(newest log.out)" 5 'snapshots of a dataset that is appended to'
+is "$(lines log.out | member id | tr '\n' ' ')" '1-2 1-3 1-4 1-5 2-1 2-3 2-4 2-5 3-1 3-2 3-3 3-4 3-5 ' 'rows of a dataset that is appended to'
+expect 0 "$SLUICE" verify "$(place log.out)" --all
+
 # What is no list of ids, or no field.
 : >empty
 printf 'a\r\n' >crlf
