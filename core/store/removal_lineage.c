@@ -348,9 +348,8 @@ sluice_status removal_carry(const struct snapshot *newest, struct snapshot *out,
                         json_object_set(rewritten, file, value) == 0);
     }
     good = good && carry_joined(json_object_get(newest->lineage, "joined"), out);
-    good = good &&
-           json_object_set_new(out->lineage, "removals",
-                               json_deep_copy(json_object_get(newest->lineage, "removals"))) == 0;
+    value = json_object_get(newest->lineage, "removals");
+    good = good && (value == NULL || json_object_set(out->lineage, "removals", value) == 0);
     return good ? SLUICE_OK : error_nomem(err, "a manifest");
 }
 

@@ -1,10 +1,12 @@
-/* store/tags, store/retain, store/compact: names of snapshots, forgetting old ones, joining small
- * files. Kills are in tests/pipeline/compact.sh. */
+/* store/tags, store/retain, store/compact, store/removal: names of snapshots, forgetting old ones,
+ * joining small files, rows taken out. Kills are in tests/pipeline/compact.sh. */
 #include "store_kit.h"
 
 #include "store/compact.h"
 #include "store/pending.h"
+#include "store/removal.h"
 #include "store/retain.h"
+#include "store/store.h"
 #include "store/tags.h"
 
 /* Adds a shard of one character, n times and a newline. */
@@ -312,13 +314,129 @@ static void test_compact_rules(void **state)
     kit_remove(dir);
 }
 
+/* A snapshot of two files of four lines each; lines: "aN", "bN". */
+static struct snapshot *make_lines(const char *dir, const char *suffix, bool measured)
+{
+    static const char text[] = "a0\na1\na2\na3";
+    struct snapshot *s = snapshot_create("gold");
+    char *data = disk_join(dir, "data");
+
+    KIT_OK(disk_mkdirs(data, err));
+    for (unsigned i = 0; i < 2; i++) {
+        struct published published;
+        char file[64];
+        char name[64];
+        char bytes[16];
+        /* The last line of the second has no newline. */
+        snprintf(bytes, sizeof bytes, "%s%s", text, i == 0 ? "\n" : "");
+        snprintf(file, sizeof file, "%024u-0000-%012u%s", i, i, suffix);
+        snprintf(name, sizeof name, "part-%05u-%012u%s", i, 0, suffix);
+        KIT_OK(pending_put(data, file, bytes, strlen(bytes), PENDING_VOUCHED, &published, err));
+        KIT_OK(snapshot_add_shard(s, name, file, 4, published.bytes, published.hash,
+                                  measured ? json_pack("{s:i}", "tokens", 2) : NULL, err));
+    }
+    KIT_OK(snapshot_own(s, "p", "gold", err));
+    free(data);
+    return s;
+}
+
+static void check_text(const char *dir, const struct snapshot_shard *shard, const char *expected)
+{
+    char *path = snapshot_shard_path(dir, shard);
+    struct buf text = BUF_INIT;
+
+    KIT_OK(store_read_all(path, 100, &text, NULL, err));
+    assert_string_equal(buf_str(&text), expected);
+    buf_deinit(&text);
+    free(path);
+}
+
+static void test_removal(void **state)
+{
+    static uint64_t first[] = { 0, 2 };
+    static uint64_t last[] = { 3 };
+    static uint64_t again[] = { 1 };
+    struct removal_shard shards[] = { { first, 2 }, { last, 1 } };
+    struct removal_terms terms = { .shards = shards };
+    char *dir = kit_folder();
+    struct snapshot *s = make_lines(dir, ".jsonl", false);
+    struct snapshot *next;
+    struct snapshot *third;
+    const char *file;
+    uint64_t row = 1;
+
+    (void)state;
+    KIT_OK(removal_make(dir, s, &terms, &next, err));
+    check_text(dir, &next->shards[0], "a1\na3\n");
+    check_text(dir, &next->shards[1], "a0\na1\na2\n");
+    file = next->shards[0].file;
+    assert_true(removal_origin(next, &file, &row));
+    assert_string_equal(file, s->shards[0].file);
+    assert_int_equal(row, 3);
+
+    /* Of what was written again; then nothing is left of it. */
+    shards[0] = (struct removal_shard){ again, 1 };
+    shards[1].n = 0;
+    KIT_OK(removal_make(dir, next, &terms, &third, err));
+    check_text(dir, &third->shards[0], "a1\n");
+    row = 0;
+    file = third->shards[0].file;
+    assert_true(removal_origin(third, &file, &row));
+    assert_int_equal(row, 1);
+    snapshot_destroy(next);
+    again[0] = 0;
+    KIT_OK(removal_make(dir, third, &terms, &next, err));
+    assert_int_equal(next->n_shards, 1);
+    snapshot_destroy(third);
+
+    /* What a run makes again is published without these rows. */
+    next->number = 2;
+    KIT_OK(removal_apply(dir, next, s, NULL, &third, err));
+    assert_int_equal(third->n_shards, 1);
+    assert_string_equal(third->shards[0].file, next->shards[0].file);
+    snapshot_destroy(third);
+    snapshot_destroy(next);
+    snapshot_destroy(s);
+    kit_remove(dir);
+}
+
+static void check_refused(const char *suffix, bool measured, uint64_t rows, const char *message)
+{
+    static uint64_t numbers[] = { 0 };
+    const struct removal_shard shards[] = { { numbers, 1 }, { NULL, 0 } };
+    const struct removal_terms terms = { .shards = shards };
+    char *dir = kit_folder();
+    struct snapshot *s = make_lines(dir, suffix, measured);
+    struct snapshot *next;
+    struct sluice_error e = ERROR_INIT;
+
+    s->shards[0].rows = rows;
+    if (rows == 0) { /* other bytes */
+        s->shards[0].rows = 4;
+        s->shards[0].hash.lo ^= 1;
+    }
+    assert_int_not_equal(removal_make(dir, s, &terms, &next, &e), SLUICE_OK);
+    assert_non_null(strstr(e.message, message));
+    assert_null(next);
+    snapshot_destroy(s);
+    kit_remove(dir);
+}
+
+static void test_removal_refused(void **state)
+{
+    (void)state;
+    check_refused(".parquet", false, 4, "can't be rewritten here");
+    check_refused(".jsonl", true, 4, "has measures");
+    check_refused(".jsonl", false, 5, "has 4 rows, the manifest says 5");
+    check_refused(".jsonl", false, 0, "holds other bytes than its manifest says");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tags),
-        cmocka_unit_test(test_retain),
-        cmocka_unit_test(test_compact),
-        cmocka_unit_test(test_compact_rules),
+        cmocka_unit_test(test_tags),    cmocka_unit_test(test_retain),
+        cmocka_unit_test(test_compact), cmocka_unit_test(test_compact_rules),
+        cmocka_unit_test(test_removal), cmocka_unit_test(test_removal_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
