@@ -102,3 +102,16 @@ void planner_find_row(struct op *op)
 {
     op->row_slot = schema_find(&op->out, SLUICE_ROW);
 }
+
+bool op_carries_on(const struct op *op, uint32_t *parent)
+{
+    for (uint32_t k = 0; k < op_stage(op)->n_notes; k++) {
+        if (strcmp(op_stage(op)->notes[k].key, "append") == 0) {
+            if (parent != NULL) {
+                *parent = (uint32_t)strtoul(op_stage(op)->notes[k].json, NULL, 10);
+            }
+            return true;
+        }
+    }
+    return false;
+}

@@ -219,6 +219,11 @@ static inline bool op_is(const struct op *op, uint32_t role)
 }
 
 /* Has a dataset, and files in it. */
+/* op.c: whether a writer carries a snapshot of its own choice on, which its note `append` names:
+ * the files of that stay, and new ones come behind them. *parent (may be NULL): its number, 0 =
+ * none. */
+bool op_carries_on(const struct op *, uint32_t *parent);
+
 static inline bool op_writes(const struct op *op)
 {
     return op_is(op, SLUICE_ROLE_WRITER);

@@ -175,14 +175,18 @@ static sluice_status check_writer(const struct lane *lane, const struct node *fi
                                   struct sluice_error *err)
 {
     char *dir = path_canonical(op_stage(writer)->dataset);
-    bool appends = writer->node->mode == MODE_APPEND;
+    uint32_t parent = 0;
+    bool carries = op_carries_on(writer, &parent);
+    bool appends = writer->node->mode == MODE_APPEND || (carries && parent > 0);
     sluice_status status = SLUICE_OK;
 
     if (dir == NULL) {
         return error_nomem(err, "the plan");
     }
     for (uint32_t i = 0; i < files->n_since; i++) {
-        absent[i] = absent[i] && strcmp(all[i].dir, dir) != 0;
+        bool same = strcmp(all[i].dir, dir) == 0;
+        absent[i] = absent[i] && !same;
+        appends = appends || (carries && same && all[i].number == 0); /* it begins */
     }
     if (named(files, all, dir) && !appends) {
         status = error_set(err, SLUICE_E_CONFIG,

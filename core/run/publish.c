@@ -112,18 +112,6 @@ static sluice_status whole_ledger(const struct run *run, json_t **out, struct sl
     return *out == NULL ? error_nomem(err, "the ledger") : SLUICE_OK;
 }
 
-/* The snapshot that a writer's note `append` names: its files stay, and the new ones come behind
- * them. 0 = none; a dataset apart from that has the new ones alone. */
-static uint32_t append_parent(const struct run *run, const struct op *op)
-{
-    for (uint32_t k = 0; run->plan->options.datasets == NULL && k < op_stage(op)->n_notes; k++) {
-        if (strcmp(op_stage(op)->notes[k].key, "append") == 0) {
-            return (uint32_t)strtoul(op_stage(op)->notes[k].json, NULL, 10);
-        }
-    }
-    return 0;
-}
-
 /* Takes over the parent's shards. *part becomes the number behind theirs. */
 static sluice_status carry_on(const struct op *op, uint32_t number, struct snapshot *snapshot,
                               uint32_t *part, struct sluice_error *err)
@@ -282,19 +270,35 @@ sluice_status run_put_snapshot(struct run *run, const struct op *op, struct snap
     return status;
 }
 
+/* Nothing comes behind what is there: it is put right. */
+static sluice_status put_again(struct run *run, const struct op *op,
+                               struct run_published *published, struct sluice_error *err)
+{
+    struct snapshot *newest = NULL;
+    sluice_status status;
+
+    TRY(snapshot_open(op_stage(op)->dataset, 0, &newest, err));
+    status = run_put_snapshot(run, op, newest, published, err);
+    snapshot_destroy(newest);
+    return status;
+}
+
 /* The run's rows, behind those of the parent that the writer's stage named, if any. */
 static sluice_status publish_own(struct run *run, uint32_t p, const struct op *op,
                                  struct snapshot *snapshot, uint32_t parent,
                                  struct run_published *published, struct sluice_error *err)
 {
     TRY(run_own(run, op, snapshot, err));
+    if (parent > 0 && run_append_empty(run, op)) {
+        return put_again(run, op, published, err);
+    }
     if (parent > 0) {
         /* Others may have published since the plan was made. */
         TRY(check_newest(op, parent, snapshot, err));
     }
     TRY(run_dress(run, op, snapshot, err));
-    if (op->node != NULL && op->node->mode == MODE_REBUILD) {
-        TRY(run_append_first(run, p, op, snapshot, err));
+    if (op->node != NULL && (op->node->mode == MODE_REBUILD || op_carries_on(op, NULL))) {
+        TRY(run_append_note(run, p, op, parent, snapshot, err));
     }
     return run_put_snapshot(run, op, snapshot, published, err);
 }
@@ -386,9 +390,12 @@ static sluice_status publish_writer(struct run *run, uint32_t p, const struct op
 {
     struct snapshot *snapshot = snapshot_create(op->name);
     uint32_t part = 0;
-    uint32_t parent = append_parent(run, op);
+    uint32_t parent = 0;
     sluice_status status = snapshot == NULL ? error_nomem(err, "a snapshot") : SLUICE_OK;
 
+    if (run->plan->options.datasets == NULL) { /* a dataset apart has the new rows alone */
+        (void)op_carries_on(op, &parent);
+    }
     if (status == SLUICE_OK && parent > 0) {
         status = carry_on(op, parent, snapshot, &part, err);
     }

@@ -80,27 +80,58 @@ static sluice_status input_files(const struct run *run, const struct op *writer,
     return status;
 }
 
-sluice_status run_append_first(struct run *run, uint32_t p, const struct op *writer,
-                               struct snapshot *snapshot, struct sluice_error *err)
+bool run_append_empty(const struct run *run, const struct op *writer)
 {
-    struct hash128 key;
-    json_t *files;
-    uint64_t rows = 0;
-    sluice_status status;
+    const struct plan *plan = run->plan;
+    size_t n = 0;
 
+    for (uint32_t k = 0; k < plan->n_lanes; k++) {
+        const struct lane *lane = plan->lanes[k];
+        if (lane->kind == LANE_SPLITS && writer->node != NULL &&
+            graph_feeds(plan->graph, lane->node->id, writer->node->id)) {
+            n += lane->files.n;
+        }
+    }
+    return n == 0;
+}
+
+sluice_status run_append_note(struct run *run, uint32_t p, const struct op *writer, uint32_t parent,
+                              struct snapshot *snapshot, struct sluice_error *err)
+{
+    struct snapshot *before = NULL;
+    json_t *files = NULL;
+    struct hash128 key;
+    uint64_t rows = 0;
+    sluice_status status = SLUICE_OK;
+
+    if (parent > 0) {
+        TRY(snapshot_open(op_stage(writer)->dataset, parent, &before, err));
+    }
     for (size_t i = 0; i < snapshot->n_shards; i++) {
         rows += snapshot->shards[i].rows;
     }
-    TRY(append_key(run, p, &key, err));
-    TRY(input_files(run, writer, &files, err));
-    status = appends_add(snapshot, NULL, key, rows, files, err);
+    for (size_t i = 0; before != NULL && i < before->n_shards; i++) {
+        rows -= before->shards[i].rows < rows ? before->shards[i].rows : rows;
+    }
+    if (before != NULL && !appends_told(before)) { /* nor does this one, then */
+        snapshot_destroy(before);
+        return SLUICE_OK;
+    }
+    status = append_key(run, p, &key, err);
+    if (status == SLUICE_OK) {
+        status = input_files(run, writer, &files, err);
+    }
+    if (status == SLUICE_OK) {
+        status = appends_add(snapshot, before, key, rows, files, err);
+    }
     json_decref(files);
+    snapshot_destroy(before);
     return status;
 }
 
 /* ---- what may be appended ---- */
 
-/* Of a snapshot that tells its files none comes twice. */
+/* No file comes twice. */
 static sluice_status check_files(const struct op *op, const struct snapshot *newest,
                                  const json_t *files, struct sluice_error *err)
 {
@@ -109,6 +140,13 @@ static sluice_status check_files(const struct op *op, const struct snapshot *new
     json_t *file;
     size_t i;
 
+    if (!appends_told(newest)) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s: its snapshot %u does not tell of which files it was made, so that "
+                         "these could come twice; run '%s' once with mode = \"rebuild\" over all "
+                         "of them, and append what comes next",
+                         op_stage(op)->dataset, (unsigned)newest->number, op->name);
+    }
     TRY(appended_open(newest, &held, err));
     status = SLUICE_OK;
     json_array_foreach(files, i, file)
@@ -137,53 +175,10 @@ static sluice_status check_files(const struct op *op, const struct snapshot *new
     return status;
 }
 
-static bool has_shard(const struct snapshot *s, const char *file)
-{
-    const json_t *joined = json_object_get(s->lineage, "joined");
-    const char *name;
-    json_t *members;
-    json_t *member;
-    size_t i;
-
-    for (uint32_t k = 0; k < s->n_shards; k++) {
-        if (strcmp(s->shards[k].file, file) == 0) {
-            return true;
-        }
-    }
-    json_object_foreach((json_t *)(uintptr_t)joined, name, members)
-    {
-        json_array_foreach(members, i, member)
-        {
-            const char *text = json_string_value(json_array_get(member, 0));
-            if (text != NULL && strcmp(text, file) == 0) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* Of one that does not, what a task of this run made tells it. */
-static sluice_status check_shards(const struct op *op, const struct snapshot *newest,
-                                  const struct snapshot *own, struct sluice_error *err)
-{
-    for (uint32_t k = 0; k < own->n_shards; k++) {
-        if (has_shard(newest, own->shards[k].file)) {
-            return error_set(err, SLUICE_E_CONFIG,
-                             "%s: its snapshot %u has what this run would append to it (%s), and "
-                             "does not tell of which files it was made; run it once with mode = "
-                             "\"rebuild\" of '%s' over those, and append what comes next",
-                             op_stage(op)->dataset, (unsigned)newest->number, own->shards[k].file,
-                             op->name);
-        }
-    }
-    return SLUICE_OK;
-}
-
-/* Sizes of files, and which rows were drawn: each run's own affair. */
+/* Sizes of files, which rows were drawn, what was carried on: each run's own affair. */
 static bool may_differ(const char *key)
 {
-    static const char *const names[] = { ".join", ".seed", ".share" };
+    static const char *const names[] = { ".append", ".join", ".seed", ".share" };
     const char *dot = strrchr(key, '.');
 
     for (size_t i = 0; dot != NULL && i < sizeof names / sizeof names[0]; i++) {
@@ -334,8 +329,7 @@ static sluice_status make_next(const struct run *run, const struct append *appen
     TRY(run_own(run, op, next, err));
     TRY(run_dress(run, op, next, err));
     if (newest != NULL) {
-        TRY(appends_told(newest) ? check_files(op, newest, append->files, err)
-                                 : check_shards(op, newest, append->own, err));
+        TRY(check_files(op, newest, append->files, err));
         TRY(check_notes(op, newest, next, err));
     }
     TRY(merge_lineage(newest, append->own, next, err));

@@ -62,9 +62,12 @@ sluice_status run_put_snapshot(struct run *, const struct op *writer, struct sna
 sluice_status run_append(struct run *, uint32_t phase, const struct op *writer,
                          const struct snapshot *own, struct run_published *,
                          struct sluice_error *) MUST_USE;
-/* Notes which files a snapshot that is no append was made of. */
-sluice_status run_append_first(struct run *, uint32_t phase, const struct op *writer,
-                               struct snapshot *, struct sluice_error *) MUST_USE;
+/* Whether no input file feeds it. */
+bool run_append_empty(const struct run *, const struct op *writer);
+/* Notes which files a snapshot was made of whose rows do not come behind the newest one's: it is
+ * the first, or carries the parent on (0: none). */
+sluice_status run_append_note(struct run *, uint32_t phase, const struct op *writer,
+                              uint32_t parent, struct snapshot *, struct sluice_error *) MUST_USE;
 
 /* owners.c: whose the snapshot of a writer's dataset will be. */
 sluice_status run_own(const struct run *, const struct op *writer, struct snapshot *,

@@ -1,7 +1,8 @@
 /* minhash_keys: one row a band, for the exchange. minhash_edges: rows of one band key, sorted by
  * position, are candidates: each is joined to the one before, and, with an index, the first of them
- * to the index' document. In the order of the peer (column `rest`) the rows of one key are sorted
- * by their band's values first, as datatrove's stage 2 reads them. */
+ * to the index' document. With buckets = true a row is a key (its first 64 bits) and a document
+ * that has it, for minhash_fixed. In the order of the peer (column `rest`) the rows of one key are
+ * sorted by their band's values first, as datatrove's stage 2 reads them. */
 #include "minhash_index.h"
 #include "minhash_stages.h"
 
@@ -93,6 +94,7 @@ const struct sluice_stage minhash_keys_stage = {
 struct edges_config {
     struct minhash_parameters parameters;
     const char *index;
+    uint8_t buckets;
 };
 
 static const struct sluice_option edges_options[] = {
@@ -102,6 +104,11 @@ static const struct sluice_option edges_options[] = {
       .type = SLUICE_OPT_PATH,
       .flags = SLUICE_OPTF_BESIDE,
       .offset = offsetof(struct edges_config, index) },
+    { .name = "buckets",
+      .doc = "Rows are keys that several documents have, and each of these, for `minhash_fixed`.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct edges_config, buckets) },
 };
 
 struct edges {
@@ -109,6 +116,7 @@ struct edges {
     struct sluice_host *host;
     struct minhash_index *index; /* or NULL */
     int32_t rest;                /* column, or -1 */
+    bool buckets;
 };
 
 static sluice_status edges_open(const struct sluice_host_api *api, struct sluice_host *host,
@@ -123,6 +131,7 @@ static sluice_status edges_open(const struct sluice_host_api *api, struct sluice
     }
     edges->api = api;
     edges->host = host;
+    edges->buckets = config->buckets != 0;
     if (config->index != NULL) {
         status =
             minhash_index_open(api, host, config->index, &config->parameters, &edges->index, err);
@@ -167,6 +176,7 @@ struct edges_worker {
     char key[16];
     uint64_t last;
     int begun;
+    bool shared;               /* buckets: the key's first document has its row */
     struct sluice_bytes group; /* order of the peer: positions, then rests, of the key so far */
     size_t rest_size;
     uint64_t group_most;
@@ -262,6 +272,38 @@ static sluice_status add_to_group(struct edges_worker *worker, const char *key, 
                : sluice_nomem(err);
 }
 
+/* A document that has the key, which is `same` as that before or a new one. */
+static sluice_status add_bucket(struct edges_worker *worker, const char *key, uint64_t position,
+                                bool same, struct sluice_rows *out, struct sluice_error *err)
+{
+    uint64_t document = 0;
+    uint64_t bucket;
+    bool found = false;
+    sluice_status status = SLUICE_OK;
+
+    memcpy(&bucket, key, 8);
+    if (!same) {
+        worker->shared = false;
+        if (worker->cursor != NULL) {
+            status = minhash_cursor_find(worker->cursor, key, &document, &found, err);
+        }
+        if (found) {
+            add_edge(out, bucket, document);
+            add_edge(out, bucket, position);
+            worker->shared = true;
+        }
+        return status;
+    }
+    if (worker->last != position) {
+        if (!worker->shared) {
+            add_edge(out, bucket, worker->last);
+            worker->shared = true;
+        }
+        add_edge(out, bucket, position);
+    }
+    return SLUICE_OK;
+}
+
 static sluice_status edges_process(void *state, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -280,6 +322,8 @@ static sluice_status edges_process(void *state, const struct sluice_batch *batch
             size_t size;
             const char *bytes = sluice_text(batch->array->children[rest], row, &size);
             status = add_to_group(worker, key, positions[row], bytes, size, &out, err);
+        } else if (worker->edges->buckets) {
+            status = add_bucket(worker, key, positions[row], same, &out, err);
         } else if (same && worker->last != positions[row]) {
             add_edge(&out, worker->last, positions[row]);
         } else if (!same && worker->cursor != NULL) {
@@ -312,7 +356,9 @@ static sluice_status edges_flush(void *state, struct sluice_emit *emit, struct s
 static sluice_status edges_save(void *state, struct sluice_io *io, struct sluice_error *err)
 {
     const struct edges_worker *worker = state;
-    const uint64_t words[3] = { worker->last, (uint64_t)worker->begun, worker->rest_size };
+    const uint64_t words[3] = { worker->last,
+                                (uint64_t)worker->begun | (uint64_t)worker->shared << 1,
+                                worker->rest_size };
     sluice_status status = io->write(io, words, sizeof words);
 
     (void)err;
@@ -335,14 +381,15 @@ static sluice_status edges_load(void *state, struct sluice_io *io, uint64_t vers
     if (status == SLUICE_OK) {
         status = io->read(io, worker->key, sizeof worker->key);
     }
-    if (status == SLUICE_OK && (words[1] > 1 || words[2] > INT32_MAX)) {
+    if (status == SLUICE_OK && (words[1] > 3 || words[2] > INT32_MAX)) {
         status = SLUICE_E_DATA;
     }
     if (status == SLUICE_OK) {
         status = sluice_state_get(io, 8 + words[2], &worker->group);
     }
     worker->last = words[0];
-    worker->begun = words[1] != 0;
+    worker->begun = (words[1] & 1) != 0;
+    worker->shared = (words[1] & 2) != 0;
     worker->rest_size = (size_t)words[2];
     return status;
 }

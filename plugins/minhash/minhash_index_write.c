@@ -1,8 +1,8 @@
 /* The stages that write an index. minhash_index_rows: every band key of a split's documents with
  * the reference of the document that stands for it (itself, or the one that it duplicates), and a
- * row for each document that stays. minhash_index_keys: these rows by key, each key once, without
- * those that a former index has. write_minhash_index: the files of minhash_format.h, a pair for
- * each virtual partition. */
+ * row for each document that stays (kept = true: no key of any other). minhash_index_keys: these
+ * rows by key, each key once, without those that a former index has. write_minhash_index: the files
+ * of minhash_format.h, a pair for each virtual partition. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -14,6 +14,34 @@
 #include "minhash_stages.h"
 
 /* ---- minhash_index_rows ---- */
+
+struct rows_config {
+    uint8_t kept;
+};
+
+static const struct sluice_option rows_options[] = {
+    { .name = "kept",
+      .doc = "Keys of documents that are dropped are left out, as keep = \"fixed\" wants it.",
+      .def = "false",
+      .type = SLUICE_OPT_BOOL,
+      .offset = offsetof(struct rows_config, kept) },
+};
+
+static sluice_status rows_open(const struct sluice_host_api *api, struct sluice_host *host,
+                               const void *given, void **shared, struct sluice_error *err)
+{
+    const struct rows_config *config = given;
+    bool *kept = malloc(sizeof *kept);
+
+    (void)api;
+    (void)host;
+    if (kept == NULL) {
+        return sluice_nomem(err);
+    }
+    *kept = config->kept != 0;
+    *shared = kept;
+    return SLUICE_OK;
+}
 
 static sluice_status rows_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
@@ -50,14 +78,19 @@ struct listed {
 };
 
 struct rows_worker {
+    bool kept;
     struct sluice_bytes list; /* struct listed, ascending */
     uint64_t at;
 };
 
 static sluice_status rows_worker_open(void *shared, void **out, struct sluice_error *err)
 {
-    (void)shared;
-    return sluice_worker_new(NULL, sizeof(struct rows_worker), out, err);
+    sluice_status status = sluice_worker_new(NULL, sizeof(struct rows_worker), out, err);
+
+    if (status == SLUICE_OK) {
+        ((struct rows_worker *)*out)->kept = *(const bool *)shared;
+    }
+    return status;
 }
 
 static void rows_worker_close(void *state)
@@ -110,7 +143,7 @@ static sluice_status rows_process(void *state, const struct sluice_batch *batch,
         if (dropped) {
             reference = list[worker->at].reference;
         }
-        if (n_keys < 16) {
+        if (n_keys < 16 || (dropped && worker->kept)) {
             continue;
         }
         for (size_t i = 0; i <= n_keys / 16; i++) {
@@ -170,7 +203,12 @@ const struct sluice_stage minhash_index_rows_stage = {
     .mode = SLUICE_MODE_ORDERED,
     .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES | SLUICE_STAGE_SIDE_INPUT |
              SLUICE_STAGE_SIDE_BY_SPLIT,
+    .options = rows_options,
+    .n_options = sizeof rows_options / sizeof rows_options[0],
+    .option_stride = sizeof rows_options[0],
+    .config_size = sizeof(struct rows_config),
     .bytes_worker = 1 << 20,
+    .open = rows_open,
     .prepare = rows_prepare,
     .worker_open = rows_worker_open,
     .process = rows_process,
@@ -178,6 +216,7 @@ const struct sluice_stage minhash_index_rows_stage = {
     .save = rows_save,
     .load = rows_load,
     .worker_close = rows_worker_close,
+    .close = free,
 };
 
 /* ---- minhash_index_keys ---- */
@@ -435,7 +474,7 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
     if (status == SLUICE_OK) {
         status = plan->output(plan, ".docs", "none", 0, err);
     }
-    if (status == SLUICE_OK && writer->config->parent > 0) {
+    if (status == SLUICE_OK) { /* 0: it begins, and may be carried on */
         snprintf(parent, sizeof parent, "%lld", (long long)writer->config->parent);
         status = plan->note(plan, "append", parent, err);
     }

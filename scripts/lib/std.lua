@@ -28,10 +28,14 @@ M.exact = s.composite {
   doc = "Exact duplicates by any key columns: the first of a value survives, or the one of highest priority.",
   example = [[docs | s.exact { over = { "text" } }]],
   options = with(exact_options, {
+    keep = { "enum", "first", choices = "first|fixed", doc = "fixed: what comes later changes nothing (the first stays, and `priority` is refused)." },
     against = { "list", "", doc = "Datasets made by exact_index: their documents stay, and duplicates of them are dropped." },
     against_only = { "bool", false, doc = "Only duplicates of the documents of `against` are dropped." },
   }),
   build = function(input, o)
+    if o.keep == "fixed" and o.priority then
+      core.fail("'exact': by priority a row may take the place of one that came before it, which keep = \"fixed\" excludes; leave out one of them")
+    end
     local keys = s.stage("exact_keys", { over = o.over, within = o.within, priority = o.priority }, input)
     for _, index in ipairs(o.against) do
       local rows = s.dataset(index) | s.read_jsonl { text = "key", columns = { rule = "utf8" } }
@@ -242,8 +246,8 @@ M.minhash = s.composite {
     words = { "enum", "spacy-en", choices = "whitespace|uax29|spacy-en", doc = "Rule that cuts the normalised text into words; spacy-en is datatrove's for English." },
     normalise = { "bool", true, doc = "Lower-case, numbers to 0, no punctuation and diacritics." },
     within = { "column", doc = "Only rows with one value of this column can be duplicates (a crawl, a language)." },
-    keep = { "enum", "first", choices = "first|peer|longest|best|newest",
-             doc = "Which document of a cluster stays: the first, datatrove's (peer), the longest in bytes, or the one with the largest number (best) or latest date (newest) in column `by`; of equals the first." },
+    keep = { "enum", "first", choices = "first|fixed|peer|longest|best|newest",
+             doc = "Which document of a cluster stays: the first, datatrove's (peer), the longest in bytes, or the one with the largest number (best) or latest date (newest) in column `by`; of equals the first. fixed: there are no clusters, a document goes if it looks like one that was kept before it, so that what comes later changes nothing: days that are appended one by one are one run over all." },
     by = { "column", doc = "Number or date column that keep = \"best\" and \"newest\" look at; a null comes last." },
     verify = { "float", 0, min = 0, max = 1, doc = "Jaccard similarity of shingles that a dropped document must have with the one it duplicates; 0: candidates are not verified." },
     against = { "string", doc = "Snapshot of an index (PATH@N, see minhash_index): documents that it has are dropped as minhash_in_index." },
@@ -257,16 +261,20 @@ M.minhash = s.composite {
     if manifest and o.keep == "peer" then
       core.fail("'minhash': keep = \"peer\" is the order of a run over all documents; leave out keep or against")
     end
-    local verify = o.verify > 0
+    local verify, fixed = o.verify > 0, o.keep == "fixed"
+    if fixed and verify then
+      core.fail("'minhash': verify takes documents out of clusters, which keep = \"fixed\" has not; leave out verify or keep")
+    end
     local parameters = string.format("over=%s ngram=%d bands=%d rows=%d seed=%d hash=%s bits=%s words=%s normalise=%s within=%s keep=%s by=%s",
       o.over, o.ngram, o.bands, o.rows, o.seed, o.hash, o.bits, o.words, tostring(o.normalise), o.within or "", o.keep, o.by or "")
     local signed = s.stage("minhash_sign", {
       over = o.over, ngram = o.ngram, bands = o.bands, rows = o.rows, seed = o.seed, hash = o.hash, bits = o.bits,
-      words = o.words, normalise = o.normalise, within = o.within, keep = o.keep, by = o.by,
+      words = o.words, normalise = o.normalise, within = o.within, keep = fixed and "first" or o.keep, by = o.by,
     }, input)
     local keys = s.stage("minhash_keys", {}, signed)
-    local edges = s.stage("minhash_edges", { parameters = parameters, index = manifest }, keys, nil, o.partitions)
-    local clusters = s.stage("minhash_components", { keep = o.keep == "peer" and "peer" or "first" }, signed, edges)
+    local edges = s.stage("minhash_edges", { parameters = parameters, index = manifest, buckets = fixed }, keys, nil, o.partitions)
+    local clusters = fixed and s.stage("minhash_fixed", {}, signed, edges)
+      or s.stage("minhash_components", { keep = o.keep == "peer" and "peer" or "first" }, signed, edges)
     local members = s.stage("minhash_members", {
       over = o.over, ngram = o.ngram, hash = o.hash, bits = o.bits, words = o.words, normalise = o.normalise,
       shingles = verify, ranked = o.keep ~= "peer",
@@ -275,7 +283,7 @@ M.minhash = s.composite {
     -- are, so that the splits behind it are reused (clusters are numbered by position, and move between partitions when a file is added).
     local drops = s.stage("minhash_pick", { parameters = parameters, index = manifest, verify = o.verify }, members, nil, verify and o.partitions or 1)
     local kept = s.stage("drop_listed", { reason = "minhash_duplicate", limit = o.verify }, signed, drops)
-    signed_by[kept.id] = { signed = signed, drops = drops, parameters = parameters, peer = o.keep == "peer",
+    signed_by[kept.id] = { signed = signed, drops = drops, parameters = parameters, peer = o.keep == "peer", fixed = fixed,
                            path = path, number = number, manifest = manifest, group = 1 << 30 | signed.id }
     for _, user in ipairs { keys, clusters, members, kept } do core.group(user.id, signed_by[kept.id].group) end
     return kept
@@ -298,7 +306,7 @@ M.minhash_index = s.composite {
       core.fail("'minhash_index' stands right behind s.minhash, whose signatures it keeps: local unique = docs | s.minhash {}; unique | s.minhash_index { path = \"idx\" }")
     end
     if made.peer then core.fail("'minhash_index': the keys of keep = \"peer\" fit no index; leave out keep") end
-    local rows = s.stage("minhash_index_rows", {}, made.signed, made.drops)
+    local rows = s.stage("minhash_index_rows", { kept = made.fixed }, made.signed, made.drops)
     core.group(rows.id, made.group)
     local append = made.path == o.path
     local keys = s.stage("minhash_index_keys", { parameters = made.parameters, index = append and made.manifest or nil }, rows, nil, o.partitions)

@@ -126,16 +126,20 @@ static void dataset_json(const struct op *op, json_t *json)
 {
     struct snapshot *newest = NULL;
     struct sluice_error ignored = ERROR_INIT;
+    uint32_t number = 0; /* that it carries on by its own choice */
+    bool appends =
+        op_carries_on(op, &number) ? number > 0 : op->node != NULL && op->node->mode == MODE_APPEND;
 
     if (snapshot_open_newest(op_stage(op)->dataset, &newest, &ignored) != SLUICE_OK) {
         newest = NULL;
     }
     json_object_set_new(json, "dataset",
                         facts_text(op_stage(op)->dataset, strlen(op_stage(op)->dataset)));
-    json_object_set_new(
-        json, "mode",
-        json_string(op->node != NULL && op->node->mode == MODE_APPEND ? "append" : "rebuild"));
-    json_object_set_new(json, "newest", json_integer(newest == NULL ? 0 : newest->number));
+    json_object_set_new(json, "mode", json_string(appends ? "append" : "rebuild"));
+    json_object_set_new(json, "newest",
+                        json_integer(number > 0       ? number
+                                     : newest == NULL ? 0
+                                                      : newest->number));
     snapshot_destroy(newest);
 }
 

@@ -75,7 +75,9 @@ sluice_status rebuild_json(const struct plan *plan, json_t *list, struct sluice_
             uint32_t *numbers = NULL;
             size_t n = 0;
             for (uint32_t k = 0; op_writes(op) && k < op_stage(op)->n_notes; k++) {
-                appends = appends || strcmp(op_stage(op)->notes[k].key, "append") == 0;
+                const struct stage_note *note = &op_stage(op)->notes[k];
+                appends =
+                    appends || (strcmp(note->key, "append") == 0 && strcmp(note->json, "0") != 0);
             }
             if (!appends) {
                 continue;
