@@ -10,13 +10,13 @@ struct config {
     uint8_t aside;
 };
 
-#define REASON_IN_INDEX 6 /* behind those that the option may choose */
+#define REASON_IN_INDEX 7 /* behind those that the option may choose */
 
 static const struct sluice_option options[] = {
     { .name = "reason",
       .doc = "Reason that dropped rows carry.",
       .def = "duplicate",
-      .choices = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique",
+      .choices = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|superseded",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, reason) },
     { .name = "limit",
@@ -93,7 +93,7 @@ static void stage_worker_close(void *state)
 static int begin_detail(struct worker *worker)
 {
     static const char *const reasons[] = { "duplicate", "exact_duplicate", "minhash_duplicate",
-                                           "listed", "contract_unique" };
+                                           "listed",    "contract_unique", "superseded" };
     static const char same[] = ": the same values as an earlier row, ";
     const char *reason = reasons[worker->shared->config->reason];
 
@@ -235,8 +235,8 @@ const struct sluice_stage drop_listed_stage = {
     .n_options = sizeof options / sizeof options[0],
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
-    .reasons =
-        "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|minhash_in_index",
+    .reasons = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|superseded|"
+               "minhash_in_index",
     .bytes_worker = 1 << 20,
     .open = stage_open,
     .prepare = stage_prepare,

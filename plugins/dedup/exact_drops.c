@@ -1,5 +1,7 @@
 /* exact_drops: of the rows with one hash, sorted by rank and position, all but the first are listed
  * to be dropped. exact_index_rows: the first row of each hash, as a persistent index holds it. */
+#include <stdio.h>
+
 #include "dedup.h"
 #include "exact_key.h"
 
@@ -9,6 +11,7 @@ static const char of_index[8] = { 0 }; /* the rank of an index's rows */
  * one. */
 struct survivor {
     uint64_t rest;
+    char rank[8];
     int from_index, clustered;
     char *id; /* owned */
     size_t size;
@@ -63,6 +66,7 @@ static struct survivor *group_meet(struct group *group, const char *key, uint64_
     if (size > 0) {
         memcpy(survivor->id, id, size);
     }
+    memcpy(survivor->rank, key + 8, sizeof survivor->rank);
     survivor->from_index = memcmp(key + 8, of_index, sizeof of_index) == 0;
     group->n++;
     *first = 1;
@@ -83,6 +87,9 @@ static sluice_status group_save(const struct group *group, struct sluice_io *io)
                               (uint64_t)survivor->clustered };
         status = io->write(io, words, sizeof words);
         if (status == SLUICE_OK) {
+            status = io->write(io, survivor->rank, sizeof survivor->rank);
+        }
+        if (status == SLUICE_OK) {
             status = sluice_state_put(io, survivor->id, survivor->size);
         }
     }
@@ -91,7 +98,6 @@ static sluice_status group_save(const struct group *group, struct sluice_io *io)
 
 static sluice_status group_load(struct group *group, struct sluice_io *io)
 {
-    static const char rank[8] = { 1 };
     struct sluice_bytes id = { 0 };
     char key[16];
     uint64_t head[2] = { 0, 0 };
@@ -100,10 +106,12 @@ static sluice_status group_load(struct group *group, struct sluice_io *io)
     if (status == SLUICE_OK) {
         status = io->read(io, key, 8);
     }
-    memcpy(key + 8, rank, sizeof rank);
     for (uint64_t i = 0; status == SLUICE_OK && i < head[1]; i++) {
         uint64_t words[3] = { 0, 0, 0 };
         status = io->read(io, words, sizeof words);
+        if (status == SLUICE_OK) {
+            status = io->read(io, key + 8, 8);
+        }
         if (status == SLUICE_OK) {
             status = sluice_state_get(io, 1, &id);
         }
@@ -127,6 +135,7 @@ static sluice_status group_load(struct group *group, struct sluice_io *io)
 
 struct drops_config {
     uint8_t against_only;
+    int32_t ties;
 };
 
 static const struct sluice_option drops_options[] = {
@@ -135,6 +144,12 @@ static const struct sluice_option drops_options[] = {
       .def = "false",
       .type = SLUICE_OPT_BOOL,
       .offset = offsetof(struct drops_config, against_only) },
+    { .name = "ties",
+      .doc = "Of rows with one hash and one rank the first stays, or they end the run.",
+      .def = "first",
+      .choices = "first|fail",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct drops_config, ties) },
 };
 
 struct worker {
@@ -184,6 +199,21 @@ static sluice_status drops_prepare(void *shared, struct sluice_plan *plan, struc
     return status;
 }
 
+/* Which of two rows is the later one nobody can tell. */
+static sluice_status tied(const struct survivor *survivor, const char *id, size_t size,
+                          struct sluice_error *err)
+{
+    char message[400];
+
+    (void)snprintf(message, sizeof message,
+                   "the rows '%.*s' and '%.*s' have one key and the same place in the order, so "
+                   "that nobody can tell which came later; order them by a column that tells them "
+                   "apart, or take out what comes twice (s.exact)",
+                   (int)(survivor->size < 100 ? survivor->size : 100), survivor->id,
+                   (int)(size < 100 ? size : 100), id);
+    return sluice_fail(err, SLUICE_E_CONFIG, "", message);
+}
+
 static sluice_status drops_process(void *state, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
@@ -207,6 +237,10 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
         if (!ok || first || memcmp(key + 8, of_index, 8) == 0 ||
             (worker->config->against_only && !survivor->from_index)) {
             continue;
+        }
+        if (worker->config->ties == 1 && memcmp(survivor->rank, key + 8, 8) == 0) {
+            sluice_rows_drop(&rows);
+            return tied(survivor, id, size, err);
         }
         clusters += !survivor->clustered;
         survivor->clustered = 1;
@@ -244,7 +278,7 @@ const struct sluice_stage exact_drops_stage = {
     .mode = SLUICE_MODE_KEYED,
     .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES,
     .options = drops_options,
-    .n_options = 1,
+    .n_options = sizeof drops_options / sizeof drops_options[0],
     .option_stride = sizeof drops_options[0],
     .config_size = sizeof(struct drops_config),
     .bytes_worker = 1 << 20,
@@ -254,7 +288,7 @@ const struct sluice_stage exact_drops_stage = {
     .process = drops_process,
     .save = drops_save,
     .load = drops_load,
-    .state_version = 1,
+    .state_version = 2,
     .worker_close = drops_worker_close,
 };
 
@@ -369,6 +403,6 @@ const struct sluice_stage exact_index_rows_stage = {
     .process = rows_process,
     .save = rows_save,
     .load = rows_load,
-    .state_version = 1,
+    .state_version = 2,
     .worker_close = rows_worker_close,
 };

@@ -18,6 +18,11 @@ uint64_t exact_rank(double priority)
     return ~bits;
 }
 
+uint64_t exact_rank_integer(uint64_t priority)
+{
+    return priority >= UINT64_MAX - 2 ? 1 : UINT64_MAX - 1 - priority;
+}
+
 void exact_key_pack(const unsigned char hash[16], uint64_t rank, unsigned char key[16],
                     uint64_t *rest)
 {

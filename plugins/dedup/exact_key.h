@@ -13,6 +13,8 @@
 
 /* Sorts like -priority: at least 1, UINT64_MAX for a missing priority (NaN). */
 uint64_t exact_rank(double priority);
+/* The same of an integer, moved so that its least value is 0; the three largest are one rank. */
+uint64_t exact_rank_integer(uint64_t priority);
 
 /* The 16 bytes of `key` and the value of `rest`; hash: 16 bytes, big-endian. */
 void exact_key_pack(const unsigned char hash[16], uint64_t rank, unsigned char key[16],

@@ -166,27 +166,31 @@ static const char *value_bytes(const struct ArrowArray *array, struct value_kind
     return (const char *)array->buffers[1] + row * kind.width;
 }
 
-static double value_number(const struct ArrowArray *array, struct value_kind kind, int64_t row)
+/* The rank of a priority. Integers are compared as such: a double has 53 bits. */
+static uint64_t value_rank(const struct ArrowArray *array, struct value_kind kind, int64_t row)
 {
     const char *at = (const char *)array->buffers[1] + row * kind.width;
     uint64_t bits = 0;
     int shift = 64 - 8 * kind.width;
 
     if (sluice_is_null(array, row)) {
-        return NAN;
+        return exact_rank(NAN);
     }
     if (kind.number == 'f' && kind.width == 4) {
         float single;
         memcpy(&single, at, sizeof single);
-        return (double)single;
+        return exact_rank((double)single);
     }
     if (kind.number == 'f') {
         double wide;
         memcpy(&wide, at, sizeof wide);
-        return wide;
+        return exact_rank(wide);
     }
     memcpy(&bits, at, kind.width); /* little-endian, as the format is on all machines we run on */
-    return kind.number == 'u' ? (double)bits : (double)((int64_t)(bits << shift) >> shift);
+    if (kind.number == 'i') {
+        bits = (uint64_t)((int64_t)(bits << shift) >> shift) ^ UINT64_C(1) << 63;
+    }
+    return exact_rank_integer(bits);
 }
 
 /* One column alone: the hash of its bytes; several: each with its length. 0 when a value is null:
@@ -253,17 +257,17 @@ static sluice_status keys_process(void *worker, const struct sluice_batch *batch
     for (int64_t k = 0; ok && k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
         unsigned char hash[16];
-        double priority = 0;
+        uint64_t rank = exact_rank(0);
         size_t n;
         const char *id = sluice_text(ids, row, &n);
         if (!hash_row(keys, batch, row, state, hash)) {
             continue;
         }
         if (keys->config->priority != NULL) {
-            priority = value_number(batch->array->children[keys->columns[keys->n_hashed]],
-                                    keys->kinds[keys->n_hashed], row);
+            rank = value_rank(batch->array->children[keys->columns[keys->n_hashed]],
+                              keys->kinds[keys->n_hashed], row);
         }
-        ok = add_key(&rows, hash, exact_rank(priority), id, n, numbers[row]);
+        ok = add_key(&rows, hash, rank, id, n, numbers[row]);
     }
     XXH3_freeState(state);
     return sluice_rows_emit(&rows, ok ? SLUICE_OK : sluice_nomem(err), emit, err);

@@ -333,6 +333,36 @@ function M.pack(given)
   } {}
 end
 
+-- Of the rows with one key the one with the largest `order_by` stays.
+local function latest(input, o, ties)
+  local keys = s.stage("exact_keys", { over = o.key, priority = o.order_by }, input)
+  local drops = s.stage("exact_drops", { ties = ties }, keys, nil, o.partitions)
+  return s.stage("drop_listed", { reason = "superseded" }, input, drops)
+end
+
+-- A change log merged into the rows of a snapshot. The changes come first, so that one takes the place of a row that it made before.
+M.merge = s.composite {
+  "merge",
+  doc = "Merges the rows of a change log (inserts, updates, deletes) into the rows of a snapshot: of each key the latest stays.",
+  example = [[s.dataset "out@3" | s.read_jsonl { columns = { ts = "int64" } }
+  | s.merge { with = s.files "changes/*" | s.read_jsonl { columns = { ts = "int64", op = "utf8" } }, key = { "id" }, order_by = "ts", op = "op" }]],
+  options = {
+    with = { "node", required = true, doc = "The changes: rows as those of the snapshot, with the column `op`." },
+    key = { "list", "id", doc = "Columns whose values name a row." },
+    order_by = { "column", required = true, doc = "Number column: of a key the row with the largest stays. Two changes of a key must differ in it. A row of the snapshot that has none is older than all; what was deleted leaves no trace, so portions come in their order." },
+    op = { "column", required = true, doc = "Text column of the changes that says what became of the row; it ends here." },
+    deletes = { "list", "delete,d,D", doc = "Values of `op` by which the row is gone." },
+    puts = { "list", "insert,update,upsert,i,u,c,r,I,U", doc = "Values of `op` by which the row is there. A change of any other value is set aside, and max_bad counts it." },
+    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchanges." },
+  },
+  build = function(input, o, nodes)
+    local ops = { op = o.op, deletes = o.deletes, puts = o.puts, check = true }
+    local changes = latest(s.stage("merge_ops", ops, nodes.with), o, "fail")
+    local merged = latest(s.union(changes, input, { missing = "null" }), o, "first")
+    return s.stage("drop_columns", { { o.op } }, s.stage("merge_ops", { op = o.op, deletes = o.deletes, puts = o.puts }, merged))
+  end,
+}
+
 -- A broadcast join: every worker holds the table whole, nothing is exchanged.
 M.join = s.composite {
   "join",

@@ -23,6 +23,12 @@ static void ranks_sort_like_descending_numbers(void **state)
         assert_true(exact_rank(falling[i - 1]) < exact_rank(falling[i]));
     }
     assert_true(exact_rank(INFINITY) > 0); /* 0 is an index's */
+    assert_true(exact_rank_integer(UINT64_MAX) > 0);
+    assert_true(exact_rank_integer(UINT64_MAX - 3) > exact_rank_integer(UINT64_MAX));
+    assert_true(exact_rank_integer(UINT64_C(1) << 53) >
+                exact_rank_integer((UINT64_C(1) << 53) + 1));
+    assert_true(exact_rank_integer(0) > exact_rank_integer(1));
+    assert_true(exact_rank(NAN) > exact_rank_integer(0)); /* none: behind all */
     assert_true(exact_rank(NAN) > exact_rank(-INFINITY));
     assert_true(exact_rank(-0.0) == exact_rank(0.0));
 }
