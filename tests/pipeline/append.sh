@@ -78,6 +78,19 @@ cat day1.jsonl day2.jsonl day3.jsonl >wanted
 cmp wanted found >&2 || fail 'other rows behind compactions'
 expect 0 "$SLUICE" verify "$(place a.out)" --all
 
+# Behind a removal: what is gone stays gone, and the appends are still known.
+echo 2-7 >ids
+expect 0 "$SLUICE" remove "$(place a.out)" --ids ids
+expect 0 go a day3.jsonl
+expect 0 go a day6.jsonl
+expect 0 go a day2.jsonl
+land a.out
+is "$(snapshots a.out)" 7 'snapshots with a removal'
+lines a.out >found
+cat day1.jsonl day2.jsonl day3.jsonl day6.jsonl | grep -v '"2-7"' >wanted
+cmp wanted found >&2 || fail 'other rows behind a removal'
+expect 0 "$SLUICE" verify "$(place a.out)" --all
+
 # A rebuild takes the place of all; what is appended then comes behind that.
 expect 0 go a day4.jsonl mode=rebuild
 expect 0 go a day5.jsonl
