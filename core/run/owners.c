@@ -1,4 +1,4 @@
-/* Whose the datasets are that a run writes: a dataset belongs to the node of the pipeline that
+/* Whose the datasets are that a run writes, and whether they take its rows: a dataset belongs to the node of the pipeline that
  * wrote its newest snapshot, and nobody else's run goes on with it unless it is told to. What it
  * was told stands in RUN/take-over, a line "NUMBER DATASET" for each snapshot of another owner:
  * whichever process finishes the run publishes behind that one, and behind no later one. */
@@ -77,6 +77,9 @@ static sluice_status check_writer(const struct run *run, const struct op *writer
         }
     } else if (status == SLUICE_OK) {
         status = snapshot_check_owner(op_stage(writer)->dataset, newest, next, err);
+    }
+    if (status == SLUICE_OK) {
+        status = run_append_check(run, writer, newest, err);
     }
     snapshot_destroy(next);
     snapshot_destroy(newest);

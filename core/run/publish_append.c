@@ -129,93 +129,6 @@ sluice_status run_append_note(struct run *run, uint32_t p, const struct op *writ
     return status;
 }
 
-/* ---- what may be appended ---- */
-
-/* No file comes twice. */
-static sluice_status check_files(const struct op *op, const struct snapshot *newest,
-                                 const json_t *files, struct sluice_error *err)
-{
-    struct appended held;
-    sluice_status status;
-    json_t *file;
-    size_t i;
-
-    if (!appends_told(newest)) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "%s: its snapshot %u does not tell of which files it was made, so that "
-                         "these could come twice; run '%s' once with mode = \"rebuild\" over all "
-                         "of them, and append what comes next",
-                         op_stage(op)->dataset, (unsigned)newest->number, op->name);
-    }
-    TRY(appended_open(newest, &held, err));
-    status = SLUICE_OK;
-    json_array_foreach(files, i, file)
-    {
-        const char *reader = json_string_value(json_array_get(file, 0));
-        const char *name = json_string_value(json_array_get(file, 1));
-        uint64_t bytes = (uint64_t)json_integer_value(json_array_get(file, 2));
-        enum appended_state state = APPENDED_NEW;
-        struct hash128 hash;
-        if (status != SLUICE_OK || bytes == 0 ||
-            !hash_parse(json_string_value(json_array_get(file, 3)), &hash)) {
-            continue;
-        }
-        status = appended_look(&held, reader, name, bytes, &hash, &state, err);
-        if (status == SLUICE_OK && state == APPENDED_HELD) {
-            status = error_set(
-                err, SLUICE_E_CONFIG,
-                "%s: its snapshot %u has the rows of %s (of '%s') already, appended by a run that "
-                "was not this one: they would be there twice; leave the file out (s.files { ..., "
-                "since = \"%s\" }), or build the dataset anew (mode = \"rebuild\" of '%s')",
-                op_stage(op)->dataset, (unsigned)newest->number, name, reader,
-                op_stage(op)->dataset, op->name);
-        }
-    }
-    appended_deinit(&held);
-    return status;
-}
-
-/* Sizes of files, which rows were drawn, what was carried on: each run's own affair. */
-static bool may_differ(const char *key)
-{
-    static const char *const names[] = { ".append", ".join", ".seed", ".share" };
-    const char *dot = strrchr(key, '.');
-
-    for (size_t i = 0; dot != NULL && i < sizeof names / sizeof names[0]; i++) {
-        if (strcmp(dot, names[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* What stages say of a dataset holds for all of its rows: a tokenizer, the bytes of an id. */
-static sluice_status check_notes(const struct op *op, const struct snapshot *newest,
-                                 const struct snapshot *next, struct sluice_error *err)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach(next->notes, key, value)
-    {
-        json_t *before = json_object_get(newest->notes, key);
-        if (before != NULL && !json_equal(before, value) && !may_differ(key)) {
-            char *was = json_dumps(before, JSON_ENCODE_ANY | JSON_COMPACT);
-            char *is = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-            sluice_status status = error_set(
-                err, SLUICE_E_CONFIG,
-                "%s: the rows of its snapshot %u were made with %s = %.200s, this run's with "
-                "%.200s; give it the same, or build the dataset anew (mode = \"rebuild\" of '%s')",
-                op_stage(op)->dataset, (unsigned)newest->number, key, was == NULL ? "?" : was,
-                is == NULL ? "?" : is, op->name);
-            free(was);
-            free(is);
-            return status;
-        }
-    }
-    return SLUICE_OK;
-}
-
 /* ---- the next snapshot ---- */
 
 /* The file that a writer's note `catalogue` makes of all shards: made anew. */
@@ -329,8 +242,8 @@ static sluice_status make_next(const struct run *run, const struct append *appen
     TRY(run_own(run, op, next, err));
     TRY(run_dress(run, op, next, err));
     if (newest != NULL) {
-        TRY(check_files(op, newest, append->files, err));
-        TRY(check_notes(op, newest, next, err));
+        TRY(append_check_files(op, newest, append->files, err));
+        TRY(append_check_notes(op, newest, next, err));
     }
     TRY(merge_lineage(newest, append->own, next, err));
     TRY(merge_ledger(newest, next, err));

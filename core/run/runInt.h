@@ -62,6 +62,16 @@ sluice_status run_put_snapshot(struct run *, const struct op *writer, struct sna
 sluice_status run_append(struct run *, uint32_t phase, const struct op *writer,
                          const struct snapshot *own, struct run_published *,
                          struct sluice_error *) MUST_USE;
+/* append_check.c: no file comes twice (`files` as in store/appends.h); what stages say of the rows
+ * that are there they say of the next ones. */
+sluice_status append_check_files(const struct op *writer, const struct snapshot *newest,
+                                 const json_t *files, struct sluice_error *) MUST_USE;
+sluice_status append_check_notes(const struct op *writer, const struct snapshot *newest,
+                                 const struct snapshot *next, struct sluice_error *) MUST_USE;
+/* What it would refuse is refused before any work is done, as far as it is known by then. newest:
+ * of the writer's dataset, or NULL. */
+sluice_status run_append_check(const struct run *, const struct op *writer,
+                               const struct snapshot *newest, struct sluice_error *) MUST_USE;
 /* Whether no input file feeds it. */
 bool run_append_empty(const struct run *, const struct op *writer);
 /* Notes which files a snapshot was made of whose rows do not come behind the newest one's: it is
