@@ -181,6 +181,48 @@ static sluice_status put_shards(const struct op *op, const struct snapshot *newe
     return SLUICE_OK;
 }
 
+/* What of another run's inputs is one with this: the same snapshot, or files of one reader. */
+static json_t *find_input(const json_t *inputs, const json_t *input)
+{
+    json_t *other;
+    size_t i;
+
+    json_array_foreach(inputs, i, other)
+    {
+        json_t *holds = json_object_get(other, "holds");
+        json_t *same = json_object_get(input, "holds");
+        if (json_equal(json_object_get(other, "reader"), json_object_get(input, "reader")) &&
+            (holds == NULL ? same == NULL : json_equal(holds, same))) {
+            return other;
+        }
+    }
+    return NULL;
+}
+
+/* Takes in what another run read, so that nothing that the rows come from is forgotten: each
+ * snapshot once, and of files how many there were, with a hash of both. */
+static bool add_input(json_t *inputs, json_t *input)
+{
+    json_t *known = find_input(inputs, input);
+    json_int_t files = json_integer_value(json_object_get(known, "files")) +
+                       json_integer_value(json_object_get(input, "files"));
+    const char *one = json_string_value(json_object_get(known, "content"));
+    const char *other = json_string_value(json_object_get(input, "content"));
+    char text[80];
+    char hex[33];
+
+    if (known == NULL) {
+        return json_array_append(inputs, input) == 0;
+    }
+    if (json_object_get(known, "holds") != NULL) {
+        return true;
+    }
+    snprintf(text, sizeof text, "%.32s%.32s", one == NULL ? "" : one, other == NULL ? "" : other);
+    hash_hex(hash_bytes(text, strlen(text)), hex);
+    return json_object_set_new(known, "files", json_integer(files)) == 0 &&
+           json_object_set_new(known, "content", json_string(hex)) == 0;
+}
+
 /* What the manifest before says of its rows goes on to hold: which files were joined of which, what
  * was removed. What it says of the run that published it is this run's now. */
 static sluice_status merge_lineage(const struct snapshot *newest, const struct snapshot *own,
@@ -190,7 +232,10 @@ static sluice_status merge_lineage(const struct snapshot *newest, const struct s
         newest == NULL || newest->lineage == NULL ? json_object() : json_deep_copy(newest->lineage);
     json_t *joined = json_object_get(lineage, "joined");
     json_t *more = json_object_get(own->lineage, "joined");
+    json_t *inputs = json_incref(json_object_get(lineage, "inputs"));
+    json_t *input;
     bool good = lineage != NULL;
+    size_t i;
 
     json_object_del(lineage, "compacts"); /* what it stood for is not all of this */
     json_object_del(lineage, "removes");
@@ -199,6 +244,14 @@ static sluice_status merge_lineage(const struct snapshot *newest, const struct s
                                        : json_object_set(lineage, "joined", more)) == 0;
     }
     good = good && json_object_update(lineage, next->lineage) == 0;
+    if (inputs != NULL) {
+        json_array_foreach(json_object_get(next->lineage, "inputs"), i, input)
+        {
+            good = good && add_input(inputs, input);
+        }
+        good = good && json_object_set(lineage, "inputs", inputs) == 0;
+    }
+    json_decref(inputs);
     json_decref(next->lineage);
     next->lineage = lineage;
     return good ? SLUICE_OK : error_nomem(err, "a manifest");

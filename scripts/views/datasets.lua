@@ -24,8 +24,9 @@ local function print_snapshot(snapshot)
   local tags, from = {}, {}
   for _, tag in ipairs(list(snapshot.tags)) do tags[#tags + 1] = "@" .. text(tag) end
   for input in each(snapshot.inputs) do from[#from + 1] = source(input) end
-  say("  @%-4d %s in %s, %s%s%s%s\n", number(snapshot.number), many(snapshot.rows, "row"), many(snapshot.files, "file"),
+  say("  @%-4d %s in %s, %s%s%s%s%s\n", number(snapshot.number), many(snapshot.rows, "row"), many(snapshot.files, "file"),
     v.bytes(number(snapshot.bytes)), #tags > 0 and "  " .. table.concat(tags, " ") or "", #from > 0 and "  from " .. table.concat(from, ", ") or "",
+    number(snapshot.appends) > 1 and string.format(", by %d runs", number(snapshot.appends)) or "",
     snapshot.compacts ~= nil and ", compacted" or "")
 end
 

@@ -49,6 +49,9 @@ cmp wanted found >&2 || fail 'other rows, or in another order'
 is "$(json a.out/snapshots/000002.json ledger.kept.written)" 120 'rows in the ledger'
 is "$(json a.out/snapshots/000002.json 'lineage.appends.*.files.0.1' | tr '\n' ' ')" 'day1.jsonl day2.jsonl ' 'files in the lineage'
 
+expect 0 "$SLUICE" datasets "$(place a.out)"
+says 'from 2 files by read_jsonl, by 2 runs'
+
 # The same once more, also from another run directory and with other workers: nothing.
 expect 0 go a day2.jsonl
 expect 0 "$SLUICE" run p.lua --quiet --run-dir "$(place b.run)" "out=$(place a.out)" input=day1.jsonl --workers 3

@@ -12,6 +12,7 @@
 #include "cmd/dataset/folder.h"
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
+#include "store/appends.h"
 #include "store/store.h"
 
 static const struct arg_spec datasets_specs[] = {
@@ -36,9 +37,10 @@ static json_t *snapshot_json(const struct snapshot *s, const struct tag *tags, s
             json_array_append_new(names, json_string(tags[i].name));
         }
     }
-    return json_pack("{s:i, s:I, s:I, s:i, s:o, s:O?}", "number", (int)s->number, "rows",
+    return json_pack("{s:i, s:I, s:I, s:i, s:i, s:o, s:O?}", "number", (int)s->number, "rows",
                      (json_int_t)s->rows, "bytes", (json_int_t)s->bytes, "files", (int)s->n_shards,
-                     "tags", names, "compacts", json_object_get(s->lineage, "compacts"));
+                     "appends", (int)appends_count(s), "tags", names, "compacts",
+                     json_object_get(s->lineage, "compacts"));
 }
 
 /* Notes that a snapshot holds, or once held, what has this hash. */
