@@ -148,6 +148,19 @@ static sluice_status add_part(struct parts *parts, struct part **out, struct slu
     return SLUICE_OK;
 }
 
+sluice_status parts_add(struct parts *parts, const char *folder, struct part **out,
+                        struct sluice_error *err)
+{
+    buf_clear(&parts->folder);
+    buf_puts(&parts->folder, folder);
+    TRY(buf_status(&parts->folder, err));
+    if (parts->n > 0 &&
+        *find(parts->index, parts->n_index, folder, parts->folder.size) != NULL) {
+        return error_set(err, SLUICE_E_DATA, "a partition was saved twice");
+    }
+    return add_part(parts, out, err);
+}
+
 static sluice_status add_row(struct part *part, uint32_t row, struct sluice_error *err)
 {
     if (part->n == part->capacity) {

@@ -35,6 +35,9 @@ sluice_status parts_open(const struct op *writer, const struct op *from, struct 
 void parts_destroy(struct parts *); /* NULL is fine */
 /* Gives each selected row of a batch to its part: parts->touched, and there rows. */
 sluice_status parts_assign(struct parts *, const struct batch *, struct sluice_error *) MUST_USE;
+/* Adds the part of a folder that was saved: there is none of this name yet. */
+sluice_status parts_add(struct parts *, const char *folder, struct part **out,
+                        struct sluice_error *) MUST_USE;
 /* By the folders' names, as their files are numbered. */
 void parts_sort(struct parts *);
 

@@ -29,8 +29,7 @@ bool chain_can_save(const struct phase *phase, const struct op **op)
     *op = NULL;
     for (uint32_t i = 0; i < phase->n_ops; i++) {
         if (phase->ops[i]->kind == OP_STAGE && !keeps_nothing(phase->ops[i]) &&
-            (!saves(phase->ops[i]) ||
-             (op_writes(phase->ops[i]) && folders_note(phase->ops[i]) != NULL))) {
+            !saves(phase->ops[i])) {
             *op = phase->ops[i];
             return false;
         }
@@ -88,16 +87,14 @@ static sluice_status put_piece(void *ctx, const void *data, size_t n, struct slu
     return SLUICE_OK;
 }
 
-static sluice_status save_stage(struct chain *chain, const struct op *op, struct saved *out,
-                                bool *hurt, struct sluice_error *err)
+static sluice_status save_worker(struct chain *chain, const struct op *op, struct saved *out,
+                                 bool *hurt, struct sluice_error *err)
 {
     struct op_state *state = &chain->states[op->index];
     const struct stage_stream stream = { .ctx = out, .put = put_piece };
     struct stage_worker *worker;
     sluice_status status = SLUICE_OK;
 
-    saved_put(out, state->next_row);
-    saved_put(out, state->took);
     saved_put_bytes(out, state->traced.data, state->traced.size);
     if (!keeps_nothing(op)) {
         *hurt = true;
@@ -109,6 +106,38 @@ static sluice_status save_stage(struct chain *chain, const struct op *op, struct
     }
     TRY(status);
     return op_writes(op) ? shards_save(state->shards, out, err) : saved_status(out, err);
+}
+
+struct part_saving {
+    struct saved *out;
+    bool *hurt;
+};
+
+static sluice_status save_part(struct chain *chain, const struct op *op, struct part *part,
+                               void *ctx, struct sluice_error *err)
+{
+    const struct part_saving *saving = ctx;
+
+    saved_put_bytes(saving->out, part->folder, strlen(part->folder));
+    return save_worker(chain, op, saving->out, saving->hurt, err);
+}
+
+static sluice_status save_stage(struct chain *chain, const struct op *op, struct saved *out,
+                                bool *hurt, struct sluice_error *err)
+{
+    struct op_state *state = &chain->states[op->index];
+    struct part_saving saving = { out, hurt };
+
+    saved_put(out, state->next_row);
+    saved_put(out, state->took);
+    if (state->parts == NULL) {
+        return save_worker(chain, op, out, hurt, err);
+    }
+    saved_put(out, state->parts->n);
+    for (uint32_t k = 0; k < state->parts->n; k++) {
+        TRY(chain_with_part(chain, op, state->parts->items[k], save_part, &saving, err));
+    }
+    return saved_status(out, err);
 }
 
 static sluice_status save_op(struct chain *chain, const struct op *op, struct saved *out,
@@ -191,15 +220,13 @@ static sluice_status get_piece(void *ctx, struct buf *piece, struct sluice_error
     return restored_status(in, err);
 }
 
-static sluice_status restore_stage(struct chain *chain, const struct op *op, struct restored *in,
-                                   struct sluice_error *err)
+static sluice_status restore_worker(struct chain *chain, const struct op *op, struct restored *in,
+                                    struct sluice_error *err)
 {
     struct op_state *state = &chain->states[op->index];
     const struct stage_stream stream = { .ctx = in, .get = get_piece };
     struct stage_worker *worker;
 
-    state->next_row = restored_get(in, UINT64_MAX);
-    state->took = restored_get(in, 1) != 0;
     restored_get_bytes(in, UINT64_MAX, &state->traced);
     if (!traced_valid(&state->traced)) {
         restored_refuse(in, "the sources of written rows");
@@ -210,6 +237,42 @@ static sluice_status restore_stage(struct chain *chain, const struct op *op, str
         TRY(stage_load_from(worker, &stream, err));
     }
     return op_writes(op) ? shards_restore(state->shards, in, err) : SLUICE_OK;
+}
+
+static sluice_status restore_part(struct chain *chain, const struct op *op, struct part *part,
+                                  void *ctx, struct sluice_error *err)
+{
+    (void)part;
+    return restore_worker(chain, op, ctx, err);
+}
+
+static sluice_status restore_stage(struct chain *chain, const struct op *op, struct restored *in,
+                                   struct sluice_error *err)
+{
+    struct op_state *state = &chain->states[op->index];
+    struct buf folder = BUF_INIT;
+    sluice_status status = SLUICE_OK;
+    uint64_t n;
+
+    state->next_row = restored_get(in, UINT64_MAX);
+    state->took = restored_get(in, 1) != 0;
+    if (state->parts == NULL) {
+        return restore_worker(chain, op, in, err);
+    }
+    n = restored_get(in, state->parts->folders.most);
+    for (uint64_t k = 0; status == SLUICE_OK && k < n; k++) {
+        struct part *part = NULL;
+        restored_get_bytes(in, 1000, &folder);
+        status = restored_status(in, err);
+        if (status == SLUICE_OK) {
+            status = parts_add(state->parts, buf_str(&folder), &part, err);
+        }
+        if (status == SLUICE_OK) {
+            status = chain_with_part(chain, op, part, restore_part, in, err);
+        }
+    }
+    buf_deinit(&folder);
+    return status == SLUICE_OK ? restored_status(in, err) : status;
 }
 
 static sluice_status restore_op(struct chain *chain, const struct op *op, struct restored *in,

@@ -313,6 +313,20 @@ static sluice_status save_pending(struct pending *pending, struct saved *out,
     return pending_pieces(pending, put_piece, out, err);
 }
 
+/* All that was stored are whole frames. */
+static sluice_status save_shared(const struct open_file *file, struct saved *out,
+                                 struct sluice_error *err)
+{
+    saved_put(out, file->pending != NULL);
+    if (file->pending == NULL) {
+        return saved_status(out, err);
+    }
+    saved_put(out, file->bytes);
+    TRY(save_pending(file->pending, out, err));
+    saved_put_bytes(out, file->held.data, file->held.size);
+    return saved_status(out, err);
+}
+
 static sluice_status save_open(const struct open_file *file, struct saved *out,
                                struct sluice_error *err)
 {
@@ -356,7 +370,8 @@ sluice_status shards_save(struct shards *shards, struct saved *out, struct sluic
         TRY(save_pending(shards->ended[i], out, err));
     }
     for (uint32_t k = 0; k < op_stage(shards->op)->n_outputs; k++) {
-        TRY(save_open(&shards->files[k], out, err));
+        TRY(shards->shared != NULL ? save_shared(&shards->files[k], out, err)
+                                   : save_open(&shards->files[k], out, err));
     }
     return saved_status(out, err);
 }
@@ -388,6 +403,21 @@ static sluice_status restore_ended(struct shards *shards, struct restored *in,
     shards->items[shards->n] = shard;
     shards->ended[shards->n++] = pending;
     return SLUICE_OK;
+}
+
+static sluice_status restore_shared(struct shards *shards, uint32_t output, struct restored *in,
+                                    struct sluice_error *err)
+{
+    struct open_file *file = &shards->files[output];
+
+    if (restored_get(in, 1) == 0) {
+        return restored_status(in, err);
+    }
+    TRY(open_output(shards, output, err));
+    file->bytes = restored_get(in, UINT64_MAX);
+    TRY(restored_pieces(in, restored_get(in, UINT64_MAX), write_piece, file->pending, err));
+    restored_get_bytes(in, FRAME - 1, &file->held);
+    return restored_status(in, err);
 }
 
 static sluice_status take_again(void *ctx, const void *data, size_t n, struct sluice_error *err)
@@ -461,7 +491,8 @@ sluice_status shards_restore(struct shards *shards, struct restored *in, struct 
         TRY(restore_ended(shards, in, err));
     }
     for (uint32_t k = 0; k < op_stage(shards->op)->n_outputs; k++) {
-        TRY(restore_open(shards, k, in, err));
+        TRY(shards->shared != NULL ? restore_shared(shards, k, in, err)
+                                   : restore_open(shards, k, in, err));
     }
     return restored_status(in, err);
 }

@@ -23,7 +23,7 @@ sluice_status shards_open(const struct op *writer, struct shards **out,
 void shards_destroy(struct shards *); /* abandons what is not published */
 
 /* For files of partitions, of which many are open: they share compressors, and each MiB of a file
- * is a frame (a gzip member) of its own. They can't be saved. codecs outlive the shards; `beside`: how
+ * is a frame (a gzip member) of its own. codecs outlive the shards; `beside`: how
  * many others the task has. */
 struct shards_codecs;
 sluice_status shards_codecs_create(const struct op *writer, struct shards_codecs **out,
