@@ -1,4 +1,4 @@
-/* sluice.h - the whole contract between Sluice and a stage plugin (ABI 1.1). C11 and C++17, no
+/* sluice.h - the whole contract between Sluice and a stage plugin (ABI 1.2). C11 and C++17, no
  * dependencies.
  *
  * A plugin is a shared object that exports one function, `sluice_plugin_v1`, which returns a
@@ -73,7 +73,7 @@ extern "C" {
 #endif
 
 #define SLUICE_ABI_MAJOR 1u
-#define SLUICE_ABI_MINOR 1u
+#define SLUICE_ABI_MINOR 2u
 
 /* The highest levels of the codecs that output files may have; 0 is a codec's default. */
 #define SLUICE_GZIP_LEVEL_MAX 9
@@ -347,6 +347,12 @@ struct sluice_plan {
      * differ: scan refuses them, naming file and column. */
     sluice_status (*described)(struct sluice_plan *, const char **uri, const void **data,
                                uint64_t *n, struct sluice_error *);
+    /* Since 1.2. The same of the k-th file of the input, from 0, which is surveyed when it is asked
+     * for: for readers whose columns are those of all files. *uri is NULL past the last one. Both
+     * are borrowed until the next call. SLUICE_E_CONFIG: in a process of its own a reader is told
+     * of the first file alone. */
+    sluice_status (*described_at)(struct sluice_plan *, uint64_t k, const char **uri,
+                                  const void **data, uint64_t *n, struct sluice_error *);
 };
 
 /* ---- Data ---- */

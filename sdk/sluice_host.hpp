@@ -485,6 +485,30 @@ class plan
         return std::string(static_cast<const char *>(data), static_cast<std::size_t>(n));
     }
 
+    /* The same of the k-th file, from 0, which is surveyed for that; false: there are no more. */
+    bool described_at(std::uint64_t k, std::string &name, std::optional<std::string> &said)
+    {
+        const char *uri = nullptr;
+        const void *data = nullptr;
+        std::uint64_t n = 0;
+        sluice_error e = detail::empty_error();
+        if (raw_->size < offsetof(sluice_plan, described_at) + sizeof raw_->described_at ||
+            raw_->described_at == nullptr) {
+            throw error(SLUICE_E_CONFIG, "this version of Sluice tells readers of the first file "
+                                         "of an input alone");
+        }
+        detail::check(raw_->described_at(raw_, k, &uri, &data, &n, &e), e);
+        if (uri == nullptr) {
+            return false;
+        }
+        name = uri;
+        said.reset();
+        if (data != nullptr) {
+            said.emplace(static_cast<const char *>(data), static_cast<std::size_t>(n));
+        }
+        return true;
+    }
+
   private:
     std::int32_t ask(std::string_view name, const char *type, std::uint32_t port,
                      std::int32_t optional)

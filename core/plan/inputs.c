@@ -187,6 +187,30 @@ sluice_status planner_describe(struct planner *planner, struct lane *lane, struc
     return status;
 }
 
+sluice_status planner_describe_at(void *ctx, uint64_t k, const char **uri, const void **data,
+                                  uint64_t *n, struct sluice_error *err)
+{
+    struct describing *describing = ctx;
+    const struct plan_options *options = &describing->planner->plan->options;
+    struct lane *lane = describing->lane;
+    struct listing one = { .n = 1 };
+    bool any = false;
+
+    if (k >= lane->files.n || options->describe == NULL) {
+        return SLUICE_OK;
+    }
+    one.files = &lane->files.files[k];
+    describing->said.size = 0;
+    TRY(options->describe(options->describe_ctx, describing->stage, &one,
+                          lane->hashes == NULL ? NULL : &lane->hashes[k], &describing->said, &any,
+                          err));
+    TRY(buf_status(&describing->said, err));
+    *uri = one.files->name;
+    *data = any ? buf_str(&describing->said) : NULL;
+    *n = any ? describing->said.size : 0;
+    return SLUICE_OK;
+}
+
 static sluice_status plan_lane(struct planner *planner, struct lane *lane, struct sluice_error *err)
 {
     const struct node *files = planner->graph->nodes[lane->node->inputs[0]];

@@ -154,6 +154,15 @@ sluice_status planner_check_since(const struct planner *, const struct lane *,
 /* What a reader with survey says of the first file, if there is one. Once for each lane. */
 sluice_status planner_describe(struct planner *, struct lane *, struct stage *,
                                struct sluice_error *) MUST_USE;
+/* For struct stage_inputs: what it says of each file, surveyed when it is asked for. */
+struct describing {
+    struct planner *planner;
+    struct lane *lane;
+    struct stage *stage;
+    struct buf said; /* of the last one; the caller's to deinit */
+};
+sluice_status planner_describe_at(void *describing, uint64_t k, const char **uri, const void **data,
+                                  uint64_t *n, struct sluice_error *) MUST_USE;
 sluice_status planner_inputs(struct planner *, struct sluice_error *) MUST_USE;
 
 /* keys.c */

@@ -67,10 +67,13 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
     struct stage_inputs inputs = { .n_ports = 0 };
     struct op_read *read = op_edit_read(op);
     struct lane *lane = phase->lanes[read->lane];
+    struct describing describing = { planner, lane, read->code.stage, BUF_INIT };
     struct stage_prepared prepared;
     sluice_status status;
 
     TRY(planner_describe(planner, lane, read->code.stage, err));
+    inputs.describe = planner_describe_at;
+    inputs.describe_ctx = &describing;
     inputs.described_uri = lane->described_uri;
     inputs.described_data = lane->described_data;
     inputs.described_n = lane->described_n;
@@ -112,5 +115,6 @@ sluice_status planner_reader(struct planner *planner, struct phase *phase, struc
         }
     }
     stage_prepared_deinit(&prepared);
+    buf_deinit(&describing.said);
     return status == SLUICE_OK ? SLUICE_OK : error_prefix(err, "%s", op->node->where);
 }

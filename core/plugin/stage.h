@@ -146,6 +146,11 @@ struct stage_inputs {
     const char *described_uri;
     const void *described_data;
     uint64_t described_n;
+    /* struct sluice_plan.described_at; what it gives is borrowed until the next call. NULL: nobody
+     * tells of more than the first file. */
+    sluice_status (*describe)(void *ctx, uint64_t k, const char **uri, const void **data,
+                              uint64_t *n, struct sluice_error *err);
+    void *describe_ctx;
 };
 
 struct stage_prepared {

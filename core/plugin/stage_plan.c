@@ -54,15 +54,9 @@ static int32_t plan_wanted(struct sluice_plan *plan, const char *name)
     return inputs->wanted == NULL || name == NULL ? 1 : inputs->wanted(inputs->ctx, name);
 }
 
-static sluice_status plan_described(struct sluice_plan *plan, const char **uri, const void **data,
-                                    uint64_t *n, struct sluice_error *err)
+/* Is it asked for by a stage that may? */
+static sluice_status may_describe(struct stage_recorder *recorder, struct sluice_error *err)
 {
-    struct stage_recorder *recorder = plan->ctx;
-    const struct stage_inputs *inputs = recorder->inputs;
-
-    *uri = inputs->described_uri;
-    *data = inputs->described_data;
-    *n = inputs->described_n;
     if (recorder->stage->kind->survey == NULL) {
         if (recorder->failed == SLUICE_OK) {
             recorder->failed =
@@ -72,6 +66,50 @@ static sluice_status plan_described(struct sluice_plan *plan, const char **uri, 
         return recorder->failed;
     }
     return SLUICE_OK;
+}
+
+static sluice_status plan_described(struct sluice_plan *plan, const char **uri, const void **data,
+                                    uint64_t *n, struct sluice_error *err)
+{
+    struct stage_recorder *recorder = plan->ctx;
+    const struct stage_inputs *inputs = recorder->inputs;
+
+    *uri = inputs->described_uri;
+    *data = inputs->described_data;
+    *n = inputs->described_n;
+    return may_describe(recorder, err);
+}
+
+static sluice_status plan_described_at(struct sluice_plan *plan, uint64_t k, const char **uri,
+                                       const void **data, uint64_t *n, struct sluice_error *err)
+{
+    struct stage_recorder *recorder = plan->ctx;
+    const struct stage_inputs *inputs = recorder->inputs;
+    struct sluice_error own = ERROR_INIT;
+    sluice_status status;
+
+    *uri = NULL;
+    *data = NULL;
+    *n = 0;
+    TRY(may_describe(recorder, err));
+    if (inputs->describe != NULL) {
+        status = inputs->describe(inputs->describe_ctx, k, uri, data, n, &own);
+        if (status != SLUICE_OK) {
+            error_give(err, &own);
+        }
+        return status;
+    }
+    if (k == 0) {
+        return plan_described(plan, uri, data, n, err);
+    }
+    if (inputs->described_uri == NULL) {
+        return SLUICE_OK;
+    }
+    error_set(&own, SLUICE_E_CONFIG,
+              "in a process of its own a reader is told of the first file alone, so it can't have "
+              "the columns of all: say isolate = false");
+    error_give(err, &own);
+    return own.code;
 }
 
 void stage_recorder_init(struct stage_recorder *recorder, struct stage *stage,
@@ -89,6 +127,7 @@ void stage_recorder_init(struct stage_recorder *recorder, struct stage *stage,
         .column = recorder_column,
         .wanted = plan_wanted,
         .described = plan_described,
+        .described_at = plan_described_at,
     };
 
     memset(recorder, 0, sizeof *recorder);

@@ -133,10 +133,11 @@ void absent(const Request &request, const Output &output, const arrow::Schema &f
     if (output.id || output.source.empty()) {
         return;
     }
-    if (!request.fill) {
+    if (!request.fill && !request.unite) {
         throw sluice::error(SLUICE_E_DATA,
                             missing(output.source, file) +
-                                "; the first file has it: `missing = \"null\"` makes nulls of it",
+                                "; the first file has it: `missing = \"null\"` makes nulls of it, "
+                                "`union_by_name = true` of all that a file lacks",
                             output.source);
     }
     if (output.nulls == nullptr) {
@@ -159,7 +160,7 @@ void refuse_more(const Request &request, const std::vector<Output> &outputs,
             throw sluice::error(SLUICE_E_DATA,
                                 "it has a column '" + name +
                                     "', which the first file lacks: say with `columns` which are "
-                                    "wanted",
+                                    "wanted, or `union_by_name = true` to have all of all files",
                                 name);
         }
     }
@@ -176,7 +177,10 @@ Mapping map_columns(const Request &request, const std::vector<Output> &outputs,
     for (const Output &output : outputs) {
         Source source;
         source.field = output.source.empty() ? -1 : find_column(file, output.source);
-        if (source.field < 0) {
+        if (source.field >= 0 && request.unite && !output.id && output.nulls != nullptr &&
+            type_at(file, source.field).id() == arrow::Type::NA) {
+            source.field = -1; /* a column of nulls alone is as good as none */
+        } else if (source.field < 0) {
             absent(request, output, file, out);
         } else {
             source.how = convert_to(type_at(file, source.field), output.type);

@@ -30,7 +30,8 @@ struct Output {
 struct Request {
     std::string text, id;
     std::vector<std::pair<std::string, std::string>> columns; /* name, type; none = all */
-    bool fill; /* files without a column: nulls (else they are refused) */
+    bool fill;  /* files without a column: nulls (else they are refused) */
+    bool unite; /* columns are those of all files, by their names */
 };
 
 /* The options that readers of columns share: members text, id, columns and missing of theirs. */
@@ -48,10 +49,17 @@ template <class Options> void declare_columns(sluice::option_table<Options> &t)
           "What becomes of a file without a column that is wanted: it is refused, or nulls are "
           "made; an input in which no file has the column is refused, but for `allow`.")
         .choices("refuse|null|allow");
+    t.add(&Options::union_by_name, "union_by_name", "false",
+          "Columns are those of all files, by name: a file that lacks one gives nulls, and types "
+          "that differ become one that holds all values of both (int32 and int64: int64; float "
+          "and double: float64), or are refused with file and column. The footers of all files "
+          "are read before anything else.");
 }
 template <class Options> Request request_of(const Options &options)
 {
-    Request out = { options.text, options.id, {}, options.missing != Missing::refuse };
+    Request out = {
+        options.text, options.id, {}, options.missing != Missing::refuse, options.union_by_name
+    };
 
     for (std::uint64_t k = 0; k < options.columns.n; k++) {
         out.columns.emplace_back(options.columns.keys[k],

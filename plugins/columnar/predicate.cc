@@ -61,13 +61,38 @@ int Predicate::column_of(const where_leaf &leaf) const
     return at->is_leaf() ? at->column_index : -1;
 }
 
-Predicate::Predicate(const where &expression, const Footer &footer,
-                     const std::vector<Partition> &parts, bool fill)
-    : footer_(footer), n_fields_(footer.schema().num_fields())
+namespace
+{
+
+where_bound *bind(const where &expression, const arrow::Schema &columns, bool fill)
 {
     ArrowSchema schema{};
     where_bound *bound = nullptr;
     sluice_error e{};
+
+    check_arrow(arrow::ExportSchema(columns, &schema), "the schema");
+    e.size = sizeof e;
+    const sluice_status status =
+        where_bind(&expression, &schema, fill ? WHERE_ABSENT_IS_NULL : 0, &bound, &e);
+    schema.release(&schema);
+    if (status != SLUICE_OK) {
+        where_unbind(bound);
+        throw sluice::error(status, e.message, "where");
+    }
+    return bound;
+}
+
+} /* namespace */
+
+void check_where(const where &expression, const arrow::Schema &schema, bool fill)
+{
+    where_unbind(bind(expression, schema, fill));
+}
+
+Predicate::Predicate(const where &expression, const Footer &footer,
+                     const std::vector<Partition> &parts, bool fill)
+    : footer_(footer), n_fields_(footer.schema().num_fields())
+{
     where_kind compared;
 
     for (const Partition &part : parts) {
@@ -76,15 +101,8 @@ Predicate::Predicate(const where &expression, const Footer &footer,
             parts_.add(part, type_for(part, compared));
         }
     }
-    check_arrow(arrow::ExportSchema(*schema_with(footer.schema(), parts_), &schema), "the schema");
-    e.size = sizeof e;
-    const sluice_status status =
-        where_bind(&expression, &schema, fill ? WHERE_ABSENT_IS_NULL : 0, &bound, &e);
-    schema.release(&schema);
+    where_bound *const bound = bind(expression, *schema_with(footer.schema(), parts_), fill);
     bound_.reset(bound);
-    if (status != SLUICE_OK) {
-        throw sluice::error(status, e.message, "where");
-    }
     for (std::size_t k = 0; k < where_leaves(bound); k++) {
         const where_leaf &leaf = *where_leaf_at(bound, k);
         columns_.push_back(column_of(leaf));

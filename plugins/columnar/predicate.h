@@ -35,6 +35,9 @@ struct WhereFree {
 using Expression = std::unique_ptr<where, WhereFree>;
 /* Throws SLUICE_E_CONFIG. */
 Expression parse_where(const char *text);
+/* Throws SLUICE_E_SCHEMA where it can't be asked of rows with these columns; fill: columns that
+ * are not there are null. */
+void check_where(const where &expression, const arrow::Schema &schema, bool fill);
 
 /* A Bloom filter that may rule a row group out. */
 struct Probe {

@@ -12,6 +12,7 @@
 #include "plain.h"
 #include "rows.h"
 #include "stages.h"
+#include "union.h"
 
 using namespace sluice_columnar;
 
@@ -67,6 +68,7 @@ struct read_arrow : sluice::random_reader<read_arrow> {
         const char *text, *id;
         sluice_map columns;
         Missing missing;
+        bool union_by_name;
     };
     static void declare(sluice::option_table<options> &t)
     {
@@ -83,7 +85,9 @@ struct read_arrow : sluice::random_reader<read_arrow> {
     void prepare(sluice::plan &p)
     {
         const auto said = p.described();
-        const auto first = said.has_value() ? schema_of(Layout::unpack(*said)) : nullptr;
+        const auto first = !said.has_value() ? nullptr
+                           : request.unite   ? unite(p)
+                                             : schema_of(Layout::unpack(*said));
         std::vector<std::string> left_out;
 
         outputs = declare_outputs(request, first.get(), p, takes_all, left_out);
@@ -179,6 +183,22 @@ struct read_arrow : sluice::random_reader<read_arrow> {
     }
 
   private:
+    /* The columns of all files. */
+    std::shared_ptr<arrow::Schema> unite(sluice::plan &p) const
+    {
+        Union all(request);
+        std::optional<std::string> said;
+        std::string uri;
+
+        for (std::uint64_t k = 0; p.described_at(k, uri, said); k++) {
+            if (said.has_value()) {
+                const auto schema = schema_of(Layout::unpack(*said));
+                all.add(*schema, schema->num_fields(), uri);
+            }
+        }
+        return all.schema();
+    }
+
     static void ask(std::uint64_t offset, std::uint64_t n, sluice::emitter &out, worker &w)
     {
         w.asked = { offset, n };

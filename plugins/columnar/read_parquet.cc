@@ -12,6 +12,7 @@
 #include "rows.h"
 #include "sieve.h"
 #include "stages.h"
+#include "union.h"
 
 using namespace sluice_columnar;
 
@@ -87,6 +88,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         const char *text, *id;
         sluice_map columns;
         Missing missing;
+        bool union_by_name;
         const char *where;
         bool partitions;
         Statistics statistics;
@@ -130,7 +132,9 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         std::vector<std::string> left_out;
 
         outputs.clear();
-        if (said.has_value()) {
+        if (said.has_value() && request.unite) {
+            schema = unite(p);
+        } else if (said.has_value()) {
             const Footer first(*said);
             schema = schema_with(first.schema(), parts_of(uri, first.schema()));
             if (expression != nullptr) {
@@ -174,7 +178,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         }
         w.sieve = std::make_unique<Sieve>(data, w.file_bytes);
         if (expression != nullptr) {
-            w.sieve->set_where(*expression, folders_of(w.surveyed), request.fill,
+            w.sieve->set_where(*expression, folders_of(w.surveyed), request.fill || request.unite,
                                opts().statistics == Statistics::trust);
         }
         go_on(out, w);
@@ -247,6 +251,26 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         return opts().partitions ? partitions_of(uri) : std::vector<Partition>();
     }
 
+    /* The columns of all files. What `where` names must be in one of them. */
+    std::shared_ptr<arrow::Schema> unite(sluice::plan &p) const
+    {
+        Union all(request);
+        std::optional<std::string> said;
+        std::string uri;
+
+        for (std::uint64_t k = 0; p.described_at(k, uri, said); k++) {
+            if (said.has_value()) {
+                const Footer footer(*said);
+                all.add(*schema_with(footer.schema(), parts_of(uri, footer.schema())),
+                        footer.schema().num_fields(), uri);
+            }
+        }
+        if (expression != nullptr) {
+            check_where(*expression, *all.schema(), opts().missing == Missing::allow);
+        }
+        return all.schema();
+    }
+
     /* Values of the path as columns: of the type that is asked for, or of the first file's. */
     Parts parts_of(const std::string &uri, const arrow::Schema &file) const
     {
@@ -287,7 +311,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         if (expression != nullptr) {
             try {
                 w.predicate = std::make_unique<Predicate>(*expression, *footer, folders_of(w.uri),
-                                                          request.fill);
+                                                          request.fill || request.unite);
             } catch (const sluice::error &e) {
                 throw sluice::error(SLUICE_E_DATA, e.what(), "where"); /* it came with the files */
             }

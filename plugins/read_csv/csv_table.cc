@@ -95,7 +95,8 @@ void choose_all(const Request &request, const Head &first, std::vector<Output> &
                                 name);
         }
         first.find(name); /* once */
-        out.push_back({ name, name, first.types[k], false });
+        const Type type = first.types[k];
+        out.push_back({ name, name, type == Type::none ? Type::text : type, false });
     }
 }
 
@@ -130,6 +131,40 @@ std::vector<Output> choose(const Request &request, const Head *first,
     return out;
 }
 
+bool Union::is_told(const std::string &name) const
+{
+    return name == request_.text || name == request_.id || name[0] == '_' ||
+           std::any_of(request_.columns.begin(), request_.columns.end(),
+                       [&](const auto &column) { return column.first == name; });
+}
+
+void Union::add(const Head &file, const std::string &uri)
+{
+    for (std::size_t k = 0; k < file.names.size(); k++) {
+        const std::string &name = file.names[k];
+        file.find(name); /* once */
+        const int at = head_.find(name);
+        if (at < 0) {
+            head_.names.push_back(name);
+            head_.types.push_back(file.types[k]);
+            uris_.push_back(uri);
+            continue;
+        }
+        const auto place = static_cast<std::size_t>(at);
+        Type &known = head_.types[place];
+        if (known == Type::none) {
+            known = file.types[k];
+            uris_[place] = uri;
+        } else if (known != file.types[k] && file.types[k] != Type::none && !is_told(name)) {
+            throw sluice::error(SLUICE_E_SCHEMA,
+                                uri + ": column '" + name + "' seems to be " +
+                                    type_name(file.types[k]) + ", but " + type_name(known) +
+                                    " in " + uris_[place] + ": say with `columns` what it is",
+                                "union_by_name");
+        }
+    }
+}
+
 std::vector<int> places_of(const Request &request, const std::vector<Output> &outputs,
                            const Head &file, bool all, std::vector<std::string> &absent)
 {
@@ -138,9 +173,10 @@ std::vector<int> places_of(const Request &request, const std::vector<Output> &ou
     for (const Output &output : outputs) {
         const int at = output.source.empty() ? -1 : file.find(output.source);
         if (at < 0 && !output.id) {
-            if (!request.fill) {
+            if (!request.fill && !request.unite) {
                 missing(SLUICE_E_DATA, output.source, file,
-                        "; the first file has it: `missing = \"null\"` makes nulls of it",
+                        "; the first file has it: `missing = \"null\"` makes nulls of it, "
+                        "`union_by_name = true` of all that a file lacks",
                         output.source.c_str());
             }
             absent.push_back(output.source);
@@ -154,7 +190,7 @@ std::vector<int> places_of(const Request &request, const std::vector<Output> &ou
             throw sluice::error(SLUICE_E_DATA,
                                 "it has a column '" + name +
                                     "', which the first file lacks: say with `columns` which are "
-                                    "wanted",
+                                    "wanted, or `union_by_name = true` to have all of all files",
                                 name);
         }
     }
@@ -201,6 +237,7 @@ bool Table::parse(std::size_t k, const Request &request, const Field *field, std
         good = parse_boolean(value.text, word);
         value.whole = word ? 1 : 0;
         break;
+    case Type::none: /* never of an output */
     case Type::text:
         break;
     }
@@ -219,6 +256,7 @@ void Table::put(std::size_t k)
     column.nulls.add_bit(rows_, !value.null);
     column.n_nulls += value.null ? 1 : 0;
     switch ((*outputs_)[k].type) {
+    case Type::none: /* never of an output */
     case Type::text:
         if (sluice_bytes_add_text(column.offsets.raw(), column.values.raw(), value.text.data(),
                                   value.text.size()) == 0) {

@@ -22,7 +22,7 @@ struct Head {
     char delimiter = ',';
     std::uint64_t first = 0; /* the decoded byte at which the first record begins */
     std::vector<std::string> names;
-    std::vector<Type> types; /* by its first rows */
+    std::vector<Type> types; /* by its first rows; Type::none: they have no value */
 
     std::string pack() const;
     static Head unpack(std::string_view bytes);
@@ -42,6 +42,7 @@ struct Request {
     std::vector<std::pair<std::string, Type>> columns; /* none = all */
     bool fill = false;              /* files without a column: nulls (else they are refused) */
     std::vector<std::string> nulls; /* texts without quotes that are none */
+    bool unite = false;             /* columns are those of all files, by their names */
 
     bool is_null(const Field &field) const;
 };
@@ -50,6 +51,28 @@ struct Request {
  * wrong with the request. left_out: names of columns that the host keeps to itself. */
 std::vector<Output> choose(const Request &request, const Head *first,
                            std::vector<std::string> &left_out);
+
+/* The heads of all files as one: each column once, in the order in which they were found. */
+class Union
+{
+  public:
+    /* Of columns whose type the request says, and of text and id, no types are compared. */
+    explicit Union(const Request &request) : request_(request)
+    {
+    }
+    /* Throws SLUICE_E_SCHEMA with both files where the types of a column differ. */
+    void add(const Head &file, const std::string &uri);
+    const Head &head() const
+    {
+        return head_;
+    }
+
+  private:
+    bool is_told(const std::string &name) const;
+    const Request &request_;
+    Head head_;
+    std::vector<std::string> uris_; /* one a column: whose type it is */
+};
 
 /* The places of the outputs' fields in a record; -1 = it has none. Throws where a file's columns
  * are not those that were chosen. `all`: the reader gives all that files have. */

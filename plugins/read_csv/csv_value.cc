@@ -99,7 +99,7 @@ void Guess::see(std::string_view text)
 
 Type Guess::type() const
 {
-    return !any_      ? Type::text
+    return !any_      ? Type::none
            : integer_ ? Type::integer
            : real_    ? Type::real
            : boolean_ ? Type::boolean

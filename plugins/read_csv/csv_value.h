@@ -9,7 +9,13 @@
 namespace sluice_csv
 {
 
-enum class Type : char { text = 't', integer = 'i', real = 'r', boolean = 'b' };
+enum class Type : char {
+    none = 'n', /* of a column without a value */
+    text = 't',
+    integer = 'i',
+    real = 'r',
+    boolean = 'b'
+};
 
 const char *type_name(Type type);                    /* utf8, int64, float64, bool */
 bool type_named(const std::string &name, Type &out); /* also string, int, float */
@@ -21,7 +27,7 @@ bool parse_integer(std::string_view text, std::int64_t &out);
 /* Digits, with a fraction or exponent if it likes; no infinities. */
 bool parse_real(std::string_view text, double &out);
 
-/* The type that all texts seen have; those that begin with 0 or +, are too large for int64, or
+/* The type that all texts seen have, none where there was no text; those that begin with 0 or +, are too large for int64, or
  * mixed are text. */
 class Guess
 {

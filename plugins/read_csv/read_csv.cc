@@ -131,6 +131,7 @@ struct read_csv : sluice::random_reader<read_csv> {
         const char *text, *id;
         sluice_map columns;
         Missing missing;
+        bool union_by_name;
         bool header;
         sluice_list names;
         const char *delimiter, *quote;
@@ -151,6 +152,10 @@ struct read_csv : sluice::random_reader<read_csv> {
               "What becomes of a file without a column that is wanted: it is refused, or nulls "
               "are made; an input in which no file has the column is refused, but for `allow`.")
             .choices("refuse|null|allow");
+        t.add(&options::union_by_name, "union_by_name", "false",
+              "Columns are those of all files, by name: a file that lacks one gives nulls; types "
+              "that differ are refused with file and column, unless they are declared. All files "
+              "are looked through before anything else.");
         t.add(&options::header, "header", "true", "The first record names the columns.");
         t.add(&options::names, "names",
               "Names of the columns of files without a header; column1, column2, … by default.");
@@ -181,7 +186,8 @@ struct read_csv : sluice::random_reader<read_csv> {
     {
         const options &given = opts();
 
-        request = { given.text, given.id, {}, given.missing != Missing::refuse, {} };
+        request = { given.text, given.id,           {}, given.missing != Missing::refuse,
+                    {},         given.union_by_name };
         dialect.strict = given.mode == Mode::strict;
         dialect.max_record = given.max_record;
         dialect.quote = given.quote[0] == '\0' ? '\0' : character(given.quote, "quote");
@@ -225,7 +231,7 @@ struct read_csv : sluice::random_reader<read_csv> {
         std::vector<std::string> left_out;
 
         if (said.has_value()) {
-            first = std::make_unique<Head>(Head::unpack(*said));
+            first = std::make_unique<Head>(request.unite ? unite(p) : Head::unpack(*said));
         }
         const std::vector<Output> all = choose(request, first.get(), left_out);
         outputs.clear();
@@ -294,6 +300,21 @@ struct read_csv : sluice::random_reader<read_csv> {
     }
 
   private:
+    /* The columns of all files. */
+    Head unite(sluice::plan &p) const
+    {
+        Union all(request);
+        std::optional<std::string> said;
+        std::string uri;
+
+        for (std::uint64_t k = 0; p.described_at(k, uri, said); k++) {
+            if (said.has_value()) {
+                all.add(Head::unpack(*said), uri);
+            }
+        }
+        return all.head();
+    }
+
     static char character(const char *text, const char *option)
     {
         if (text[0] == '\0' || text[1] != '\0' || static_cast<unsigned char>(text[0]) >= 0x80 ||

@@ -684,6 +684,7 @@ function s.pii_peer(options) end
 ---@field id? string Column that names the document (text or whole numbers); absent ids are made of the file and the row's place in it. Default: id.
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field union_by_name? boolean Columns are those of all files, by name: a file that lacks one gives nulls, and types that differ become one that holds all values of both (int32 and int64: int64; float and double: float64), or are refused with file and column. The footers of all files are read before anything else. Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Arrow IPC files and streams, Feather.
@@ -701,6 +702,7 @@ function s.read_arrow(options) end
 ---@field id? string Column that names the document; absent and empty ids are made of file and byte. Default: id.
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64 or bool; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field union_by_name? boolean Columns are those of all files, by name: a file that lacks one gives nulls; types that differ are refused with file and column, unless they are declared. All files are looked through before anything else. Default: false.
 ---@field header? boolean The first record names the columns. Default: true.
 ---@field names? string[]|string Names of the columns of files without a header; column1, column2, … by default.
 ---@field delimiter? string One ASCII character between fields; `auto`: a tab in files whose names end in .tsv or .tab (and .gz, .zst), else a comma. Default: auto.
@@ -762,6 +764,7 @@ function s.read_jsonl(options) end
 ---@field id? string Column that names the document (text or whole numbers); absent ids are made of the file and the row's place in it. Default: id.
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
+---@field union_by_name? boolean Columns are those of all files, by name: a file that lacks one gives nulls, and types that differ become one that holds all values of both (int32 and int64: int64; float and double: float64), or are refused with file and column. The footers of all files are read before anything else. Default: false.
 ---@field where? string Rows for which this does not hold are not given, and not read where that can be known: lang == 'en' and n_words > 50. With = == != < <= > >=, in (…), is null, like 'a%', and, or, not, ( ); paths a.b, a[0].b; texts in either quotes. What is compared with null does not hold.
 ---@field partitions? boolean Folders of the path that are named NAME=VALUE are columns (of the names that the report has, without the fixed part of the pattern). Default: true.
 ---@field statistics? "trust"|"check"|"ignore" Of row groups that their statistics rule out: trust leaves them out, check reads them, and ends the run where rows say otherwise, ignore reads them. Default: trust.
