@@ -24,7 +24,7 @@ _sluice() {
     why) options="--id --reason --near --text --dropped --stage --quarantine --task --row -n --json --view --help" ;;
     trace) options="--run --text --json --view --help" ;;
     tokenize) options="--tokenizer --jsonl --count --decode --bench --raw --offsets --pattern --specials --cache --head --train-head --help" ;;
-    head) options="-n --where --random --seed --tokens --tokenizer --run --json --help" ;;
+    head) options="-n --where --schema --random --seed --tokens --tokenizer --run --json --help" ;;
     verify) options="--all --quick --absent --column --run --in --json --view --help" ;;
     new)
         case ${COMP_WORDS[COMP_CWORD-1]} in

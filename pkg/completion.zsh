@@ -67,7 +67,7 @@ replay) _arguments '*:row:_files' '--gdb' '--in-process' '--json' '--help' ;;
 why) _arguments '*:run:_files -/' '--id[of a document]:id' '--reason[name]:reason' '--near' '--text' '--dropped' '--stage[name]:stage' \
     '--quarantine' '--task[number]:task' '--row[number]:row' '-n[how many]:number' '--json' '--help' ;;
 trace) _arguments '*:dataset:_files -/' '--run[that wrote it]:run:_files -/' '--text' '--json' '--help' ;;
-head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[EXPRESSION]:condition' '--random' '--seed[number]:seed' '--tokens' \
+head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[EXPRESSION]:condition' '--schema[columns and types]' '--random' '--seed[number]:seed' '--tokens' \
     '--tokenizer[file]:file:_files' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
 verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--absent[ids that should be nowhere]:file:_files' '--column[that has them]:name' '--run[that wrote it]:run:_files -/' '--in[what was made of it]:directory:_files -/' '--json' '--help' ;;
 new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \

@@ -20,6 +20,7 @@ static const struct arg_spec head_specs[] = {
       "repeated" },
     { "--random", NULL, "rows chosen at random instead of the first ones" },
     { "--seed", "S", "number that chooses them (default 1)" },
+    { "--schema", NULL, "columns and their types instead (Parquet, Arrow, CSV)" },
     { "--tokens", NULL, "token rows: as text, decoded with the tokenizer that made them" },
     { "--tokenizer", "FILE", "that tokenizer, when its run is not here" },
     { "--run", "RUN", "the run that wrote the dataset, to find the tokenizer" },
@@ -152,13 +153,13 @@ struct lines {
     uint64_t shard_first;
 };
 
-static void print_line(const struct lines *lines, uint64_t row, const char *text, size_t n)
+void head_print(const struct head *head, uint64_t row, const char *text, size_t n)
 {
     struct buf line = BUF_INIT;
     char prefix[32];
     int width;
 
-    if (lines->head->json) {
+    if (head->json) {
         say_json(text, n);
         say("\n");
         return;
@@ -166,8 +167,7 @@ static void print_line(const struct lines *lines, uint64_t row, const char *text
     width = snprintf(prefix, sizeof prefix, "%6" PRIu64 "  ", row);
     buf_puts(&line, prefix);
     excerpt_put(&line, text, n,
-                lines->head->columns > (size_t)width + 4 ? lines->head->columns - (size_t)width
-                                                         : 4);
+                head->columns > (size_t)width + 4 ? head->columns - (size_t)width : 4);
     say("%s\n", buf_str(&line));
     buf_deinit(&line);
 }
@@ -202,7 +202,7 @@ static sluice_status conditional(struct lines *lines, const char *text, size_t n
         }
         return SLUICE_OK;
     }
-    print_line(lines, lines->row, text, n);
+    head_print(lines->head, lines->row, text, n);
     *stop = ++lines->shown == lines->head->n;
     return SLUICE_OK;
 }
@@ -216,7 +216,7 @@ static sluice_status one_line(void *ctx, const char *text, size_t n, bool *stop,
     if (lines->conditions->n > 0) {
         status = conditional(lines, text, n, stop, err);
     } else if (lines->at < lines->n_rows && lines->rows[lines->at] == lines->row) {
-        print_line(lines, lines->row, text, n);
+        head_print(lines->head, lines->row, text, n);
         lines->at++;
         *stop = lines->at == lines->n_rows;
     }
@@ -286,7 +286,7 @@ static sluice_status head_lines(const struct head *head, const struct conditions
     }
     for (size_t i = 0; i < lines.heap.n; i++) {
         if (status == SLUICE_OK) {
-            print_line(&lines, lines.heap.items[i].row, lines.heap.items[i].text,
+            head_print(head, lines.heap.items[i].row, lines.heap.items[i].text,
                        lines.heap.items[i].size);
         }
         free(lines.heap.items[i].text);
@@ -313,12 +313,25 @@ static sluice_status show(struct head *head, const struct args *args, struct con
                           struct sluice_error *err)
 {
     uint32_t number = 0;
+    const char *reader;
 
     TRY(args_number(args, "-n", 0, 100000000, 10, &head->n, err));
     TRY(args_number(args, "--seed", 0, INT64_MAX, 1, &head->seed, err));
     TRY(conditions_parse(args, conditions, err));
+    if (head_is_file(args->words[0])) {
+        return head_columns(head, args->words[0], head_reader(args->words[0]), conditions, err);
+    }
     TRY(look_dataset(args->words[0], &head->dir, &number, err));
     TRY(snapshot_open(head->dir, number, &head->snapshot, err));
+    reader = head->snapshot->n_shards == 0 ? NULL : head_reader(head->snapshot->shards[0].name);
+    if (reader != NULL && !head->tokens) {
+        return head_columns(head, NULL, reader, conditions, err);
+    }
+    if (head->schema) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "--schema is for Parquet, Arrow and CSV; %s has none of them",
+                         args->words[0]);
+    }
     if (is_tokens(head->snapshot)) {
         return conditions->n > 0
                    ? error_set(err, SLUICE_E_CONFIG, "--where is for JSON Lines; %s has token rows",
@@ -335,9 +348,11 @@ static sluice_status show(struct head *head, const struct args *args, struct con
 int cmd_head(int argc, char **argv)
 {
     static const struct command command = {
-        .usage = "sluice head DATASET[@N] [options]",
-        .text =
-            "Shows rows of a dataset, numbered from 0: JSON Lines, or token rows (.bin and .idx).",
+        .usage = "sluice head DATASET[@N]|FILE [options]",
+        .text = "Shows rows of a dataset, numbered from 0: JSON Lines, Parquet, Arrow, CSV, or "
+                "token rows (.bin and .idx); or of a FILE whose\n"
+                "name ends in .parquet, .arrow, .feather, .csv or .tsv. No more is read than what "
+                "the rows that are shown need.",
         .specs = head_specs,
         .n_specs = N_HEAD_SPECS,
         .least = 1,
@@ -361,6 +376,7 @@ int cmd_head(int argc, char **argv)
     head.random = args_get(&args, "--random") != NULL;
     head.tokens = args_get(&args, "--tokens") != NULL;
     head.json = args_get(&args, "--json") != NULL;
+    head.schema = args_get(&args, "--schema") != NULL;
     head.columns = look_columns() > 0 ? look_columns() : COLUMNS_ELSE;
     if (show(&head, &args, &conditions, &err) != SLUICE_OK) {
         status = session_fail(&err, head.json);

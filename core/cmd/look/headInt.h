@@ -10,11 +10,11 @@
 #include "where/where.h"
 
 struct head {
-    char *dir;
+    char *dir; /* NULL: a file is looked at */
     struct snapshot *snapshot;
     const char *run, *tokenizer; /* as given, or NULL */
     uint64_t n, seed;
-    bool random, tokens, json;
+    bool random, tokens, json, schema;
     size_t columns; /* of a line */
 };
 
@@ -37,6 +37,18 @@ sluice_status conditions_parse(const struct args *, struct conditions *,
                                struct sluice_error *) MUST_USE;
 bool conditions_hold(const struct conditions *, const json_t *row);
 void conditions_deinit(struct conditions *);
+
+/* Prints a row, JSON text, as it is or on one line with its number. */
+void head_print(const struct head *, uint64_t row, const char *text, size_t n);
+
+/* The stage that reads files of this name as columns; NULL: none does. */
+const char *head_reader(const char *path);
+/* A file alone that one reads? */
+bool head_is_file(const char *path);
+/* Rows, or with head.schema columns and types, of a dataset of such files or of the file at path;
+ * head_columns.c. */
+sluice_status head_columns(const struct head *, const char *path, const char *reader,
+                           const struct conditions *, struct sluice_error *) MUST_USE;
 
 /* Rows of a dataset of .bin and .idx files. */
 sluice_status head_tokens(const struct head *, struct sluice_error *) MUST_USE;

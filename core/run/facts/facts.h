@@ -14,6 +14,12 @@
 /* A JSON string of any bytes. Gives a reference; NULL = out of memory. */
 json_t *facts_text(const char *text, size_t n);
 
+struct type;
+struct ArrowArray;
+/* The value of a row of a column: texts, numbers, bool, lists and structs of these; null; what is
+ * none is named by its type: "(binary)". Gives a reference; NULL = out of memory. */
+json_t *facts_value(const struct type *, const struct ArrowArray *, int64_t row);
+
 /* [{name, tasks, done}] of all phases. */
 sluice_status facts_phases(const struct run *, json_t **out, struct sluice_error *) MUST_USE;
 

@@ -1,4 +1,6 @@
 /* A row that is traced to a unit of a file: its reader gives it again. See places.h. */
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +29,53 @@ static json_t *integer_of(const struct type *type, const void *values, int64_t r
     }
 }
 
-/* What is neither text nor number is named by its type. */
-static json_t *value_of(const struct type *type, const struct ArrowArray *array, int64_t row)
+/* What JSON has no number for is text. */
+static json_t *real_of(double value)
+{
+    return isfinite(value) ? json_real(value)
+                           : json_string(isnan(value) ? "nan"
+                                         : value > 0  ? "inf"
+                                                      : "-inf");
+}
+
+/* With as few digits as tell it from other float32. */
+static json_t *single_of(float value)
+{
+    char text[32];
+    bool same = false;
+
+    for (int digits = 6; digits <= 9 && !same; digits++) {
+        float back;
+        snprintf(text, sizeof text, "%.*g", digits, (double)value);
+        back = strtof(text, NULL);
+        same = memcmp(&back, &value, sizeof back) == 0;
+    }
+    return real_of(isfinite(value) ? strtod(text, NULL) : (double)value);
+}
+
+static json_t *list_of(const struct type *type, const struct ArrowArray *array, int64_t row)
+{
+    const int32_t *offsets = array->buffers[1];
+    json_t *list = json_array();
+
+    for (int32_t k = offsets[row]; k < offsets[row + 1]; k++) {
+        json_array_append_new(list, facts_value(type->children[0], array->children[0], k));
+    }
+    return list;
+}
+
+static json_t *struct_of(const struct type *type, const struct ArrowArray *array, int64_t row)
+{
+    json_t *object = json_object();
+
+    for (uint32_t k = 0; k < type->n_children; k++) {
+        json_object_set_new(object, type->names[k],
+                            facts_value(type->children[k], array->children[k], row));
+    }
+    return object;
+}
+
+json_t *facts_value(const struct type *type, const struct ArrowArray *array, int64_t row)
 {
     const void *values = array->n_buffers > 1 ? array->buffers[1] : NULL;
     const char *text;
@@ -45,9 +92,9 @@ static json_t *value_of(const struct type *type, const struct ArrowArray *array,
         text = array_bytes(array, row, &n);
         return facts_text(text, n);
     case TYPE_FLOAT64:
-        return json_real(((const double *)values)[row]);
+        return real_of(((const double *)values)[row]);
     case TYPE_FLOAT32:
-        return json_real((double)((const float *)values)[row]);
+        return single_of(((const float *)values)[row]);
     case TYPE_BOOL:
         return json_boolean((((const uint8_t *)values)[row >> 3] >> (row & 7)) & 1);
     case TYPE_INT8:
@@ -59,6 +106,10 @@ static json_t *value_of(const struct type *type, const struct ArrowArray *array,
     case TYPE_UINT32:
     case TYPE_UINT64:
         return integer_of(type, values, row);
+    case TYPE_LIST:
+        return list_of(type, array, row);
+    case TYPE_STRUCT:
+        return struct_of(type, array, row);
     default:
         name = type_print(type);
         json = json_sprintf("(%s)", name == NULL ? "a value" : name);
@@ -75,7 +126,7 @@ static sluice_status print_row(const struct type *columns, const struct ArrowArr
 
     for (uint32_t k = 0; k < columns->n_children && (int64_t)k < batch->n_children; k++) {
         json_object_set_new(json, columns->names[k],
-                            value_of(columns->children[k], batch->children[k], row));
+                            facts_value(columns->children[k], batch->children[k], row));
     }
     text = json_dumps(json, JSON_COMPACT);
     json_decref(json);
