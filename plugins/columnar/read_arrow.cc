@@ -85,8 +85,11 @@ struct read_arrow : sluice::random_reader<read_arrow> {
     void prepare(sluice::plan &p)
     {
         const auto said = p.described();
+        if (said.has_value() && request.unite && united == nullptr) {
+            united = unite(p); /* prepare is called twice */
+        }
         const auto first = !said.has_value() ? nullptr
-                           : request.unite   ? unite(p)
+                           : request.unite   ? united
                                              : schema_of(Layout::unpack(*said));
         std::vector<std::string> left_out;
 
@@ -373,6 +376,7 @@ struct read_arrow : sluice::random_reader<read_arrow> {
     }
 
     Request request;
+    std::shared_ptr<arrow::Schema> united; /* of all files, with union_by_name */
     std::vector<Output> outputs;
     bool takes_all = false;
     std::atomic<bool> told{ false };

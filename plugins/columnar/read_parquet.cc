@@ -133,7 +133,10 @@ struct read_parquet : sluice::random_reader<read_parquet> {
 
         outputs.clear();
         if (said.has_value() && request.unite) {
-            schema = unite(p);
+            if (united == nullptr) { /* prepare is called twice */
+                united = unite(p);
+            }
+            schema = united;
         } else if (said.has_value()) {
             const Footer first(*said);
             schema = schema_with(first.schema(), parts_of(uri, first.schema()));
@@ -529,6 +532,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
 
     Expression expression; /* NULL: all rows */
     Request request;
+    std::shared_ptr<arrow::Schema> united; /* of all files, with union_by_name */
     std::vector<Output> outputs;
     bool takes_all = false;
     std::atomic<bool> told{ false };

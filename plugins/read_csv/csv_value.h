@@ -27,8 +27,8 @@ bool parse_integer(std::string_view text, std::int64_t &out);
 /* Digits, with a fraction or exponent if it likes; no infinities. */
 bool parse_real(std::string_view text, double &out);
 
-/* The type that all texts seen have, none where there was no text; those that begin with 0 or +, are too large for int64, or
- * mixed are text. */
+/* The type that all texts seen have, none where there was no text; those that begin with 0 or +,
+ * are too large for int64, or mixed are text. */
 class Guess
 {
   public:

@@ -231,7 +231,10 @@ struct read_csv : sluice::random_reader<read_csv> {
         std::vector<std::string> left_out;
 
         if (said.has_value()) {
-            first = std::make_unique<Head>(request.unite ? unite(p) : Head::unpack(*said));
+            if (request.unite && united.names.empty()) {
+                united = unite(p); /* prepare is called twice */
+            }
+            first = std::make_unique<Head>(request.unite ? united : Head::unpack(*said));
         }
         const std::vector<Output> all = choose(request, first.get(), left_out);
         outputs.clear();
@@ -582,6 +585,7 @@ struct read_csv : sluice::random_reader<read_csv> {
     Dialect dialect;
     bool given_delimiter = false;
     std::vector<Output> outputs;
+    Head united; /* of all files, with union_by_name */
     bool takes_all = false;
     std::atomic<bool> told{ false };
 };

@@ -11,6 +11,7 @@
 #include "columnar/pagehead.h"
 #include "columnar/plain.h"
 #include "columnar/plaintexts.h"
+#include "columnar/union.h"
 
 using namespace sluice_columnar;
 
@@ -32,6 +33,17 @@ void footer_of_parquet(std::string_view bytes)
     for (const RowGroup &group : footer.row_groups(size)) {
         require(group.begin < group.end && group.end <= size && group.rows > 0);
     }
+    /* Its columns beside others of the same names and of one type: the union has each once. */
+    const Request request = { "text", "id", {}, false, true };
+    arrow::FieldVector fields;
+    Union all(request);
+    for (const auto &field : footer.schema().fields()) {
+        fields.push_back(arrow::field(field->name(), arrow::int16()));
+    }
+    all.add(footer.schema(), footer.schema().num_fields(), "a");
+    require(all.schema()->num_fields() == footer.schema().num_fields());
+    all.add(arrow::Schema(fields), footer.schema().num_fields(), "b");
+    require(all.schema()->num_fields() == footer.schema().num_fields());
 }
 
 void page(std::string_view bytes)
