@@ -40,18 +40,33 @@ bool is_flat_text(const Footer &file, int leaf)
 class PagedColumn::Stream : public arrow::io::InputStream
 {
   public:
-    ~Stream() override = default;
-    void add(const char *data, std::uint64_t n)
+    explicit Stream(std::shared_ptr<Blocks> blocks) : blocks_(std::move(blocks))
     {
-        if (at_ > 0) {
-            window_.erase(0, at_);
-            at_ = 0;
+    }
+    ~Stream() override = default;
+    void add(const char *data, std::uint64_t n, bool last)
+    {
+        const std::string_view left = rest();
+        const std::size_t all = left.size() + n;
+        auto window = std::move(window_);
+
+        if (window == nullptr || static_cast<std::size_t>(window->capacity()) < all) {
+            window_ = blocks_->get_for_work(static_cast<std::int64_t>(last ? all : all + all / 4));
+        } else {
+            window_ = window;
         }
-        window_.append(data, n);
+        std::uint8_t *out = window_->mutable_data();
+        std::memmove(out, left.data(), left.size());
+        std::memcpy(out + left.size(), data, n);
+        at_ = 0;
+        size_ = all;
     }
     std::string_view rest() const
     {
-        return std::string_view(window_).substr(at_);
+        return window_ == nullptr
+                   ? std::string_view()
+                   : std::string_view(reinterpret_cast<const char *>(window_->data()) + at_,
+                                      size_ - at_);
     }
     /* Pages that are not decoded into memory of their own outlive the window. */
     void keep(bool pages)
@@ -100,8 +115,9 @@ class PagedColumn::Stream : public arrow::io::InputStream
         told_ += static_cast<std::int64_t>(bytes.size());
         return bytes;
     }
-    std::string window_;
-    std::size_t at_ = 0;
+    const std::shared_ptr<Blocks> blocks_;
+    std::shared_ptr<arrow::Buffer> window_;
+    std::size_t at_ = 0, size_ = 0; /* of the window */
     std::int64_t told_ = 0;
     bool keep_ = true;
 };
@@ -248,7 +264,7 @@ PagedColumn::PagedColumn(const Footer &file, int row_group, int leaf, std::uint6
                          arrow::MemoryPool &pool, std::shared_ptr<Blocks> blocks)
     : pool_(pool), column_(file.meta()->schema()->Column(leaf)),
       type_(file.schema().field(file.schema().GetFieldIndex(column_->name()))->type()),
-      stream_(std::make_shared<Stream>()),
+      page_pool_(blocks), stream_(std::make_shared<Stream>(blocks)),
       plain_(column_->max_definition_level(), type_, std::move(blocks)),
       chunk_(file.chunk(row_group, leaf, file_bytes))
 {
@@ -256,7 +272,7 @@ PagedColumn::PagedColumn(const Footer &file, int row_group, int leaf, std::uint6
         const auto chunk = file.meta()->RowGroup(row_group)->ColumnChunk(leaf);
         const bool always_compressed = file.meta()->writer_version().VersionLt(
             parquet::ApplicationVersion::PARQUET_CPP_10353_FIXED_VERSION());
-        parquet::ReaderProperties properties(&pool);
+        parquet::ReaderProperties properties(&page_pool_);
         if (chunk->num_values() != file.meta()->RowGroup(row_group)->num_rows()) {
             bad_page("a column has " + std::to_string(chunk->num_values()) + " rows, the group " +
                      std::to_string(file.meta()->RowGroup(row_group)->num_rows()));
@@ -283,8 +299,8 @@ Extent PagedColumn::next_extent(std::uint64_t piece)
 
 void PagedColumn::feed(const char *data, std::uint64_t n)
 {
-    stream_->add(data, n);
     fed_ += n;
+    stream_->add(data, n, fed_ == chunk_.n);
     pages_->fed(fed_ == chunk_.n);
 }
 
@@ -314,9 +330,11 @@ void PagedColumn::read_others(std::int64_t rows)
     }
 }
 
-/* Rows of plain pages; a batch ends with its page where that is large. */
+/* Rows of plain pages, by their size rather than their number; a batch ends with its page where
+ * that is large. */
 void PagedColumn::read_plain(std::int64_t rows)
 {
+    rows = 4 * rows;
     while (plain_.rows() < rows && plain_.bytes() < batch_bytes) {
         if (plain_.left() == 0) {
             auto page =

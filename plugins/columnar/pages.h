@@ -45,6 +45,7 @@ class PagedColumn
     arrow::MemoryPool &pool_;
     const parquet::ColumnDescriptor *column_;
     std::shared_ptr<arrow::DataType> type_;
+    BlockPool page_pool_; /* of pages, while they are decoded */
     std::shared_ptr<Stream> stream_;
     std::shared_ptr<Pages> pages_;
     PlainTexts plain_;

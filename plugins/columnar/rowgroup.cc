@@ -301,8 +301,7 @@ void RowGroupRows::need_pages(bool all)
     std::vector<PagedColumn *> hungry;
 
     for (const Column &column : columns_) {
-        if (column.paged != nullptr &&
-            (all || column.paged->prepare(std::min(rows_, left_)) == 0)) {
+        if (column.paged != nullptr && (all || column.paged->prepare(rows_) == 0)) {
             hungry.push_back(column.paged.get());
         }
     }
@@ -333,7 +332,7 @@ void RowGroupRows::answer(std::size_t k, std::string_view data)
 
 std::shared_ptr<arrow::RecordBatch> RowGroupRows::next()
 {
-    std::int64_t n = std::min(rows_, left_);
+    std::int64_t n = left_;
     arrow::ArrayVector out;
 
     need_pages(false);
@@ -341,7 +340,7 @@ std::shared_ptr<arrow::RecordBatch> RowGroupRows::next()
         return nullptr;
     }
     for (const Column &column : columns_) {
-        n = column.paged == nullptr ? n : std::min(n, column.paged->prepare(n));
+        n = column.paged == nullptr ? n : std::min(n, column.paged->prepare(rows_));
     }
     if (whole_ == nullptr && !leaves_.empty()) {
         whole_ = std::make_unique<RowGroupReader>(file_, row_group_, leaves_, file_bytes_, bytes_,
