@@ -19,6 +19,7 @@ namespace sluice_columnar
 namespace
 {
 
+constexpr std::int64_t short_texts = 4; /* times the usual number may be in a batch */
 constexpr std::uint64_t large_bytes = std::uint64_t{ 64 } << 10; /* smaller chunks are read whole */
 
 bool is_flat_text(const Footer &file, int leaf)
@@ -334,7 +335,7 @@ void PagedColumn::read_others(std::int64_t rows)
  * that is large. */
 void PagedColumn::read_plain(std::int64_t rows)
 {
-    rows = 4 * rows;
+    rows *= short_texts;
     while (plain_.rows() < rows && plain_.bytes() < batch_bytes) {
         if (plain_.left() == 0) {
             auto page =
