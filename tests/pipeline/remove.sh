@@ -83,8 +83,8 @@ mv kept in/20.jsonl
 go none codec=none
 
 # Again, of a file that was written again; and by a number inside of an object.
-printf '%s\n' 5-1 >more
-expect 0 take none more
+printf '%s\n' 5-1 >further
+expect 0 take none further
 printf '%s\n' 121 53 >numbers
 expect 0 "$SLUICE" remove "$(place none.out)" --ids numbers --column meta.user --json
 is "$(json stdout rows)" 1 'rows of numbers' # 12-1 is gone already
@@ -97,8 +97,8 @@ is "$(json stdout origin.0.id)" 5-5 'the record of a row behind removed ones'
 
 # Behind a compaction, and before one.
 expect 0 "$SLUICE" compact "$(place gzip.out)" --target 2KB
-printf '%s\n' 2-2 14-5 >more
-expect 0 take gzip more
+printf '%s\n' 2-2 14-5 >further
+expect 0 take gzip further
 left gzip '5-[24]' 12-1 7-. 2-2 14-5
 go gzip codec=gzip
 land gzip.out
@@ -138,16 +138,16 @@ more() { # NAME INPUT OPTION...
     shift 2
     expect 0 "$SLUICE" run q.lua --quiet --run-dir "$(place "$_set.run")" "out=$(place "$_set.out")" "input=$_input" "$@"
 }
-echo 1-1 >more
+echo 1-1 >further
 echo 2-2 >two
 more raw in/01.jsonl class=bronze
-expect 0 take raw more
+expect 0 take raw further
 more raw in/01.jsonl class=bronze
 land raw.out
 is "$(newest raw.out)" 2 'snapshots of a bronze dataset'
 is "$(lines raw.out | member id | tr '\n' ' ')" '1-2 1-3 1-4 1-5 ' 'rows of a bronze dataset'
 more log in/01.jsonl mode=append
-expect 0 take log more
+expect 0 take log further
 more log in/02.jsonl mode=append
 expect 0 take log two
 more log in/02.jsonl mode=append
