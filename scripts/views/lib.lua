@@ -239,7 +239,7 @@ function M.columns(rows, n, markdown)
   end
 end
 
--- Datasets that were made of one whose rows are removed, and what they have of these (remove, verify --absent).
+-- Datasets that were made of one whose rows are removed, or beside it, and what they have of these (remove, verify --absent).
 function M.below(list)
   for dataset in M.each(list) do
     local files, rows = M.list(dataset.files), M.number(dataset.rows)
@@ -251,7 +251,10 @@ function M.below(list)
     elseif M.number(files.none) > 0 then
       told[#told + 1] = M.many(files.none, "file that tells no ids", "files that tell no ids")
     end
-    M.say("made of it: %s: %s\n", M.text(dataset.dataset), #told > 0 and table.concat(told, ", ") or "no row has one")
+    if #told > 0 or dataset.made == true then
+      M.say("%s: %s: %s\n", dataset.made == true and "made of it" or "by the same pipeline", M.text(dataset.dataset),
+        #told > 0 and table.concat(told, ", ") or "no row has one")
+    end
   end
 end
 

@@ -13,7 +13,8 @@ struct kin {
     size_t dataset;            /* of the folder's */
     char holds[33];
     bool ours;  /* of the dataset itself */
-    bool below; /* made of it, by way of others too */
+    bool below; /* made of it, by way of others too, or by the same pipeline */
+    bool made;  /* the first */
 };
 
 struct family {
@@ -97,8 +98,14 @@ static bool is_made(const struct family *family, const struct kin *kin)
             return true;
         }
     }
-    return family->pipeline != NULL && kin->snapshot->pipeline != NULL &&
-           strcmp(family->pipeline, kin->snapshot->pipeline) == 0;
+    return false;
+}
+
+static bool is_beside(const struct family *family, const struct kin *kin)
+{
+    const char *pipeline = kin->snapshot->pipeline;
+
+    return family->pipeline != NULL && pipeline != NULL && strcmp(family->pipeline, pipeline) == 0;
 }
 
 /* Until no snapshot more is made of one that counts. */
@@ -115,7 +122,11 @@ static void follow(struct family *family)
         more = false;
         for (size_t i = 0; i < family->n; i++) {
             struct kin *kin = &family->kin[i];
-            if (!kin->ours && !kin->below && is_made(family, kin)) {
+            if (kin->ours || kin->below) {
+                continue;
+            }
+            kin->made = is_made(family, kin);
+            if (kin->made || is_beside(family, kin)) {
                 kin->below = more = true;
                 hold(family, kin);
             }
@@ -176,6 +187,7 @@ static sluice_status look_dataset_at(struct family *family, size_t at, json_t *l
     json_t *numbers = json_array();
     json_t *seen = json_object();
     struct tally tally = { .rows = 0 };
+    bool made = false;
     sluice_status status = dir == NULL ? error_nomem(err, "a path") : SLUICE_OK;
 
     search.dir = dir;
@@ -185,6 +197,7 @@ static sluice_status look_dataset_at(struct family *family, size_t at, json_t *l
         if (kin->dataset != at || !kin->below) {
             continue;
         }
+        made = made || kin->made;
         json_array_append_new(numbers, json_integer((json_int_t)s->number));
         for (uint32_t k = 0; status == SLUICE_OK && k < s->n_shards; k++) {
             if (json_object_get(seen, s->shards[k].file) == NULL) {
@@ -195,12 +208,12 @@ static sluice_status look_dataset_at(struct family *family, size_t at, json_t *l
     }
     if (status == SLUICE_OK && json_array_size(numbers) > 0) {
         family->below->holders += tally.with_rows + tally.with_bytes > 0;
-        json_array_append_new(list, json_pack("{s:o, s:O, s:I, s:{s:I, s:I, s:I}, s:s?}", "dataset",
-                                              facts_text(dir, strlen(dir)), "snapshots", numbers,
-                                              "rows", (json_int_t)tally.rows, "files", "rows",
-                                              (json_int_t)tally.with_rows, "bytes",
-                                              (json_int_t)tally.with_bytes, "none",
-                                              (json_int_t)tally.unknown, "index", tally.index));
+        json_array_append_new(
+            list, json_pack("{s:o, s:O, s:I, s:{s:I, s:I, s:I}, s:s?, s:b}", "dataset",
+                            facts_text(dir, strlen(dir)), "snapshots", numbers, "rows",
+                            (json_int_t)tally.rows, "files", "rows", (json_int_t)tally.with_rows,
+                            "bytes", (json_int_t)tally.with_bytes, "none",
+                            (json_int_t)tally.unknown, "index", tally.index, "made", made));
     }
     json_decref(numbers);
     json_decref(seen);

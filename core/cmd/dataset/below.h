@@ -15,7 +15,7 @@ struct below {
 
 /* *out: [{dataset, snapshots: [those made of it], rows (of files that can be searched, which have
  * an id), files: {rows: n, bytes: n (ids are in their bytes), none: n (nothing can be said)},
- * index: "minhash", "bloom" or null}], given. */
+ * index: "minhash", "bloom" or null, made: false where only the pipeline is the same}], given. */
 sluice_status below_find(struct below *, json_t **out, struct sluice_error *) MUST_USE;
 
 #endif
