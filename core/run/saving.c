@@ -110,9 +110,8 @@ static enum saving_wish test_wish(const struct saving *saving, const struct chai
     const char *text = hook_text("SLUICE_TEST_SAVE");
     char *end;
     uint64_t n = text == NULL ? 0 : strtoull(text, &end, 10);
-    uint64_t from = saving->attempt->from_row;
 
-    if (n == 0 || (from > 0 && chain_rows(chain) == from) ||
+    if (n == 0 || (saving->restored && chain_all_rows(chain) == saving->restored_rows) ||
         (atomic_fetch_add(&places, 1) + 1) % n != 0) {
         return wish;
     }
@@ -206,6 +205,7 @@ static void spoil(struct saving *saving, const char *why)
         saving->attempt->from_row, why);
     drop(saving);
     saving->attempt->from_row = 0;
+    saving->restored = false;
 }
 
 void saving_done(struct saving *saving)
@@ -251,6 +251,8 @@ static sluice_status restore(struct saving *saving, struct chain *chain, bool *s
     restored_close(in);
     if (status == SLUICE_OK) {
         saving->attempt->from_row = chain_rows(chain);
+        saving->restored = true;
+        saving->restored_rows = chain_all_rows(chain);
         say(saving, "goes on from a saved state at row %llu%s", saving->attempt->from_row, "");
         return SLUICE_OK;
     }

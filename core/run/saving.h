@@ -37,6 +37,8 @@ struct saving {
     char name[40];
     bool able;                   /* it may save and restore */
     bool there;                  /* a file of this name may be */
+    bool restored;               /* it goes on from a saved state, of: */
+    uint64_t restored_rows;      /* chain_all_rows */
     uint64_t since_ns, pause_ns; /* when it was last saved; how long until the next time */
     struct chain_pause pause;
 };

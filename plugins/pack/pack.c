@@ -414,7 +414,7 @@ static void pack_worker_close(void *state)
     free(worker);
 }
 
-static const struct sluice_stage pack_stage = {
+const struct sluice_stage pack_stage = {
     .size = sizeof pack_stage,
     .name = "pack",
     .version = "1.1",
@@ -455,7 +455,7 @@ static const struct sluice_stage pack_stage = {
     .close = pack_close,
 };
 
-static const struct sluice_stage pack_carry_stage = {
+const struct sluice_stage pack_carry_stage = {
     .size = sizeof pack_carry_stage,
     .name = "pack_carry",
     .version = "1.1",

@@ -16,6 +16,8 @@ struct config {
     const char *loss_mask;
 };
 
+extern const struct sluice_stage pack_stage, pack_carry_stage;
+
 struct stage {
     struct config config;
     bool carried;    /* pack_carry: its input is what splits left */

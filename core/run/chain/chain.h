@@ -136,6 +136,7 @@ sluice_status chain_restore(struct chain *, struct restored *, struct sluice_err
 bool chain_behind(const struct chain *);
 /* Rows that the task's sources gave so far, those of side inputs left out. */
 uint64_t chain_rows(const struct chain *);
+uint64_t chain_all_rows(const struct chain *); /* those of side inputs as well */
 
 /* After chain_finish. */
 const struct ledger *chain_books(const struct chain *);

@@ -151,6 +151,10 @@ uint64_t waiting_first_row(const struct chain *);
 struct stage_worker *waiting_idle(struct chain *, uint32_t op);
 void waiting_destroy(struct chain *, uint32_t op);
 
+/* save.c: whether a restored chain gives the stage its side input again, and saves nothing of
+ * it. */
+bool chain_learns_again(const struct phase *, const struct op *);
+
 /* faults.c: asks, and where rows fail once more over parts of the batch. Gives a list of answers in
  * the order of rows, on failure as well: the caller releases each. */
 sluice_status chain_ask(struct chain *, const struct op *, uint32_t port, struct batch *,

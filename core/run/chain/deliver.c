@@ -35,7 +35,32 @@ static sluice_status deliver(struct chain *chain, const struct op *op, struct ba
     return SLUICE_OK;
 }
 
-/* What the source gave before the chain was saved goes no further. */
+static void release_answers(struct chain *chain, struct answer *answers)
+{
+    while (answers != NULL) {
+        answers = answer_release(chain, answers);
+    }
+}
+
+/* Rows that went by before the chain was saved, for the stages that learn from them; they are
+ * accounted for already, and so is what came of them. */
+static sluice_status tell_again(struct chain *chain, const struct op *op, struct batch *batch,
+                                struct sluice_error *err)
+{
+    for (uint32_t k = 0; k < op->n_consumers; k++) {
+        const struct op *to = chain->phase->ops[op->consumers[k].op];
+        if (to->kind == OP_STAGE && op->consumers[k].port == 1 &&
+            chain_learns_again(chain->phase, to)) {
+            struct answer *answers = NULL;
+            sluice_status status = chain_ask(chain, to, 1, batch, &answers, err);
+            release_answers(chain, answers);
+            TRY(status);
+        }
+    }
+    return SLUICE_OK;
+}
+
+/* What the source gave before the chain was saved goes no further, but for side inputs. */
 static sluice_status deliver_rest(struct chain *chain, const struct op *op, struct batch *batch,
                                   struct sluice_error *err)
 {
@@ -48,6 +73,12 @@ static sluice_status deliver_rest(struct chain *chain, const struct op *op, stru
     METRIC_ADD(chain->options.metrics->ops[op->index].rows_out, n);
     *skip -= (uint64_t)n;
     chain->n_behind -= *skip == 0;
+    if (op->kind == OP_LOAD && op_load(op)->side) {
+        struct batch *seen = batch_slice(batch, 0, n);
+        status = seen == NULL ? error_nomem(err, "a selection") : tell_again(chain, op, seen, err);
+        batch_unref(seen);
+        TRY(status);
+    }
     if (n == batch->n_rows) {
         return SLUICE_OK;
     }
@@ -311,13 +342,6 @@ static sluice_status deliver_answer(struct chain *chain, const struct op *op, ui
         return deliver_writer(chain, op, answer, err);
     default:
         return deliver_transform(chain, op, answer, err);
-    }
-}
-
-static void release_answers(struct chain *chain, struct answer *answers)
-{
-    while (answers != NULL) {
-        answers = answer_release(chain, answers);
     }
 }
 

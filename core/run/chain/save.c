@@ -7,14 +7,30 @@
 #include "run/chain/chainInt.h"
 #include "store/saved.h"
 
+/* What a row-local stage keeps is what its side input told it, which an exchange tells again. */
+bool chain_learns_again(const struct phase *phase, const struct op *op)
+{
+    const struct sluice_stage *stage = op_declared(op);
+    const struct op *side;
+
+    if (stage->mode != SLUICE_MODE_STATELESS || stage->role == SLUICE_ROLE_GATE ||
+        (stage->flags & SLUICE_STAGE_SIDE_INPUT) == 0 || stage_may_ask(op_code(op)->stage) ||
+        stage_can_save(op_code(op)->stage)) {
+        return false;
+    }
+    side = phase_input(phase, op, 1);
+    return side->kind == OP_LOAD && op_load(side)->side && !phase_pulls(phase, side->index);
+}
+
 /* Whether a new worker of a stage is as good as one that saw rows. */
-static bool keeps_nothing(const struct op *op)
+static bool keeps_nothing(const struct phase *phase, const struct op *op)
 {
     const struct sluice_stage *stage = op_declared(op);
 
     return chain_repeats(op) || stage->worker_open == NULL ||
            (stage->mode == SLUICE_MODE_STATELESS && stage->role != SLUICE_ROLE_GATE &&
-            (stage->flags & SLUICE_STAGE_SIDE_INPUT) == 0);
+            (stage->flags & SLUICE_STAGE_SIDE_INPUT) == 0) ||
+           chain_learns_again(phase, op);
 }
 
 static bool saves(const struct op *op)
@@ -28,7 +44,7 @@ bool chain_can_save(const struct phase *phase, const struct op **op)
 {
     *op = NULL;
     for (uint32_t i = 0; i < phase->n_ops; i++) {
-        if (phase->ops[i]->kind == OP_STAGE && !keeps_nothing(phase->ops[i]) &&
+        if (phase->ops[i]->kind == OP_STAGE && !keeps_nothing(phase, phase->ops[i]) &&
             !saves(phase->ops[i])) {
             *op = phase->ops[i];
             return false;
@@ -48,17 +64,27 @@ bool chain_behind(const struct chain *chain)
     return chain->n_behind > 0;
 }
 
-uint64_t chain_rows(const struct chain *chain)
+static uint64_t rows_of(const struct chain *chain, bool sides)
 {
     uint64_t rows = 0;
 
     for (uint32_t i = 0; i < chain->phase->n_ops; i++) {
         const struct op *op = chain->phase->ops[i];
-        if (is_source(chain, op) && !(op->kind == OP_LOAD && op_load(op)->side)) {
+        if (is_source(chain, op) && (sides || op->kind != OP_LOAD || !op_load(op)->side)) {
             rows += chain->ledger.ops[i].emitted + chain->states[i].skip;
         }
     }
     return rows;
+}
+
+uint64_t chain_rows(const struct chain *chain)
+{
+    return rows_of(chain, false);
+}
+
+uint64_t chain_all_rows(const struct chain *chain)
+{
+    return rows_of(chain, true);
 }
 
 /* ---- saving ---- */
@@ -96,7 +122,7 @@ static sluice_status save_worker(struct chain *chain, const struct op *op, struc
     sluice_status status = SLUICE_OK;
 
     saved_put_bytes(out, state->traced.data, state->traced.size);
-    if (!keeps_nothing(op)) {
+    if (!keeps_nothing(chain->phase, op)) {
         *hurt = true;
         status = chain_worker(chain, op->index, &worker, err);
         if (status == SLUICE_OK) {
@@ -232,7 +258,7 @@ static sluice_status restore_worker(struct chain *chain, const struct op *op, st
         restored_refuse(in, "the sources of written rows");
     }
     TRY(restored_status(in, err));
-    if (!keeps_nothing(op)) {
+    if (!keeps_nothing(chain->phase, op)) {
         TRY(chain_worker(chain, op->index, &worker, err));
         TRY(stage_load_from(worker, &stream, err));
     }
