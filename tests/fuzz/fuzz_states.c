@@ -138,8 +138,7 @@ static void save_state(struct bed *bed)
     }
     stage_worker_close(worker);
     must(stage_worker_open(bed->bench.stage, &worker, &err) == SLUICE_OK);
-    if (!has_side(bed) ||
-        stage_process(worker, &bed->views[1].batch, &result, &err) == SLUICE_OK) {
+    if (!has_side(bed) || stage_process(worker, &bed->views[1].batch, &result, &err) == SLUICE_OK) {
         stage_result_clear(&result);
         if (stage_process(worker, &bed->views[0].batch, &result, &err) == SLUICE_OK) {
             must(stage_save(worker, &bed->state, &err) == SLUICE_OK);
@@ -169,8 +168,8 @@ static struct bed *bed_of(size_t choice)
     bed = beds[choice] = calloc(1, sizeof *bed);
     must(bed != NULL);
     (void)snprintf(origin, sizeof origin, "choice%zu", choice);
-    must(registry_add(registry, stage, strdup(origin), origin, (struct hash128){ 1, choice }, &entry,
-                      NULL) == SLUICE_OK);
+    must(registry_add(registry, stage, strdup(origin), origin, (struct hash128){ 1, choice },
+                      &entry, NULL) == SLUICE_OK);
     bed->kit = (struct kit){ .scratch = "/tmp",
                              .entry = entry,
                              .kind = &entry->stage,
