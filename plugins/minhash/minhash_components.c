@@ -245,6 +245,9 @@ static sluice_status components_process(void *state, const struct sluice_batch *
     if (batch->port == 1) {
         const uint64_t *one = batch->array->children[0]->buffers[1];
         const uint64_t *other = batch->array->children[1]->buffers[1];
+        if (worker->finished) { /* by a saved state that is none */
+            return sluice_fail(err, SLUICE_E_INTERNAL, "", "an edge comes behind the documents");
+        }
         for (int64_t k = 0; k < batch->n && status == SLUICE_OK; k++) {
             int64_t row = sluice_row(batch, k);
             status = add_edge(worker, one[row], other[row], err);

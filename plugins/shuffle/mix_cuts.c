@@ -62,6 +62,9 @@ static sluice_status take_targets(struct worker *worker, const struct sluice_bat
 {
     struct ArrowArray *const *columns = batch->array->children;
 
+    if (worker->source != NULL) { /* by a saved state that is none; it would move away */
+        return shuffle_fail(err, SLUICE_E_INTERNAL, "", "a target comes behind the documents");
+    }
     for (int64_t k = 0; k < batch->n; k++) {
         int64_t row = sluice_row(batch, k);
         struct target target = { .key = sluice_uint64(columns[0], row),

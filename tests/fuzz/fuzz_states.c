@@ -4,6 +4,7 @@
  *
  * The first byte chooses the stage. The second one: odd, the rest is the state; even, the rest says
  * which bytes of a state after some rows are others (place as two bytes, value). */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,7 @@ struct bed {
     struct kit_rows rows[STAGE_PORTS];
     struct kit_view views[STAGE_PORTS];
     struct buf state; /* after some rows */
+    char name[32];    /* of its plugin */
 };
 
 static void must(bool good)
@@ -157,7 +159,6 @@ static struct bed *bed_of(size_t choice)
     struct kit_bench_options options = { .text = choices[choice].options };
     struct registry_options none = { 0 };
     const struct registry_entry *entry;
-    char origin[32];
 
     if (bed != NULL) {
         return bed;
@@ -167,9 +168,9 @@ static struct bed *bed_of(size_t choice)
     }
     bed = beds[choice] = calloc(1, sizeof *bed);
     must(bed != NULL);
-    (void)snprintf(origin, sizeof origin, "choice%zu", choice);
-    must(registry_add(registry, stage, strdup(origin), origin, (struct hash128){ 1, choice },
-                      &entry, NULL) == SLUICE_OK);
+    (void)snprintf(bed->name, sizeof bed->name, "choice%zu", choice);
+    must(registry_add(registry, stage, bed->name, bed->name, (struct hash128){ 1, choice }, &entry,
+                      NULL) == SLUICE_OK);
     bed->kit = (struct kit){ .scratch = "/tmp",
                              .entry = entry,
                              .kind = &entry->stage,
