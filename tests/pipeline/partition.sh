@@ -94,6 +94,10 @@ expect 0 go hash by=hash
 land hash.out
 printf 'id_bucket=%d\n' 0 1 2 3 >expected
 folders hash | diff - expected >&2 || fail 'other buckets'
+# What is in a bucket is so for ever: others join by it.
+json "$(find hash.out/snapshots -name '*.json')" 'shards.*.file' >files
+names hash | paste - files | grep '^id_bucket=2/' | cut -f 2 | sed 's|^|hash.out/data/|' | xargs zstd -qdc | member id | head -n 3 >ids2
+printf '1-%d\n' 1 3 4 | cmp - ids2 || fail "other rows in bucket 2: $(cat ids2)"
 expect 0 go both by=both join=1MB
 land both.out
 printf 'n=%d/id_bucket=%d\n' 0 0 0 1 1 0 1 1 2 0 2 1 >expected
