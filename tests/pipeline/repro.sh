@@ -49,7 +49,12 @@ says 'expected a new or empty folder'
 expect 0 "$SLUICE" compact "$(place out)/kept" --least 2
 says 'snapshot 2'
 expect 0 "$SLUICE" repro "$run_dir" --quiet
-says 'kept@2' 'every byte is the same'
+says 'kept@1' 'every byte is the same' # which is still there
+if [ "$STORE" = disk ]; then
+    expect 0 "$SLUICE" retain out/kept --keep 1 --older 0s
+    expect 0 "$SLUICE" repro "$run_dir" --quiet
+    says 'kept@2' 'every byte is the same'
+fi
 
 # ---- what is missing is named, and nothing runs ----
 if [ "$STORE" = disk ]; then
@@ -90,6 +95,30 @@ expect 0 "$SLUICE" run day.lua --quiet "index=$(place idx)" --run-dir "$(place d
 expect 0 "$SLUICE" run day.lua --quiet day=2 "index=$(place idx)" "against=$(place idx)@1" --run-dir "$(place d2)"
 expect 0 "$SLUICE" repro "$(place d2)" --quiet
 says 'idx@2' 'every byte is the same'
+
+# ---- rows that were appended: the new ones alone ----
+cat >more.lua <<'L'
+local s = require "sluice"
+local a = s.args { day = { "int", 1 }, out = { "path" } }
+return s.pipeline { "more", s.files { "day" .. a.day .. ".jsonl" } | s.read_jsonl {} | s.named("more", s.write_jsonl { a.out, mode = "append", compression = "none" }) }
+L
+expect 0 "$SLUICE" run more.lua --quiet "out=$(place more)" --run-dir "$(place m1)"
+expect 0 "$SLUICE" run more.lua --quiet day=2 "out=$(place more)" --run-dir "$(place m2)"
+expect 0 "$SLUICE" repro "$(place m2)" --quiet
+says 'more@2: 1 file, 6 rows' 'every byte is the same'
+expect 0 "$SLUICE" repro "$(place m1)" --quiet
+says 'more@1: 1 file, 6 rows' 'every byte is the same'
+
+# ---- rows that were removed since can't come back unnoticed ----
+if [ "$STORE" = disk ]; then
+    echo 2-3 >ids
+    expect 0 "$SLUICE" remove more --ids ids
+    expect 0 "$SLUICE" repro m2 --quiet
+    says 'more@2' 'every byte is the same'
+    expect 0 "$SLUICE" retain more --keep 1 --older 0s
+    expect 2 "$SLUICE" repro m2 --quiet
+    says 'rows were removed from what the run made'
+fi
 
 # ---- a stage that breaks its word ----
 if [ -e "$BUILD/tests/pipeline/fickle.so" ] && [ "$STORE" = disk ]; then

@@ -5,6 +5,7 @@
 
 #include "cmd/repro/reproInt.h"
 #include "run/facts/facts.h"
+#include "store/derive.h"
 
 /* A stored file is called KEY24-0001-HASH12.suffix: where the hash of its bytes begins, and its
  * digits. */
@@ -36,21 +37,36 @@ void repro_writer_deinit(struct repro_writer *writer)
 
 /* ---- what was recorded ---- */
 
-/* The snapshot that it carried on, by the writer's note. */
+/* The number of the snapshot that it carried on: of the one before where rows are appended, or by
+ * the writer's note. 0 = none. */
+static sluice_status parent_of(const struct repro_writer *writer, uint32_t *number,
+                               struct sluice_error *err)
+{
+    const struct node *node = writer->op->node;
+    char *note = str_printf("%s.append", writer->op->name);
+
+    if (note == NULL) {
+        return error_nomem(err, "a note");
+    }
+    *number = (uint32_t)json_integer_value(json_object_get(writer->recorded->notes, note));
+    if (node != NULL && node->mode == MODE_APPEND) {
+        *number = writer->recorded->parent;
+    }
+    free(note);
+    return SLUICE_OK;
+}
+
 static sluice_status find_parent(struct repro_writer *writer, char why[600],
                                  struct sluice_error *err)
 {
     const char *dataset = op_stage(writer->op)->said;
-    char *note = str_printf("%s.append", writer->op->name);
-    const json_t *value = note == NULL ? NULL : json_object_get(writer->recorded->notes, note);
-    uint32_t number = (uint32_t)json_integer_value(value);
     struct sluice_error none = ERROR_INIT;
-    bool failed = note == NULL;
+    uint32_t number = 0;
     sluice_status status;
 
-    free(note);
-    if (failed || number == 0) {
-        return failed ? error_nomem(err, "a note") : SLUICE_OK;
+    TRY(parent_of(writer, &number, err));
+    if (number == 0) {
+        return SLUICE_OK;
     }
     status = snapshot_open(dataset, number, &writer->parent, &none);
     if (status == SLUICE_E_DATA || status == SLUICE_E_CONFIG) {
@@ -64,45 +80,72 @@ static sluice_status find_parent(struct repro_writer *writer, char why[600],
     return status;
 }
 
-static bool is_of(const struct snapshot *snapshot, const char *writer, const char *plan)
+/* How good a snapshot tells what the run of this plan made; NOTHING: it is not of it. */
+enum told { NOTHING, LESS, JOINED, ALL };
+
+static enum told tells(const struct snapshot *snapshot, const char *writer, const char *plan)
 {
     const char *made_by = json_string_value(json_object_get(snapshot->lineage, "plan"));
 
-    return made_by != NULL && strcmp(made_by, plan) == 0 && strcmp(snapshot->dataset, writer) == 0;
+    return made_by == NULL || strcmp(made_by, plan) != 0 || strcmp(snapshot->dataset, writer) != 0
+               ? NOTHING
+           : json_object_size(json_object_get(snapshot->lineage, "removed")) > 0 ? LESS
+           : derive_stands_for(snapshot) != NULL                                 ? JOINED
+                                                                                 : ALL;
 }
 
-sluice_status repro_find(struct repro_writer *writer, struct hash128 plan, char why[600],
-                         struct sluice_error *err)
+/* The newest of those that tell most. */
+static sluice_status find_best(struct repro_writer *writer, const char *plan, enum told *best,
+                               uint32_t *damaged, struct sluice_error *err)
 {
     const char *dataset = op_stage(writer->op)->said;
     uint32_t *numbers = NULL;
-    uint32_t damaged = 0;
-    char hex[33];
     size_t n = 0;
 
-    why[0] = '\0';
-    hash_hex(plan, hex);
     TRY(snapshot_list(dataset, &numbers, &n, err));
-    while (n-- > 0 && writer->recorded == NULL) {
+    while (n-- > 0 && *best != ALL) {
         struct snapshot *one = NULL;
+        enum told told;
         if (snapshot_open(dataset, numbers[n], &one, NULL) != SLUICE_OK) {
-            damaged = numbers[n];
-        } else if (is_of(one, writer->op->name, hex)) {
+            *damaged = numbers[n];
+            continue;
+        }
+        told = tells(one, writer->op->name, plan);
+        if (told > *best) {
+            snapshot_destroy(writer->recorded);
             writer->recorded = one;
+            *best = told;
             one = NULL;
         }
         snapshot_destroy(one);
     }
     free(numbers);
-    if (writer->recorded == NULL && damaged > 0) {
+    return SLUICE_OK;
+}
+
+sluice_status repro_find(struct repro_writer *writer, struct hash128 plan, char why[600],
+                         struct sluice_error *err)
+{
+    enum told best = NOTHING;
+    uint32_t damaged = 0;
+    char hex[33];
+
+    why[0] = '\0';
+    hash_hex(plan, hex);
+    TRY(find_best(writer, hex, &best, &damaged, err));
+    if (best == NOTHING && damaged > 0) {
         snprintf(why, 600, "no snapshot of this plan can be read; that of number %u is damaged",
                  damaged);
-    } else if (writer->recorded == NULL) {
+    } else if (best == NOTHING) {
         snprintf(why, 600,
                  "no snapshot of this plan is there: the run did not end, or the snapshot was "
                  "forgotten");
+    } else if (best == LESS) {
+        snprintf(why, 600,
+                 "rows were removed from what the run made; snapshot %u is what is left of it",
+                 writer->recorded->number);
     }
-    return writer->recorded == NULL ? SLUICE_OK : find_parent(writer, why, err);
+    return best == NOTHING || best == LESS ? SLUICE_OK : find_parent(writer, why, err);
 }
 
 /* ---- files ---- */
@@ -283,7 +326,8 @@ json_t *repro_compare(const struct repro_writer *writer, bool *equal)
     const char *dataset = op_stage(writer->op)->said;
     const json_t *joined = joined_of(then);
     bool compaction = joined != NULL && !json_equal(joined, joined_of(now));
-    bool ledger = json_equal(then->ledger, now->ledger);
+    /* That of rows which were appended tells of all before them, too. */
+    bool ledger = writer->parent != NULL || json_equal(then->ledger, now->ledger);
     struct pieces a = { .items = NULL };
     struct pieces b = { .items = NULL };
     json_t *facts =
