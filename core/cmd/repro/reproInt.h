@@ -26,8 +26,9 @@ sluice_status repro_find(struct repro_writer *, struct hash128 plan, char why[60
 /* {writer, dataset, snapshot, files, rows, bytes, equal, different: [{file, then: {rows, bytes,
  * hash}, now: {…}}], gone: [file], new: [file], inputs: [reader], ledger}: files that differ, those
  * of which there is none now, or was none; readers that read other bytes; whether the ledgers are
- * the same (of rows behind a parent's nobody knows). Of a compaction what its files were joined from is compared, whose bytes nobody knows:
- * then and now have only hash. NULL = out of memory. Gives. */
+ * the same (of rows behind a parent's nobody knows). Of a compaction what its files were joined
+ * from is compared, whose bytes nobody knows: then and now have only hash. NULL = out of memory.
+ * Gives. */
 json_t *repro_compare(const struct repro_writer *, bool *equal);
 
 #endif
