@@ -1,6 +1,7 @@
 /* A snapshot whose rows were removed takes the place of what it was, under its number: see
  * snapshot.h. The manifest is replaced at once; a crash behind that leaves names of the old files
  * in the folder, which the next call takes away. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +9,8 @@
 #include "store/pending.h"
 #include "store/snapshotInt.h"
 #include "store/store.h"
+
+#define DEPTH_MOST 32u /* of folders in a snapshot's */
 
 static sluice_status put_text(const char *dir, const struct snapshot *s, struct sluice_error *err)
 {
@@ -60,6 +63,30 @@ static sluice_status drop_extras(const char *folder, const struct snapshot *s,
     return status;
 }
 
+/* Folders in it that have nothing in them any more. */
+static sluice_status drop_folders(const char *folder, unsigned depth, struct sluice_error *err)
+{
+    struct store_list list = { NULL, 0 };
+    sluice_status status = store_list(folder, STORE_VERSIONS, &list, err);
+
+    for (size_t i = 0; status == SLUICE_OK && i < list.n; i++) {
+        char *inner;
+        int errnum;
+        if (!list.entries[i].folder || depth == 0) {
+            continue;
+        }
+        inner = store_join(folder, list.entries[i].name);
+        status = inner == NULL ? error_nomem(err, "a path") : drop_folders(inner, depth - 1, err);
+        errnum = status == SLUICE_OK ? disk_rmdir(inner) : 0;
+        if (errnum != 0 && errnum != ENOTEMPTY && errnum != EEXIST && errnum != ENOENT) {
+            status = error_errno(err, errnum, "can't remove the folder %s", inner);
+        }
+        free(inner);
+    }
+    store_list_deinit(&list);
+    return status;
+}
+
 sluice_status snapshot_replace(const char *dataset_dir, struct snapshot *s,
                                const struct snapshot *before, struct sluice_error *err)
 {
@@ -85,6 +112,9 @@ sluice_status snapshot_replace(const char *dataset_dir, struct snapshot *s,
                             : snapshot_folder_mend(dataset_dir, s, NULL, &mended, err);
     if (status == SLUICE_OK) {
         status = drop_extras(folder, s, err);
+    }
+    if (status == SLUICE_OK) {
+        status = drop_folders(folder, DEPTH_MOST, err);
     }
     free(folder);
     return status;

@@ -70,6 +70,24 @@ expect 0 "$SLUICE" run p.lua --quiet
 expect 0 "$SLUICE" verify set --absent ids --in empty
 expect 0 "$SLUICE" verify .sluice/p
 
+# A folder of a partition goes with its last row, and nothing else of it.
+perl -e 'print "{\"id\":\"u$_\",\"text\":\"row $_\",\"lang\":\"" . (qw(de en fr))[$_ % 3] . "\"}\n" for 1 .. 40' >langs.jsonl
+cat >r.lua <<'L'
+local s = require "sluice"
+return s.pipeline { "r", s.files "langs.jsonl" | s.read_jsonl { columns = { lang = "utf8" } }
+  | s.write_jsonl { "parts", compression = "none", partition_by = { "lang" } } }
+L
+expect 0 "$SLUICE" run r.lua --quiet
+printf 'u3\nu4\n' >some
+perl -e 'print "u$_\n" for grep { $_ % 3 == 2 } 1 .. 40' >french
+expect 0 "$SLUICE" remove parts --ids some --purge --in empty
+expect 0 "$SLUICE" remove parts --ids french --purge --in empty
+is "$(cat parts/latest/*/* | wc -l)" 25 'rows that are left'
+is "$(ls parts/v000001)" "$(printf 'lang=de\nlang=en')" 'folders of the first snapshot'
+expect 0 "$SLUICE" verify parts --all
+expect 0 "$SLUICE" run r.lua --quiet
+is "$(newest parts)" 3 'snapshots of partitions'
+
 kills=${KILLS:-25}
 [ -z "${FULL-}" ] || kills=200
 killed=0
