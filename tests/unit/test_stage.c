@@ -13,7 +13,6 @@
 
 #include "data/builder.h"
 #include "plugin/stage.h"
-#include "plugin/stage_state.h"
 #include "tests/unit/alloc_fail.h"
 
 /* ---- a stage that does what the test says ---- */
@@ -1141,124 +1140,6 @@ static void test_state(void **state)
     scene_close(&scene);
 }
 
-/* A state in pieces: a list of them, of which `bad` (from 1) can't be got. */
-struct pieces {
-    struct buf all[8];
-    size_t n, at, bad;
-};
-
-static sluice_status put_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
-{
-    struct pieces *pieces = ctx;
-
-    (void)err;
-    assert_true(pieces->n < 8 && n <= STAGE_PIECE);
-    buf_append(&pieces->all[pieces->n++], data, n);
-    return SLUICE_OK;
-}
-
-static sluice_status get_piece(void *ctx, struct buf *piece, struct sluice_error *err)
-{
-    struct pieces *pieces = ctx;
-
-    if (++pieces->at == pieces->bad) {
-        return error_set(err, SLUICE_E_IO, "no disk");
-    }
-    assert_true(pieces->at <= pieces->n);
-    buf_clear(piece);
-    buf_append(piece, pieces->all[pieces->at - 1].data, pieces->all[pieces->at - 1].size);
-    return SLUICE_OK;
-}
-
-static void pieces_deinit(struct pieces *pieces)
-{
-    for (size_t i = 0; i < 8; i++) {
-        buf_deinit(&pieces->all[i]);
-    }
-}
-
-static sluice_status load_pieces(struct scene *scene, struct pieces *pieces, size_t bad)
-{
-    const struct stage_stream stream = { pieces, put_piece, get_piece };
-
-    pieces->at = 0;
-    pieces->bad = bad;
-    stage_worker_close(scene->worker);
-    assert_int_equal(stage_worker_open(scene->stage, &scene->worker, &scene->err), SLUICE_OK);
-    return stage_load_from(scene->worker, &stream, &scene->err);
-}
-
-static void test_state_in_pieces(void **state)
-{
-    struct scene scene;
-    struct pieces pieces = { 0 };
-    const struct stage_stream stream = { &pieces, put_piece, get_piece };
-
-    (void)state;
-    scene_open(&scene, SLUICE_ROLE_GATE);
-    scene_work(&scene);
-    now.sum = 41;
-    assert_int_equal(stage_save_to(scene.worker, &stream, &scene.err), SLUICE_OK);
-    assert_int_equal(pieces.n, 3);
-    assert_int_equal(pieces.all[1].size, 8);
-    assert_int_equal(pieces.all[2].size, 0);
-    now.sum = 1;
-    assert_int_equal(load_pieces(&scene, &pieces, 0), SLUICE_OK);
-    assert_int_equal(now.sum, 41);
-    for (size_t bad = 1; bad <= 3; bad++) {
-        assert_int_equal(load_pieces(&scene, &pieces, bad), SLUICE_E_IO);
-        assert_says(&scene, "no disk");
-    }
-    buf_putc(&pieces.all[1], 'x');
-    assert_int_equal(load_pieces(&scene, &pieces, 0), SLUICE_E_DATA);
-    assert_says(&scene, "longer than what it reads");
-    pieces.all[1].size = 7;
-    assert_int_equal(load_pieces(&scene, &pieces, 0), SLUICE_E_DATA);
-    pieces.all[0].data[0]++;
-    assert_int_equal(load_pieces(&scene, &pieces, 0), SLUICE_E_CONFIG);
-    assert_says(&scene, "saved by a newer version");
-    pieces.all[0].size = 0;
-    assert_int_equal(load_pieces(&scene, &pieces, 0), SLUICE_E_DATA);
-    assert_says(&scene, "has no version");
-    pieces_deinit(&pieces);
-    scene_close(&scene);
-}
-
-/* What is written in parts of any size is read in parts of any other; what is left is counted. */
-static void test_state_larger_than_a_piece(void **state)
-{
-    struct pieces pieces = { 0 };
-    const struct stage_stream stream = { &pieces, put_piece, get_piece };
-    struct stage_state_io io;
-    struct sluice_error err = ERROR_INIT;
-    size_t n = 3 * STAGE_PIECE + 5;
-    char *from = malloc(n);
-    char *to = malloc(n);
-
-    (void)state;
-    assert_true(from != NULL && to != NULL);
-    for (size_t i = 0; i < n; i++) {
-        from[i] = (char)(i * 7 + i / 1000);
-    }
-    stage_state_io_stream(&io, &stream, true, &err);
-    assert_int_equal(io.io.write(&io.io, from, 11), SLUICE_OK);
-    assert_int_equal(io.io.write(&io.io, from + 11, n - 11), SLUICE_OK);
-    assert_int_equal(stage_state_io_end(&io), SLUICE_OK);
-    stage_state_io_deinit(&io);
-    assert_int_equal(pieces.n, 5);
-    stage_state_io_stream(&io, &stream, false, &err);
-    assert_int_equal(io.io.read(&io.io, to, 2 * STAGE_PIECE - 1), SLUICE_OK);
-    assert_int_equal(stage_state_left(&io.io), STAGE_PIECE + 6);
-    assert_int_equal(io.io.read(&io.io, to + 2 * STAGE_PIECE - 1, STAGE_PIECE + 6), SLUICE_OK);
-    assert_memory_equal(from, to, n);
-    assert_int_equal(io.io.read(&io.io, to, 1), SLUICE_E_DATA);
-    assert_true(io.short_read);
-    stage_state_io_deinit(&io);
-    pieces_deinit(&pieces);
-    free(from);
-    free(to);
-}
-
 /* ---- gates ---- */
 
 static int64_t count_rows(void *ctx, const char *node)
@@ -1589,26 +1470,15 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_needs),
-        cmocka_unit_test(test_refused_needs),
-        cmocka_unit_test(test_derived),
-        cmocka_unit_test(test_fewer_columns),
-        cmocka_unit_test(test_declared),
-        cmocka_unit_test(test_filter),
-        cmocka_unit_test(test_bad_filters),
-        cmocka_unit_test(test_side_input),
-        cmocka_unit_test(test_batches),
-        cmocka_unit_test(test_batch_from_filter),
-        cmocka_unit_test(test_reader),
-        cmocka_unit_test(test_writer),
-        cmocka_unit_test(test_bad_outputs),
-        cmocka_unit_test(test_state),
-        cmocka_unit_test(test_state_in_pieces),
-        cmocka_unit_test(test_state_larger_than_a_piece),
-        cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_services),
-        cmocka_unit_test(test_bare_stage),
-        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_needs),       cmocka_unit_test(test_refused_needs),
+        cmocka_unit_test(test_derived),     cmocka_unit_test(test_fewer_columns),
+        cmocka_unit_test(test_declared),    cmocka_unit_test(test_filter),
+        cmocka_unit_test(test_bad_filters), cmocka_unit_test(test_side_input),
+        cmocka_unit_test(test_batches),     cmocka_unit_test(test_batch_from_filter),
+        cmocka_unit_test(test_reader),      cmocka_unit_test(test_writer),
+        cmocka_unit_test(test_bad_outputs), cmocka_unit_test(test_state),
+        cmocka_unit_test(test_gate),        cmocka_unit_test(test_services),
+        cmocka_unit_test(test_bare_stage),  cmocka_unit_test(test_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -141,7 +141,7 @@ uint64_t chain_all_rows(const struct chain *); /* those of side inputs as well *
 /* After chain_finish. */
 const struct ledger *chain_books(const struct chain *);
 struct port *chain_port(struct chain *, uint32_t op, struct edge_directory **directory,
-                        uint64_t *rows);                  /* OP_STORE */
+                        uint64_t *rows); /* OP_STORE */
 /* Writers: the k-th shards, and the folder that they are published in; NULL = there are no more. */
 struct shards *chain_shards(struct chain *, uint32_t op, uint32_t k, const char **folder);
 /* NULL when the table has no rows. */

@@ -57,7 +57,7 @@ struct op_state {
     struct shards *shards; /* writers */
     struct buf traced;     /* writers: see trace_row in written.c, until the task ends */
     struct parts *parts; /* writers of partitions: of the one in hand are worker, shards, traced */
-    uint64_t next_row;     /* transforms: number of the next emitted row */
+    uint64_t next_row;   /* transforms: number of the next emitted row */
     bool flushed;
     uint64_t skip;           /* sources: rows that they gave before the chain was saved */
     bool took;               /* stages: a row that did not fail */
