@@ -326,7 +326,7 @@ json_t *repro_compare(const struct repro_writer *writer, bool *equal)
     const char *dataset = op_stage(writer->op)->said;
     const json_t *joined = joined_of(then);
     bool compaction = joined != NULL && !json_equal(joined, joined_of(now));
-    /* That of rows which were appended tells of all before them, too. */
+    /* Of rows that were appended the ledger and inputs tell of all before them, too. */
     bool ledger = writer->parent != NULL || json_equal(then->ledger, now->ledger);
     struct pieces a = { .items = NULL };
     struct pieces b = { .items = NULL };
@@ -334,7 +334,8 @@ json_t *repro_compare(const struct repro_writer *writer, bool *equal)
         json_pack("{s:s, s:o, s:i, s:i, s:I, s:I, s:b, s:o}", "writer", writer->op->name, "dataset",
                   facts_text(dataset, strlen(dataset)), "snapshot", (int)then->number, "files",
                   (int)now->n_shards, "rows", (json_int_t)now->rows, "bytes",
-                  (json_int_t)now->bytes, "ledger", ledger, "inputs", other_inputs(then, now));
+                  (json_int_t)now->bytes, "ledger", ledger, "inputs",
+                  writer->parent != NULL ? json_array() : other_inputs(then, now));
     bool whole;
 
     list(then, writer->parent, compaction, &a);
