@@ -115,6 +115,11 @@ static const char *against(const struct planner *planner, const struct op *reade
     if ((flags & SLUICE_STAGE_RECORDED) != 0) {
         return "does not give the same twice";
     }
+    if (splits_random(splits_cut(op_declared(reader)->cut))) {
+        /* What a split holds is told by what was asked for: another time by other bytes. */
+        return "asks for the bytes of the columns that are wanted, which would be others the second "
+               "time";
+    }
     if (planner->graph->spill == SPILL_AUTO && (flags & SLUICE_STAGE_MAY_BLOCK) != 0) {
         return "waits for something else than files, and what that costs is not known";
     }
