@@ -38,6 +38,7 @@ local function print_writer(writer)
       say("    and %d more\n", #different - MOST)
       break
     end
+    file = list(file)
     say("    %s: %s then; %s now\n", text(file.file), side(file["then"]), side(file.now))
   end
   print_names(writer.gone, "was there, is not made now")

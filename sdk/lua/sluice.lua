@@ -278,6 +278,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@class sluice.options.exact
 ---@field against? string|string[] Datasets made by exact_index: their documents stay, and duplicates of them are dropped.
 ---@field against_only? boolean Only duplicates of the documents of `against` are dropped. Default: false.
+---@field keep? "first"|"fixed" fixed: what comes later changes nothing (the first stays, and `priority` is refused). Default: first.
 ---@field over? string|string[] Columns whose equal values make rows duplicates. Default: text.
 ---@field partitions? integer Virtual partitions of the exchange. Default: 32.
 ---@field priority? string Number column: of duplicates the one with the highest value stays, then the first.
@@ -288,6 +289,15 @@ function Pieces:dup_ngram_chars(n) end
 ---@field partitions? integer Virtual partitions of the exchange. Default: 32.
 ---@field priority? string Number column: of duplicates the one with the highest value stays, then the first.
 ---@field within? string Only rows with one value of this column can be duplicates (a crawl, a language).
+
+---@class sluice.options.merge
+---@field deletes? string|string[] Values of `op` by which the row is gone. Default: delete,d,D.
+---@field key? string|string[] Columns whose values name a row. Default: id.
+---@field op string Text column of the changes that says what became of the row; it ends here.
+---@field order_by string Number column: of a key the row with the largest stays. Two changes of a key must differ in it. A row of the snapshot that has none is older than all; what was deleted leaves no trace, so portions come in their order.
+---@field partitions? integer Virtual partitions of the exchanges. Default: 32.
+---@field puts? string|string[] Values of `op` by which the row is there. A change of any other value is set aside, and max_bad counts it. Default: insert,update,upsert,i,u,c,r,I,U.
+---@field with sluice.Rows The changes: rows as those of the snapshot, with the column `op`.
 
 ---@class sluice.options.sentence_dedup
 ---@field min_units? integer Fewest sentences of a document of which something was removed; 0 disables. Default: 3.
@@ -363,7 +373,7 @@ function Pieces:dup_ngram_chars(n) end
 ---@field bits? "64"|"32" Width of a hash. Default: 64.
 ---@field by? string Number or date column that keep = "best" and "newest" look at; a null comes last.
 ---@field hash? "xxhash"|"sha1" Hash of a shingle. Default: xxhash.
----@field keep? "first"|"peer"|"longest"|"best"|"newest" Which document of a cluster stays: the first, datatrove's (peer), the longest in bytes, or the one with the largest number (best) or latest date (newest) in column `by`; of equals the first. Default: first.
+---@field keep? "first"|"fixed"|"peer"|"longest"|"best"|"newest" Which document of a cluster stays: the first, datatrove's (peer), the longest in bytes, or the one with the largest number (best) or latest date (newest) in column `by`; of equals the first. fixed: there are no clusters, a document goes if it looks like one that was kept before it, so that what comes later changes nothing: days that are appended one by one are one run over all. Default: first.
 ---@field ngram? integer Words of a shingle. Default: 5.
 ---@field normalise? boolean Lower-case, numbers to 0, no punctuation and diacritics. Default: true.
 ---@field over? string Column that holds the text. Default: text.
@@ -670,6 +680,11 @@ function s.exact(options) end
 ---@param options? sluice.options.exact_index
 ---@return sluice.Stage
 function s.exact_index(options) end
+
+---Merges the rows of a change log (inserts, updates, deletes) into the rows of a snapshot: of each key the latest stays.
+---@param options sluice.options.merge
+---@return sluice.Stage
+function s.merge(options) end
 
 ---Repeated runs of sentences are cut out of their texts: all but the first occurrence.
 ---@param options? sluice.options.sentence_dedup

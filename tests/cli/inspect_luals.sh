@@ -20,7 +20,7 @@ fi
     print "$stage $_\n" for $options =~ /\{"name":"(\w+)"/g' | sort >there
 perl -ne '
     $stage = $1 if /^---\@class sluice\.options\.(\w+)/;
-    print "$stage $1\n" if /^---\@field (\w+)/ && $1 !~ /^(isolate|class)$/;
+    print "$stage $1\n" if /^---\@field (\w+)/ && $1 !~ /^(isolate|class)$/ && "$stage $1" !~ /^write_\w+ mode$/;
     print "s.$1\n" if /^function s\.(\w+)/' stages.lua | sort >annotated
 diff there annotated && echo "$(grep -c '^s\.' there | sed 's/^[1-9][0-9]*$/some/') stages, all options"
 

@@ -2,7 +2,7 @@
 . "$SRC/tests/lib.sh"
 
 expect 0 "$SLUICE" --version
-says 'sluice 0.1.0, plugin ABI 1.1' 'snapshot' 'commit' 'edge' 'with ' 'zstd'
+says 'sluice 0.1.0, plugin ABI 1.2' 'snapshot' 'commit' 'edge' 'with ' 'zstd'
 cp stdout text
 expect 0 "$SLUICE" version
 cmp -s stdout text || fail 'version and --version differ'

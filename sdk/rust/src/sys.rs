@@ -7,7 +7,7 @@ use std::os::raw::{c_char, c_void};
 
 pub type sluice_status = i32;
 pub const ABI_MAJOR: u32 = 1;
-pub const ABI_MINOR: u32 = 1;
+pub const ABI_MINOR: u32 = 2;
 pub const ASK_BYTES: u32 = 1;
 pub const ASK_HTTP: u32 = 2;
 
@@ -135,6 +135,8 @@ mirror! {
         wanted: Option<unsafe extern "C" fn(*mut sluice_plan, *const c_char) -> i32>,
         described: Option<unsafe extern "C" fn(*mut sluice_plan, *mut *const c_char, *mut *const c_void, *mut u64,
                                                *mut sluice_error) -> sluice_status>,
+        described_at: Option<unsafe extern "C" fn(*mut sluice_plan, u64, *mut *const c_char, *mut *const c_void, *mut u64,
+                                                  *mut sluice_error) -> sluice_status>,
     }
     struct sluice_batch {
         size: u64,
