@@ -65,24 +65,24 @@
     }
 
 /* `partition_by`, struct sluice_list, as sluice_files_partition takes it. */
-#define SLUICE_FILES_PARTITION_BY_DOC                                                          \
-    "Columns (texts, whole numbers, true and false) by whose values the files lie in folders " \
+#define SLUICE_FILES_PARTITION_BY_DOC                                                            \
+    "Columns (texts, whole numbers, true and false) by whose values the files lie in folders "   \
     "NAME=VALUE, as Hive calls them. \"hash(COLUMN, N)\", in Lua { hash = \"COLUMN\", n = N }: " \
     "N folders, COLUMN_bucket=K, by the XXH3 hash of the value's text."
-#define SLUICE_FILES_PARTITION_BY(config, member)                      \
-    {                                                                  \
-        .name = "partition_by", .doc = SLUICE_FILES_PARTITION_BY_DOC,  \
-        .type = SLUICE_OPT_LIST, .offset = offsetof(config, member)    \
+#define SLUICE_FILES_PARTITION_BY(config, member)                                              \
+    {                                                                                          \
+        .name = "partition_by", .doc = SLUICE_FILES_PARTITION_BY_DOC, .type = SLUICE_OPT_LIST, \
+        .offset = offsetof(config, member)                                                     \
     }
 
 /* `max_partitions`, int64_t. */
-#define SLUICE_FILES_MAX_PARTITIONS_DOC                                                      \
+#define SLUICE_FILES_MAX_PARTITIONS_DOC                                                     \
     "Most folders of `partition_by` that the rows of one input split may fall into: their " \
     "files are open at once."
-#define SLUICE_FILES_MAX_PARTITIONS(config, member)                                          \
-    {                                                                                        \
-        .name = "max_partitions", .doc = SLUICE_FILES_MAX_PARTITIONS_DOC, .def = "100",      \
-        .type = SLUICE_OPT_INT, .min = 1, .max = 10000, .offset = offsetof(config, member)   \
+#define SLUICE_FILES_MAX_PARTITIONS(config, member)                                        \
+    {                                                                                      \
+        .name = "max_partitions", .doc = SLUICE_FILES_MAX_PARTITIONS_DOC, .def = "100",    \
+        .type = SLUICE_OPT_INT, .min = 1, .max = 10000, .offset = offsetof(config, member) \
     }
 
 /* One entry of `partition_by`. column: its first `n` bytes are the column's name. */

@@ -117,8 +117,8 @@ static const char *against(const struct planner *planner, const struct op *reade
     }
     if (splits_random(splits_cut(op_declared(reader)->cut))) {
         /* What a split holds is told by what was asked for: another time by other bytes. */
-        return "asks for the bytes of the columns that are wanted, which would be others the second "
-               "time";
+        return "asks for the bytes of the columns that are wanted, which would be others "
+               "the second time";
     }
     if (planner->graph->spill == SPILL_AUTO && (flags & SLUICE_STAGE_MAY_BLOCK) != 0) {
         return "waits for something else than files, and what that costs is not known";

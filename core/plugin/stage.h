@@ -303,8 +303,8 @@ sluice_status stage_load(struct stage_worker *, const void *data, size_t n,
 sluice_status stage_merge(struct stage_worker *, const void *data, size_t n,
                           struct sluice_error *err) MUST_USE;
 
-/* The same in pieces, for states that memory need not hold: the caller keeps them in their order and
- * unharmed. The first is of the state_version, the last one is empty. */
+/* The same in pieces, for states that memory need not hold: the caller keeps them in their order
+ * and unharmed. The first is of the state_version, the last one is empty. */
 #define STAGE_PIECE ((size_t)64 << 10) /* bytes of one at most */
 struct stage_stream {
     void *ctx;

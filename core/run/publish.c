@@ -316,7 +316,7 @@ static int compare_written(const void *a, const void *b)
     const struct written *y = b;
     const int folders = strcmp(x->folder, y->folder);
 
-    return folders != 0          ? folders
+    return folders != 0         ? folders
            : x->task != y->task ? (x->task < y->task ? -1 : 1)
                                 : (x->k > y->k) - (x->k < y->k);
 }
@@ -367,9 +367,8 @@ static sluice_status add_shards(const struct run *run, uint32_t p, const struct 
         const size_t stem = strcspn(output->file, ".");
         char name[SNAPSHOT_NAME_MAX];
         char folder[1002];
-        part += last != NULL &&
-                (files[i].task != files[i - 1].task || strcspn(last, ".") != stem ||
-                 memcmp(last, output->file, stem) != 0);
+        part += last != NULL && (files[i].task != files[i - 1].task || strcspn(last, ".") != stem ||
+                                 memcmp(last, output->file, stem) != 0);
         snprintf(folder, sizeof folder, "%.1000s%s", files[i].folder,
                  files[i].folder[0] == '\0' ? "" : "/");
         status = snapshot_part_in(folder, strlen(folder), output->file, part, name, err);

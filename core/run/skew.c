@@ -72,10 +72,9 @@ json_t *skew_json(const struct snapshot *s)
         for (size_t i = 0; i < n && i < LARGEST; i++) {
             char folder[1001];
             snprintf(folder, sizeof folder, "%.*s", (int)sums[i].n, sums[i].name);
-            json_array_append_new(largest, json_pack("{s:o, s:I, s:I}", "folder",
-                                                     jsontext_string(folder), "rows",
-                                                     (json_int_t)sums[i].rows, "bytes",
-                                                     (json_int_t)sums[i].bytes));
+            json_array_append_new(
+                largest, json_pack("{s:o, s:I, s:I}", "folder", jsontext_string(folder), "rows",
+                                   (json_int_t)sums[i].rows, "bytes", (json_int_t)sums[i].bytes));
         }
         out = json_pack("{s:I, s:I, s:I, s:o}", "n", (json_int_t)n, "median",
                         (json_int_t)sums[n / 2].bytes, "most", (json_int_t)sums[0].bytes, "largest",

@@ -152,8 +152,8 @@ static sluice_status publish_port(struct commit *commit, const char *key, struct
     return status;
 }
 
-static sluice_status publish_shards(struct chain *chain, const struct op *op,
-                                    struct commit *commit, struct sluice_error *err)
+static sluice_status publish_shards(struct chain *chain, const struct op *op, struct commit *commit,
+                                    struct sluice_error *err)
 {
     struct shards *shards;
     const char *folder;

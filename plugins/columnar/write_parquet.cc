@@ -217,8 +217,7 @@ struct write_parquet : sluice::writer<write_parquet> {
 
         for (std::uint64_t k = 0; !opts().keep_partitions && k < opts().partition_by.n; k++) {
             sluice_files_part part;
-            if (sluice_files_parse_part(opts().partition_by.items[k], &part) &&
-                part.buckets == 0) {
+            if (sluice_files_parse_part(opts().partition_by.items[k], &part) && part.buckets == 0) {
                 names.emplace_back(part.column, part.n);
             }
         }

@@ -1,5 +1,5 @@
-/* What pack.c, pack_fit.c and pack_state.c share: the stage, and its worker. Depends on pack_held.h,
- * pack_input.h, packer.h. */
+/* What pack.c, pack_fit.c and pack_state.c share: the stage, and its worker. Depends on
+ * pack_held.h, pack_input.h, packer.h. */
 #ifndef PACK_STAGE_H
 #define PACK_STAGE_H
 

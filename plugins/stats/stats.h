@@ -52,7 +52,8 @@ sluice_status stats_rows_need(struct sluice_plan *plan, struct sluice_error *err
 sluice_status stats_rows_declare(struct sluice_plan *plan, const char *names,
                                  struct sluice_error *err);
 
-/* For save and load of a worker: n moments, and back into empty ones. SLUICE_E_DATA: others than n. */
+/* For save and load of a worker: n moments, and back into empty ones. SLUICE_E_DATA: others than
+ * n. */
 sluice_status stats_moments_save(const struct moments *moments, int n, struct sluice_io *io);
 sluice_status stats_moments_load(struct moments *moments, int n, struct sluice_io *io);
 

@@ -91,8 +91,8 @@ int32_t megatron_index_write(const struct megatron_index *index, megatron_write 
 /* Makes it empty again for the next file and frees the lists. */
 void megatron_index_reset(struct megatron_index *index);
 
-/* Saved states: what is in it, and back into an empty one. SLUICE_E_DATA: no state of an index; it is
- * to be destroyed then. */
+/* Saved states: what is in it, and back into an empty one. SLUICE_E_DATA: no state of an index; it
+ * is to be destroyed then. */
 int32_t megatron_index_save(const struct megatron_index *index, struct sluice_io *io);
 int32_t megatron_index_load(struct megatron_index *index, struct sluice_io *io,
                             struct sluice_error *err);

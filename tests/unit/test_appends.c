@@ -113,7 +113,7 @@ static void test_hash(void **state)
     const char *path = kit_path(dir, "a");
     struct listing_file file = { .path = path, .name = "a" };
     struct hash128 hash;
-    struct sluice_error err = ERROR_INIT;
+    struct sluice_error why = ERROR_INIT;
     bool found;
 
     (void)state;
@@ -122,11 +122,11 @@ static void test_hash(void **state)
     KIT_OK(appends_hash(NULL, &file, &hash, err));
     assert_true(hash_equal(hash, hash_bytes("hello", 5)));
     kit_write(path, "hello!", 6);
-    assert_int_equal(appends_hash(NULL, &file, &hash, &err), SLUICE_E_DATA);
-    assert_non_null(strstr(err.message, "it changed"));
+    assert_int_equal(appends_hash(NULL, &file, &hash, &why), SLUICE_E_DATA);
+    assert_non_null(strstr(why.message, "it changed"));
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(appends_hash(NULL, &file, &hash, &err), SLUICE_E_DATA);
-    assert_non_null(strstr(err.message, "it is gone"));
+    assert_int_equal(appends_hash(NULL, &file, &hash, &why), SLUICE_E_DATA);
+    assert_non_null(strstr(why.message, "it is gone"));
     kit_remove(dir);
 }
 

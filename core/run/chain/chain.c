@@ -127,7 +127,7 @@ struct shards *chain_shards(struct chain *chain, uint32_t op, uint32_t k, const 
     struct parts *parts = chain->states[op].parts;
 
     *folder = parts == NULL || k >= parts->n ? "" : parts->items[k]->folder;
-    return parts == NULL ? (k == 0 ? chain->states[op].shards : NULL)
+    return parts == NULL  ? (k == 0 ? chain->states[op].shards : NULL)
            : k < parts->n ? parts->items[k]->shards
                           : NULL;
 }

@@ -136,8 +136,7 @@ static sluice_status add_part(struct parts *parts, struct part **out, struct slu
     part->folder = str_copy(parts->folder.data, parts->folder.size);
     status = part->folder == NULL
                  ? error_nomem(err, "partitions")
-                 : shards_open_sharing(parts->writer, parts->codecs, parts->n, &part->shards,
-                                       err);
+                 : shards_open_sharing(parts->writer, parts->codecs, parts->n, &part->shards, err);
     if (status != SLUICE_OK) {
         part_destroy(part);
         return status;
@@ -154,8 +153,7 @@ sluice_status parts_add(struct parts *parts, const char *folder, struct part **o
     buf_clear(&parts->folder);
     buf_puts(&parts->folder, folder);
     TRY(buf_status(&parts->folder, err));
-    if (parts->n > 0 &&
-        *find(parts->index, parts->n_index, folder, parts->folder.size) != NULL) {
+    if (parts->n > 0 && *find(parts->index, parts->n_index, folder, parts->folder.size) != NULL) {
         return error_set(err, SLUICE_E_DATA, "a partition was saved twice");
     }
     return add_part(parts, out, err);

@@ -11,7 +11,7 @@ struct part {
     struct stage_worker *worker;
     struct shards *shards;
     struct buf traced;
-    uint32_t base; /* what is added to the ordinals of its files, once they are ended */
+    uint32_t base;  /* what is added to the ordinals of its files, once they are ended */
     uint32_t *rows; /* of the batch in hand: those of this part */
     int64_t n, capacity;
 };

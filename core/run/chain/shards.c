@@ -22,10 +22,10 @@ struct shards {
     const struct op *op;
     struct shards_codecs *shared; /* borrowed; NULL = each file has a codec of its own */
     uint32_t beside;              /* others of the task, about */
-    char *folder;            /* dataset/data */
-    struct open_file *files; /* one per output kind */
-    struct shard *items;     /* ended files */
-    struct pending **ended;  /* their pending files, until published */
+    char *folder;                 /* dataset/data */
+    struct open_file *files;      /* one per output kind */
+    struct shard *items;          /* ended files */
+    struct pending **ended;       /* their pending files, until published */
     uint32_t n, capacity;
     uint32_t ordinal;
     uint64_t rows; /* given to the current ordinal */
@@ -236,8 +236,7 @@ static sluice_status end_files(struct shards *shards, uint64_t rows, struct slui
         shard->output = k;
         shard->ordinal = shards->ordinal;
         shard->rows = rows;
-        shard->raw_bytes =
-            shards->shared != NULL ? file->bytes : outcodec_bytes(file->codec);
+        shard->raw_bytes = shards->shared != NULL ? file->bytes : outcodec_bytes(file->codec);
         shards->ended[shards->n++] = file->pending;
         file->pending = NULL;
         any = true;

@@ -417,13 +417,12 @@ json_t *report_collect(const struct run *run, const struct run_published *publis
         bad += phase_bad;
     }
     for (size_t i = 0; i < n; i++) {
-        json_t *dataset =
-            json_pack("{s:s, s:s, s:i, s:b, s:b, s:I, s:I, s:I, s:I}", "writer", published[i].op,
-                      "path", published[i].dataset, "snapshot", (int)published[i].number, "new",
-                      published[i].fresh ? 1 : 0, "appended", published[i].appended ? 1 : 0, "rows",
-                      (json_int_t)published[i].rows, "bytes", (json_int_t)published[i].bytes,
-                      "shards", (json_int_t)published[i].shards, "mended",
-                      (json_int_t)published[i].mended);
+        json_t *dataset = json_pack(
+            "{s:s, s:s, s:i, s:b, s:b, s:I, s:I, s:I, s:I}", "writer", published[i].op, "path",
+            published[i].dataset, "snapshot", (int)published[i].number, "new",
+            published[i].fresh ? 1 : 0, "appended", published[i].appended ? 1 : 0, "rows",
+            (json_int_t)published[i].rows, "bytes", (json_int_t)published[i].bytes, "shards",
+            (json_int_t)published[i].shards, "mended", (json_int_t)published[i].mended);
         if (published[i].skew != NULL) {
             json_object_set(dataset, "partitions", published[i].skew);
         }
