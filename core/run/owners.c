@@ -1,7 +1,8 @@
 /* Whose the datasets are that a run writes, and whether they take its rows: a dataset belongs to
- * the node of the pipeline that wrote its newest snapshot, and nobody else's run goes on with it unless it is told to. What it
- * was told stands in RUN/take-over, a line "NUMBER DATASET" for each snapshot of another owner:
- * whichever process finishes the run publishes behind that one, and behind no later one. */
+ * the node of the pipeline that wrote its newest snapshot, and nobody else's run goes on with it
+ * unless it is told to. What it was told stands in RUN/take-over, a line "NUMBER DATASET" for each
+ * snapshot of another owner: whichever process finishes the run publishes behind that one, and
+ * behind no later one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
