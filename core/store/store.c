@@ -374,6 +374,10 @@ static sluice_status compare(const char *name, const void *data, size_t n, bool 
         *equal =
             status == SLUICE_OK && extent.got == n && (n == 0 || memcmp(theirs.data, data, n) == 0);
     }
+    if (file->gone) { /* removed since it was opened: it is not there */
+        *found = false;
+        status = SLUICE_OK;
+    }
     store_close(file);
     buf_deinit(&theirs);
     return status;

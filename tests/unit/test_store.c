@@ -124,6 +124,7 @@ static void test_race(void **state)
 
 struct putter {
     char *name;
+    char text;
     atomic_bool done;
 };
 
@@ -167,6 +168,38 @@ static void test_swept_meanwhile(void **state)
     pthread_join(thread, NULL);
     free(putter.name);
     free(folder);
+    place_remove(where);
+}
+
+static void *put_and_remove(void *arg)
+{
+    struct putter *putter = arg;
+    const char text = putter->text;
+
+    for (int i = 0; i < 2000; i++) {
+        enum store_put outcome;
+        KIT_OK(store_put_new(putter->name, &text, 1, STORE_LOOSE, &outcome, err));
+        KIT_OK(store_remove(putter->name, err));
+    }
+    return NULL;
+}
+
+/* What is there when it is put, and gone when it is compared, was never there. */
+static void test_removed_meanwhile(void **state)
+{
+    char *where = place();
+    struct putter putters[3];
+    pthread_t threads[3];
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        putters[i] = (struct putter){ .name = store_join(where, "1"), .text = (char)('0' + i % 2) };
+        assert_int_equal(pthread_create(&threads[i], NULL, put_and_remove, &putters[i]), 0);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+        free(putters[i].name);
+    }
     place_remove(where);
 }
 
@@ -519,6 +552,7 @@ int main(void)
         cmocka_unit_test(test_put_new),
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_swept_meanwhile),
+        cmocka_unit_test(test_removed_meanwhile),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_list),
