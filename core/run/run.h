@@ -224,12 +224,6 @@ bool run_unread(const struct run *, uint32_t phase, uint32_t task);
 /* Folder of a commit's output in this plan, or NULL. */
 const char *run_output_folder(const struct run *, uint32_t phase, const struct commit_output *,
                               char *buffer, size_t size);
-/* Opens a table of a done task for reading; *out = NULL when it has none. directory is the caller's
- * to deinit after the reader is closed. */
-sluice_status run_table(const struct run *, uint32_t phase, uint32_t task, enum task_table table,
-                        struct schema *schema, struct edge_directory *directory,
-                        struct edge_reader **out, struct sluice_error *) MUST_USE;
-
 /* The ledger of a done task, from its record. NULL: it can't be read. Gives. */
 json_t *run_ledger(const struct run *, uint32_t phase, uint32_t task);
 

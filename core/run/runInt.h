@@ -49,7 +49,11 @@ sluice_status task_adopt(struct run *, uint32_t phase, uint32_t task, struct com
 sluice_status run_join(const struct run *, const struct op *writer, struct snapshot **snapshot,
                        struct sluice_error *) MUST_USE;
 
-/* publish.c: all of a snapshot but its shards, owner and what it has of others: files that formats
+/* publish_put.c: whether the newest snapshot is the one of this number, which is carried on;
+ * publishing the same files once more is no news. SLUICE_E_CONFIG: it is another. */
+sluice_status run_check_newest(const struct op *writer, uint32_t number, const struct snapshot *,
+                               struct sluice_error *) MUST_USE;
+/* publish_put.c: all of a snapshot but its shards, owner and what it has of others: files that formats
  * want beside the shards, lineage (which may have what was joined), notes, ledger. */
 sluice_status run_dress(const struct run *, const struct op *writer, struct snapshot *,
                         struct sluice_error *) MUST_USE;

@@ -137,12 +137,3 @@ sluice_status derive_keep(const struct snapshot *from, struct snapshot *next, co
                ? snapshot_own(next, from->pipeline, from->node, err)
                : snapshot_own(next, pipeline == NULL ? "" : pipeline, from->dataset, err);
 }
-
-sluice_status derive_stand(const char *dataset_dir, const struct snapshot *from,
-                           struct snapshot *next, uint32_t *number, struct sluice_error *err)
-{
-    next->over = from->number;
-    TRY(snapshot_publish(dataset_dir, next, NULL, NULL, err));
-    *number = next->number;
-    return SLUICE_OK;
-}

@@ -209,8 +209,8 @@ sluice_status snapshot_holds(const struct snapshot *s, struct hash128 *hash,
     return status;
 }
 
-sluice_status snapshot_part_name(const char *file, uint32_t part, char out[300],
-                                 struct sluice_error *err)
+static sluice_status part_name(const char *file, uint32_t part, char out[300],
+                               struct sluice_error *err)
 {
     const char *dash = strchr(file, '-');
     const char *suffix = dash == NULL ? NULL : strchr(dash, '.');
@@ -238,7 +238,7 @@ sluice_status snapshot_part_in(const char *folder, size_t n, const char *file, u
 {
     char name[300];
 
-    TRY(snapshot_part_name(file, part, name, err));
+    TRY(part_name(file, part, name, err));
     snprintf(out, SNAPSHOT_NAME_MAX, "%.*s%s", (int)(n < 1000 ? n : 1000), folder, name);
     return SLUICE_OK;
 }

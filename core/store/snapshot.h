@@ -127,21 +127,17 @@ sluice_status snapshot_print(const struct snapshot *, struct buf *out,
 sluice_status snapshot_parse(const char *data, size_t n, struct snapshot **out,
                              struct sluice_error *) MUST_USE;
 
-/* The public name of a shard: "KEY24-0001-HASH12.jsonl.zst" becomes
- * "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx) share the part's number. */
-sluice_status snapshot_part_name(const char *file, uint32_t part, char out[300],
-                                 struct sluice_error *) MUST_USE;
-
 /* A public name of 1,000 bytes at most, for which folders have room, and more than any. */
 #define SNAPSHOT_NAME_MAX 1300
 
 /* Bytes of the folder in a public name, with the slash behind it; 0 = it has none. */
 size_t snapshot_folder_size(const char *name);
-/* The number of a public name that snapshot_part_name made, also in a folder; false = it is
+/* The number of a public name that snapshot_part_in made, also in a folder; false = it is
  * another one. */
 bool snapshot_part_number(const char *name, unsigned *part);
-/* snapshot_part_name in a folder, of which the first n bytes are meant; they end with a slash, or
- * are none. */
+/* The public name of a shard: "KEY24-0001-HASH12.jsonl.zst" becomes
+ * "part-00000-KEY12.jsonl.zst"; files of one ordinal (.bin and .idx) share the part's number. In a
+ * folder, of which the first n bytes are meant; they end with a slash, or are none. */
 sluice_status snapshot_part_in(const char *folder, size_t n, const char *file, uint32_t part,
                                char out[SNAPSHOT_NAME_MAX], struct sluice_error *) MUST_USE;
 

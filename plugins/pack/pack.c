@@ -480,6 +480,3 @@ const struct sluice_stage pack_carry_stage = {
     .worker_close = pack_worker_close,
     .close = pack_close,
 };
-
-SLUICE_PLUGIN("pack", "1.0", "MIT", &pack_stage, &pack_whole_stage, &pack_parts_stage,
-              &pack_carry_stage);

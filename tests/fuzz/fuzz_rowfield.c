@@ -47,9 +47,9 @@ static void search_bytes(const char *bytes, size_t n)
     struct bytesearch search;
 
     require(bytesearch_init(&search, &ids, NULL) == SLUICE_OK);
-    require(bytesearch_any(&search, bytes, n, false) ==
+    require(bytesearch_piece(&search, bytes, n, false, false, false) ==
             (n > 0 && (memchr(bytes, '7', n) != NULL || memmem(bytes, n, "id-1", 4) != NULL)));
-    (void)bytesearch_any(&search, bytes, n, true);
+    (void)bytesearch_piece(&search, bytes, n, true, false, false);
     bytesearch_deinit(&search);
 }
 

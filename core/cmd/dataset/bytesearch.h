@@ -16,8 +16,11 @@ sluice_status bytesearch_init(struct bytesearch *, const struct ids *,
                               struct sluice_error *) MUST_USE;
 void bytesearch_deinit(struct bytesearch *);
 
-/* Whether an id is in the n bytes. words: with neither a letter, a digit, '_' nor '-' beside it. */
-bool bytesearch_any(const struct bytesearch *, const char *data, size_t n, bool words);
+/* Whether an id is in the n bytes. words: with neither a letter, a digit, '_' nor '-' beside it.
+ * Of a stream: inside: the first byte is only looked at as what stands beside; more: bytes
+ * follow, so that what ends with the last one need be no word. */
+bool bytesearch_piece(const struct bytesearch *, const char *data, size_t n, bool words,
+                      bool inside, bool more);
 
 enum bytesearch_hit {
     BYTESEARCH_NONE,

@@ -93,13 +93,3 @@ size_t ids_find(const struct ids *ids, const char *text, size_t n)
     }
     return ids->n;
 }
-
-uint64_t ids_missing(const struct ids *ids)
-{
-    uint64_t n = 0;
-
-    for (size_t i = 0; i < ids->n; i++) {
-        n += ids->found[i] == 0;
-    }
-    return n;
-}

@@ -22,7 +22,4 @@ void ids_deinit(struct ids *);
 /* The place of an id in items, or n if it is none of them. */
 size_t ids_find(const struct ids *, const char *text, size_t n);
 
-/* The ids that no row had. */
-uint64_t ids_missing(const struct ids *);
-
 #endif

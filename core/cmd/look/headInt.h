@@ -41,6 +41,10 @@ void conditions_deinit(struct conditions *);
 /* Prints a row, JSON text, as it is or on one line with its number. */
 void head_print(const struct head *, uint64_t row, const char *text, size_t n);
 
+/* Rows of a dataset of JSON Lines; head_lines.c. */
+sluice_status head_lines(const struct head *, const struct conditions *,
+                         struct sluice_error *) MUST_USE;
+
 /* The stage that reads files of this name as columns; NULL: none does. */
 const char *head_reader(const char *path);
 /* A file alone that one reads? */

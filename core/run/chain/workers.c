@@ -144,3 +144,18 @@ sluice_status chain_check_cancelled(const struct chain *chain, struct sluice_err
     }
     return SLUICE_OK;
 }
+
+/* What a row-local stage keeps is what its side input told it, which an exchange tells again. */
+bool chain_learns_again(const struct phase *phase, const struct op *op)
+{
+    const struct sluice_stage *stage = op_declared(op);
+    const struct op *side;
+
+    if (stage->mode != SLUICE_MODE_STATELESS || stage->role == SLUICE_ROLE_GATE ||
+        (stage->flags & SLUICE_STAGE_SIDE_INPUT) == 0 || stage_may_ask(op_code(op)->stage) ||
+        stage_can_save(op_code(op)->stage)) {
+        return false;
+    }
+    side = phase_input(phase, op, 1);
+    return side->kind == OP_LOAD && op_load(side)->side && !phase_pulls(phase, side->index);
+}
