@@ -53,8 +53,8 @@ sluice_status run_join(const struct run *, const struct op *writer, struct snaps
  * publishing the same files once more is no news. SLUICE_E_CONFIG: it is another. */
 sluice_status run_check_newest(const struct op *writer, uint32_t number, const struct snapshot *,
                                struct sluice_error *) MUST_USE;
-/* publish_put.c: all of a snapshot but its shards, owner and what it has of others: files that formats
- * want beside the shards, lineage (which may have what was joined), notes, ledger. */
+/* publish_put.c: all of a snapshot but its shards, owner and what it has of others: files that
+ * formats want beside the shards, lineage (which may have what was joined), notes, ledger. */
 sluice_status run_dress(const struct run *, const struct op *writer, struct snapshot *,
                         struct sluice_error *) MUST_USE;
 /* Publishes it, and says what there is to say. */
