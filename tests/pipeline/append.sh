@@ -128,20 +128,6 @@ done
 land side.out
 is "$(lines side.out | LC_ALL=C sort | cksum)" "$(cat day[1-5].jsonl | LC_ALL=C sort | cksum)" 'rows that were appended side by side'
 
-# keep NAME, back NAME: what is there is put back before each kill
-keep() {
-    rm -rf "$1.kept" objects.kept
-    if [ "$STORE" = disk ]; then cp -a "$1" "$1.kept"; else cp -a objects objects.kept; fi
-}
-back() {
-    if [ "$STORE" = disk ]; then
-        rm -rf "$1"
-        cp -a "$1.kept" "$1"
-    else
-        rm -rf objects
-        cp -a objects.kept objects
-    fi
-}
 expect 0 go whole day1.jsonl
 expect 0 go whole day2.jsonl,day3.jsonl
 land whole.out
