@@ -103,7 +103,11 @@ void textlib_open_counter(lua_State *L);
 int textlib_counter(lua_State *L);        /* s:counter([rule]) */
 int textlib_pieces_counter(lua_State *L); /* p:counter() */
 
-/* textlib_sets.c */
+/* textlib_sets.c: what is made of a text once a state, such as a set of its characters: the
+ * userdata that make leaves on the stack for the string at index, which the state keeps for this
+ * call. key: an address for each kind. */
+void *textlib_kept(lua_State *L, const void *key, int index,
+                   void (*make)(lua_State *L, const char *text, size_t n));
 const struct text_set *textlib_set(lua_State *L,
                                    int index); /* written there; the state keeps it for this call */
 int textlib_count_in(lua_State *L);            /* s:count_in(set) */

@@ -11,7 +11,6 @@
 
 #include "lua/text/textlibInt.h"
 
-#define REGEXES_MOST 64          /* kept */
 #define REGEX_BYTES 65536        /* of an expression */
 #define MATCH_LIMIT 1000000u     /* steps of one match */
 #define HEAP_LIMIT (16u * 1024u) /* KiB that it may remember places in */
@@ -46,8 +45,8 @@ static int regex_gc(lua_State *L)
     return 0;
 }
 
-/* Compiles the expression at index; the userdata stays on the stack. */
-static struct regex *compile(lua_State *L, const char *source, size_t n)
+/* Compiles an expression; the userdata stays on the stack. */
+static void compile(lua_State *L, const char *source, size_t n)
 {
     struct regex *regex = lua_newuserdatauv(L, sizeof *regex, 0);
     uint32_t options = PCRE2_UTF | PCRE2_UCP | PCRE2_MATCH_INVALID_UTF | PCRE2_NEVER_BACKSLASH_C;
@@ -79,49 +78,17 @@ static struct regex *compile(lua_State *L, const char *source, size_t n)
     }
     (void)pcre2_set_match_limit(regex->context, MATCH_LIMIT);
     (void)pcre2_set_heap_limit(regex->context, HEAP_LIMIT);
-    return regex;
 }
 
 /* The expression at index; the state keeps it for this call. */
 static const struct regex *regex_at(lua_State *L, int index)
 {
     static const char key = 0; /* its address */
-    struct regex *regex;
-    lua_Integer count;
     size_t n;
-    const char *source = luaL_checklstring(L, index, &n);
 
+    (void)luaL_checklstring(L, index, &n);
     luaL_argcheck(L, n <= REGEX_BYTES, index, "a regular expression of more than 64 KiB");
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &key) != LUA_TTABLE) {
-        lua_pop(L, 1);
-        lua_newtable(L);
-        lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
-    }
-    lua_pushvalue(L, index);
-    lua_rawget(L, -2);
-    regex = lua_touserdata(L, -1);
-    if (regex == NULL) {
-        lua_pop(L, 1);
-        lua_rawgeti(L, -1, 0);
-        count = lua_tointeger(L, -1);
-        lua_pop(L, 1);
-        if (count >= REGEXES_MOST) {
-            lua_pop(L, 1);
-            lua_newtable(L);
-            lua_pushvalue(L, -1);
-            lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
-            count = 0;
-        }
-        regex = compile(L, source, n);
-        lua_pushvalue(L, index);
-        lua_pushvalue(L, -2);
-        lua_rawset(L, -4);
-        lua_pushinteger(L, count + 1);
-        lua_rawseti(L, -3, 0);
-    }
-    lua_pop(L, 2); /* the table holds it, at least until the next is made */
-    return regex;
+    return textlib_kept(L, &key, index, compile);
 }
 
 /* ---- matches ---- */

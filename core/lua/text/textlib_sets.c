@@ -4,49 +4,63 @@
 
 #include "lua/text/textlibInt.h"
 
-#define SETS_MOST 64 /* kept */
+#define KEPT_MOST 64 /* of a kind */
 
-const struct text_set *textlib_set(lua_State *L, int index)
+void *textlib_kept(lua_State *L, const void *key, int index,
+                   void (*make)(lua_State *L, const char *text, size_t n))
 {
-    static const char key = 0; /* its address */
-    struct text_set *set;
-    size_t len;
-    const char *written = luaL_checklstring(L, index, &len);
+    size_t n;
+    const char *text = luaL_checklstring(L, index, &n);
+    void *made;
 
     index = lua_absindex(L, index);
-    if (lua_rawgetp(L, LUA_REGISTRYINDEX, &key) != LUA_TTABLE) {
+    if (lua_rawgetp(L, LUA_REGISTRYINDEX, key) != LUA_TTABLE) {
         lua_pop(L, 1);
         lua_newtable(L);
         lua_pushvalue(L, -1);
-        lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+        lua_rawsetp(L, LUA_REGISTRYINDEX, key);
     }
     lua_pushvalue(L, index);
     lua_rawget(L, -2);
-    set = lua_touserdata(L, -1);
-    if (set == NULL) {
-        struct sluice_error *err = textlib_error(L);
+    made = lua_touserdata(L, -1);
+    if (made == NULL) {
         lua_Integer count;
         lua_pop(L, 1);
         lua_rawgeti(L, -1, 0);
         count = lua_tointeger(L, -1);
         lua_pop(L, 1);
-        if (count >= SETS_MOST) {
+        if (count >= KEPT_MOST) {
             lua_pop(L, 1);
             lua_newtable(L);
             lua_pushvalue(L, -1);
-            lua_rawsetp(L, LUA_REGISTRYINDEX, &key);
+            lua_rawsetp(L, LUA_REGISTRYINDEX, key);
             count = 0;
         }
-        set = lua_newuserdatauv(L, sizeof *set, 0);
-        textlib_check(L, text_set_parse(written, len, set, err), err);
+        make(L, text, n);
+        made = lua_touserdata(L, -1);
         lua_pushvalue(L, index);
         lua_pushvalue(L, -2);
         lua_rawset(L, -4);
         lua_pushinteger(L, count + 1);
         lua_rawseti(L, -3, 0);
     }
-    lua_pop(L, 2); /* the table holds the set, at least until the next is made */
-    return set;
+    lua_pop(L, 2); /* the table holds it, at least until the next is made */
+    return made;
+}
+
+static void parse(lua_State *L, const char *text, size_t n)
+{
+    struct sluice_error *err = textlib_error(L);
+    struct text_set *set = lua_newuserdatauv(L, sizeof *set, 0);
+
+    textlib_check(L, text_set_parse(text, n, set, err), err);
+}
+
+const struct text_set *textlib_set(lua_State *L, int index)
+{
+    static const char key = 0; /* its address */
+
+    return textlib_kept(L, &key, index, parse);
 }
 
 int textlib_count_in(lua_State *L)
