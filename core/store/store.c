@@ -263,6 +263,7 @@ sluice_status store_read(struct store_file *file, struct store_extent *extents, 
                          file->name);
     }
     if (answer == ANSWER_DIFFERS) {
+        file->changed = true;
         return error_set(err, SLUICE_E_DATA, "%s was changed while it was read; run again",
                          file->name);
     }
@@ -351,7 +352,8 @@ sluice_status store_list(const char *folder, unsigned flags, struct store_list *
 
 /* ---- writing ---- */
 
-/* Whether these bytes are what is there. */
+/* Whether these bytes are what is there. One that went or was replaced while it was read is not
+ * what a request met: not found. */
 static sluice_status compare(const char *name, const void *data, size_t n, bool *found, bool *equal,
                              struct sluice_error *err)
 {
@@ -374,7 +376,7 @@ static sluice_status compare(const char *name, const void *data, size_t n, bool 
         *equal =
             status == SLUICE_OK && extent.got == n && (n == 0 || memcmp(theirs.data, data, n) == 0);
     }
-    if (file->gone) { /* removed since it was opened: it is not there */
+    if (file->gone || file->changed) {
         *found = false;
         status = SLUICE_OK;
     }

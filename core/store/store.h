@@ -116,7 +116,8 @@ sluice_status store_pieces(struct store_file *, store_piece_fn *take, void *ctx,
                            struct sluice_error *) MUST_USE;
 
 /* Appends a whole file of at most max bytes to out; SLUICE_E_DATA: it has more. found NULL: an
- * absent one is an error; else *found tells, also of one that is removed meanwhile. */
+ * absent one is an error; else *found tells, also of one that is removed meanwhile. One that is
+ * replaced meanwhile is read again. */
 sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bool *found,
                              struct sluice_error *) MUST_USE;
 

@@ -24,7 +24,8 @@ struct store_file {
     struct store_version version;
     int fd;     /* the backend's, -1 at first */
     void *data; /* the backend's */
-    bool gone;  /* store.c: it was removed while it was read */
+    bool gone;    /* store.c: it was removed while it was read */
+    bool changed; /* store.c: another one has its name since it was opened */
 };
 
 struct store_page {

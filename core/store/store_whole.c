@@ -39,21 +39,31 @@ static sluice_status read_whole(struct store_file *file, uint64_t max, struct bu
 sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bool *found,
                              struct sluice_error *err)
 {
-    struct store_file *file;
-    sluice_status status;
+    size_t before = out->size;
 
-    TRY(store_open(name, &file, found, err));
-    if (file == NULL) {
-        return SLUICE_OK;
+    for (unsigned tries = 1;; tries++) {
+        struct store_file *file;
+        sluice_status status;
+        bool again;
+
+        TRY(store_open(name, &file, found, err));
+        if (file == NULL) {
+            return SLUICE_OK;
+        }
+        status = read_whole(file, max, out, err);
+        again = file->changed && tries < file->ops->tries; /* as beats are: what is there now */
+        if (file->gone && found != NULL) {                 /* as leases are: it is not there */
+            *found = false;
+            status = SLUICE_OK;
+        }
+        if (file->gone || file->changed) {
+            out->size = before;
+        }
+        store_close(file);
+        if (!again) {
+            return status;
+        }
     }
-    status = read_whole(file, max, out, err);
-    if (file->gone && found != NULL) { /* as leases are: it is not there */
-        buf_clear(out);
-        *found = false;
-        status = SLUICE_OK;
-    }
-    store_close(file);
-    return status;
 }
 
 sluice_status store_pieces(struct store_file *file, store_piece_fn *take, void *ctx,

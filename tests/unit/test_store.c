@@ -203,6 +203,42 @@ static void test_removed_meanwhile(void **state)
     place_remove(where);
 }
 
+static void *replace_often(void *arg)
+{
+    struct putter *putter = arg;
+
+    for (int i = 0; i < 2000; i++) {
+        KIT_OK(store_replace(putter->name, i % 2 == 0 ? "1" : "twenty", i % 2 == 0 ? 1 : 6,
+                             STORE_LOOSE, err));
+    }
+    atomic_store(&putter->done, true);
+    return NULL;
+}
+
+/* What is replaced again and again is read as one of those it was. */
+static void test_replaced_meanwhile(void **state)
+{
+    char *where = place();
+    struct putter putter = { .name = store_join(where, "beat") };
+    pthread_t thread;
+
+    (void)state;
+    KIT_OK(store_replace(putter.name, "1", 1, STORE_LOOSE, err));
+    assert_int_equal(pthread_create(&thread, NULL, replace_often, &putter), 0);
+    while (!atomic_load(&putter.done)) {
+        struct buf text = BUF_INIT;
+        bool found;
+        KIT_OK(store_read_all(putter.name, 10, &text, &found, err));
+        assert_true(found);
+        assert_true((text.size == 1 && text.data[0] == '1') ||
+                    (text.size == 6 && memcmp(text.data, "twenty", 6) == 0));
+        buf_deinit(&text);
+    }
+    pthread_join(thread, NULL);
+    free(putter.name);
+    place_remove(where);
+}
+
 static void test_replace(void **state)
 {
     char *where = place();
@@ -553,6 +589,7 @@ int main(void)
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_swept_meanwhile),
         cmocka_unit_test(test_removed_meanwhile),
+        cmocka_unit_test(test_replaced_meanwhile),
         cmocka_unit_test(test_replace),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_list),
