@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try contract test lock test-plugin new bundle datasets diff tag compact remove retain repro gc help"
+    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try label contract test lock test-plugin new bundle datasets diff tag compact remove retain repro gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --take-over --plugin --locked --lock-file --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -14,12 +14,13 @@ _sluice() {
     test) options="--plugin --trust --json --help" ;;
     sample) options="--at --after -n --seed -o --run-dir --scratch --workers --memory --limit --plugin --trust --json --quiet --help" ;;
     try) options="--stage --option --by --examples --watch --compare --sweep --html --labels --label --workers --plugin --trust --json --help" ;;
+    label) options="--labels --html -n --help" ;;
     contract) options="-o --reader --workers --memory --json --quiet --help" ;;
     plan) options="$script --tasks --files --view" ;;
     stop) options="--now --wait --undo --json --help" ;;
     work | task) options="--workers --memory --trust --json --quiet --help" ;;
     show) options="--json --plan --view --help" ;;
-    report) options="--md --json --all --price --view --help" ;;
+    report) options="--md --json --html --all --price --view --help" ;;
     replay) options="--gdb --in-process --json --help" ;;
     why) options="--id --reason --near --text --dropped --stage --quarantine --task --row -n --json --view --help" ;;
     trace) options="--run --text --json --view --help" ;;
@@ -38,7 +39,7 @@ _sluice() {
     plugins) options="--index --md --plugin --trust --view --json --help" ;;
     bundle) options="-o --messages --json --help" ;;
     datasets) options="--json --view --help" ;;
-    diff) options="--key --text --json --view --help" ;;
+    diff) options="--key --text --json --html --view --help" ;;
     tag) options="--move --remove --json --view --help" ;;
     compact) options="--target --least --dry-run --json --view --help" ;;
     remove) options="--ids --column --purge --run --in --dry-run --json --view --help" ;;

@@ -21,6 +21,7 @@ commands=(
     'tokenize:text to token ids and back, counts and speed'
     'sample:a sample of the rows that reach a node of a pipeline'
     'try:run a stage on a sample, what it keeps and drops, and why'
+    'label:say of documents whether to keep or to drop them'
     'contract:write the contract that a dataset keeps'
     'lock:write down what a pipeline is made of'
     'test-plugin:put the stages of a plugin through what the contract asks'
@@ -53,16 +54,17 @@ sample) _arguments '*:file:_files' '--at[what comes to it]:node' '--after[what l
     '--workers[threads]:number' '--memory[memory]:size' '--limit[first N files]:number' '--plugin[load a plugin]:file:_files' '--trust' \
     '--json' '--quiet' '--help' ;;
 try) _arguments '*:file:_files' '--stage[name]:stage' '*--option[of the stage]:NAME=VALUE' '--by[column]:column' '--examples[how many]:number' \
-    '--watch[run again on save]' '--compare[OLD.lua or git\:REV]:file:_files' '--sweep[OPTION=A..B]:range' '--html[page of the sweep]:file:_files' \
+    '--watch[run again on save]' '--compare[OLD.lua or git\:REV]:file:_files' '--sweep[OPTION=A..B]:range' '--html[a page]:file:_files' \
     '--labels[what people said]:file:_files' '--label[ask at the terminal]' '--workers[threads]:number' '--plugin[load a plugin]:file:_files' \
     '--trust' '--json' '--help' ;;
+label) _arguments '*:file:_files' '--labels[where they stand]:file:_files' '--html[a page]:file:_files' '-n[documents]:number' '--help' ;;
 contract) _arguments '*:file:_files' '-o[where it is written]:file:_files' '--reader[of files]:reader' '--workers[threads]:number' \
     '--memory[memory]:size' '--json' '--quiet' '--help' ;;
 plan) _arguments '*:file:_files' $script '--tasks[every task]' '--files[every input file]' ;;
 stop) _arguments '*:run:_files -/' '--now' '--wait[until all have ended]:seconds' '--undo' '--json' '--help' ;;
 work|task) _arguments '*:run:_files -/' '--workers[threads]:number' '--memory[memory]:size' '--trust' '--json' '--quiet' '--help' ;;
 show) _arguments '*:run:_files -/' '--json' '--plan[exact counts]' '--help' ;;
-report) _arguments '*:run:_files -/' '--md[Markdown]' '--json' '--all[every reason and phase]' '--price[of a core-hour]:dollars' '--help' ;;
+report) _arguments '*:run:_files -/' '--md[Markdown]' '--json' '--html[a page]:file:_files' '--all[every reason and phase]' '--price[of a core-hour]:dollars' '--help' ;;
 replay) _arguments '*:row:_files' '--gdb' '--in-process' '--json' '--help' ;;
 why) _arguments '*:run:_files -/' '--id[of a document]:id' '--reason[name]:reason' '--near' '--text' '--dropped' '--stage[name]:stage' \
     '--quarantine' '--task[number]:task' '--row[number]:row' '-n[how many]:number' '--json' '--help' ;;
@@ -74,7 +76,7 @@ new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language
     '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
 bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[of errors as well]' '--json' '--help' ;;
 datasets) _arguments '*:folder:_files -/' '--json' '--help' ;;
-diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text[whose lengths are told]:field' '--json' '--help' ;;
+diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text[whose lengths are told]:field' '--json' '--html[a page]:file:_files' '--help' ;;
 tag) _arguments '*:dataset:_files -/' '--move' '--remove' '--json' '--help' ;;
 compact) _arguments '*:dataset:_files -/' '--target[bytes of a file]:size' '--least[small neighbours]:number' '--dry-run' '--json' '--help' ;;
 remove) _arguments '*:dataset:_files -/' '--ids[one a line]:file:_files' '--column[that has them]:name' '--purge[old snapshots and what the run keeps too]' '--run[that wrote it]:run:_files -/' '--in[what was made of it]:directory:_files -/' '--dry-run' '--json' '--help' ;;

@@ -35,6 +35,8 @@ static const struct {
     { "plugins", cmd_plugins, "plugins found, and what is missing" },
     { "sample", cmd_sample, "a sample of the rows that reach a node of a pipeline" },
     { "try", cmd_try, "run a stage on a sample: what it keeps and drops, and why" },
+    { "label", cmd_label,
+      "say of documents whether to keep or to drop them, at the terminal or on a page" },
     { "contract", cmd_contract, "write the contract that a dataset keeps, for s.contract" },
     { "tokenize", cmd_tokenize,
       "text to token ids and back, counts and speed, with a tokenizer's file" },

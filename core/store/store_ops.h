@@ -22,8 +22,8 @@ struct store_file {
     const struct store_ops *ops;
     char *name; /* owned by store.c */
     struct store_version version;
-    int fd;     /* the backend's, -1 at first */
-    void *data; /* the backend's */
+    int fd;       /* the backend's, -1 at first */
+    void *data;   /* the backend's */
     bool gone;    /* store.c: it was removed while it was read */
     bool changed; /* store.c: another one has its name since it was opened */
 };

@@ -239,6 +239,17 @@ function M.columns(rows, n, markdown)
   end
 end
 
+-- The tokens of a report: what the first stage that counts them says.
+function M.tokens_of(report)
+  for stage in M.each(report.funnel) do
+    local tokens = M.number(M.list(stage.measures).tokens)
+    if tokens > 0 then
+      return tokens
+    end
+  end
+  return 0
+end
+
 -- Datasets that were made of one whose rows are removed, or beside it, and what they have of these (remove, verify --absent).
 function M.below(list)
   for dataset in M.each(list) do

@@ -2,6 +2,7 @@
 --
 -- style: markdown; all (every reason and measure, and the phases); price (of a core-hour in dollars, 0 = no word about cost).
 
+local bound = require "bound"
 local v = require "lib"
 local number, real, text, list, each, say, share = v.number, v.real, v.text, v.list, v.each, v.say, v.share
 
@@ -98,18 +99,11 @@ local function add_stage(rows, stage, time, all)
   end
 end
 
--- What took most time, working or waiting.
-local function bound_by(bound, name, work, wait)
-  if work + wait > bound.work + bound.wait then
-    bound.name, bound.work, bound.wait = name, work, wait
-  end
-end
-
-local function print_bound(report, bound, time)
+local function print_bound(report, slowest, time)
   local idle = real(report.idle_seconds)
-  say("Speed is of one core at work. Bound by %s: %s of the time", bound.name, share(bound.work + bound.wait, time))
-  if bound.wait > 0.1 * (bound.work + bound.wait) then
-    say(", %s of that waiting", share(bound.wait, bound.work + bound.wait))
+  say("Speed is of one core at work. Bound by %s: %s of the time", slowest.name, share(slowest.work + slowest.wait, time))
+  if slowest.wait > 0.1 * (slowest.work + slowest.wait) then
+    say(", %s of that waiting", share(slowest.wait, slowest.work + slowest.wait))
   end
   say "."
   if idle > 0.05 and idle > 0.05 * (idle + time) then
@@ -118,33 +112,26 @@ local function print_bound(report, bound, time)
   say "\n"
 end
 
-local UPKEEP = {
-  { "reading", "reading and unpacking files" },
-  { "carrying", "keeping rows between phases" },
-  { "committing", "committing results" },
-}
-
 local function print_funnel(report, style)
   local rows = { { "stage", "in", "out", "dropped", "", "speed", "work", "wait" } }
   local time = real(report.work_seconds) + real(report.wait_seconds)
-  local bound = { name = "", work = 0, wait = 0 }
-  for stage in each(report.funnel) do
-    add_stage(rows, stage, time, style.all)
-    bound_by(bound, text(stage.name), real(stage.seconds), real(stage.wait_seconds))
-  end
-  for _, upkeep in ipairs(time > 0 and UPKEEP or {}) do
-    local work, wait = real(list(report.upkeep)[upkeep[1]]), real(list(report.waits)[upkeep[1]])
-    add_row(rows, upkeep[2], "", "", "", "", "", share(work, time), wait_share(wait, time))
-    bound_by(bound, upkeep[2], work, wait)
+  local parts = bound.parts(report)
+  local slowest = bound.slowest(parts)
+  for _, part in ipairs(parts) do
+    if part.stage then
+      add_stage(rows, part.stage, time, style.all)
+    elseif time > 0 then
+      add_row(rows, part.name, "", "", "", "", "", share(part.work, time), wait_share(part.wait, time))
+    end
   end
   v.columns(rows, 8, style.markdown)
-  if time == 0 or bound.work + bound.wait > 0 then
+  if time == 0 or slowest then
     say(style.markdown and "\n" or "\n  ")
   end
   if time == 0 then
     say "Nothing ran: every task was done before.\n"
-  elseif bound.work + bound.wait > 0 then
-    print_bound(report, bound, time)
+  elseif slowest then
+    print_bound(report, slowest, time)
   end
 end
 
@@ -244,18 +231,8 @@ local function print_example(report, style, begin)
   end
 end
 
-local function tokens_of(report)
-  for stage in each(report.funnel) do
-    local tokens = number(list(stage.measures).tokens)
-    if tokens > 0 then
-      return tokens
-    end
-  end
-  return 0
-end
-
 local function print_cost(report, price, begin)
-  local seconds, tokens = real(report.seconds) * number(report.workers), tokens_of(report)
+  local seconds, tokens = real(report.seconds) * number(report.workers), v.tokens_of(report)
   local dollars = seconds / 3600 * price
   say("%scost: %.1f core-seconds (%s for %.1f s) at $%g a core-hour: $%.6f", begin, seconds, v.many(report.workers, "worker"),
     real(report.seconds), price, dollars)

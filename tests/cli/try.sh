@@ -92,7 +92,6 @@ try h.lua s.jsonl --option mx=1
 try h.lua s.jsonl --option max=2
 try h.lua s.jsonl --by lnag
 try gopher_qualty s.jsonl
-try h.lua s.jsonl --html x.html
 try h.lua s.jsonl --label
 try h.lua s.jsonl --watch --compare h.lua
 try gopher_quality s.jsonl --watch

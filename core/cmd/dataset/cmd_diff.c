@@ -17,6 +17,7 @@ static const struct arg_spec diff_specs[] = {
       "memory)" },
     { "--text", "FIELD", "with --key: the text whose lengths are told (default text)" },
     { "--json", NULL, "one JSON object" },
+    PAGE_SPEC("what differs"),
     VIEW_SPEC,
 };
 

@@ -105,7 +105,13 @@ int dataset_show(const char *event, const struct args *args, json_t *facts)
         error_nomem(&err, "facts");
         return session_fail(&err, args_get(args, "--json") != NULL);
     }
-    if (args_get(args, "--json") != NULL) {
+    if (args_get(args, "--html") != NULL) {
+        char page[64];
+        snprintf(page, sizeof page, "%s_page", event);
+        if (view_page(page, args_get(args, "--html"), facts, NULL, &err) != SLUICE_OK) {
+            status = session_fail(&err, false);
+        }
+    } else if (args_get(args, "--json") != NULL) {
         look_print(event, json_incref(facts));
     } else if (view_once(event, args_get(args, "--view"), facts, NULL, &err) != SLUICE_OK) {
         status = session_fail(&err, false);

@@ -4,8 +4,10 @@
 
 #include "base/say.h"
 #include "cmd/commands.h"
+#include "cmd/look/look.h"
 #include "cmd/session.h"
 #include "cmd/view/view.h"
+#include "run/facts/facts.h"
 #include "store/disk.h"
 #include "store/store.h"
 
@@ -29,18 +31,46 @@ static sluice_status read_report(const char *run, struct buf *text, struct sluic
     return status;
 }
 
+/* Adds "values" to a report: what was measured of dropped rows, as far as it is known of the run
+ * as it is now. What can't be found out is left out, and the reason said. */
+static void add_values(const char *run, json_t *report)
+{
+    struct look look;
+    struct facts_query query = { .name = run, .most = 40, .nearest = 4, .text = 2000 };
+    struct sluice_error why = ERROR_INIT;
+    uint32_t old = 0;
+    json_t *values = NULL;
+    sluice_status status;
+
+    memset(&look, 0, sizeof look);
+    status = look_open_old(run, NULL, &look, &old, &why);
+    if (status == SLUICE_OK) {
+        query.run = look.run;
+        status = facts_values(&query, &values, &why);
+    }
+    if (status == SLUICE_OK) {
+        json_object_update_missing(report, values);
+    } else {
+        say_to(stderr, "sluice: note: the page has no dropped documents: %s\n", why.message);
+    }
+    json_decref(values);
+    look_close(&look);
+}
+
 int cmd_report(int argc, char **argv)
 {
     static const struct arg_spec specs[] = {
         { "--md", NULL, "Markdown" },
         { "--json", NULL, "JSON" },
+        PAGE_SPEC("the report"),
         VIEW_SPEC,
         { "--all", NULL, "every reason and measure, and the phases" },
         { "--price", "DOLLARS",
           "price of a core-hour: adds what the run and a million tokens cost" },
     };
     static const struct command command = {
-        .usage = "sluice report RUN [--all] [--price DOLLARS] [--md|--json|--view FILE.lua]",
+        .usage =
+            "sluice report RUN [--all] [--price DOLLARS] [--md|--json|--html FILE|--view FILE.lua]",
         .text = "What a run did: rows and reasons by stage, speed, what bounds it, duplicates, "
                 "datasets. RUN is a run\ndirectory or the name of a pipeline that ran here.",
         .specs = specs,
@@ -84,6 +114,12 @@ int cmd_report(int argc, char **argv)
                       "the report of %s is damaged; the next run writes it anew", args.words[0]);
             json_decref(style);
             status = session_fail(&err, false);
+        } else if (args_get(&args, "--html") != NULL) {
+            add_values(args.words[0], report);
+            if (view_page("report_page", args_get(&args, "--html"), report, style, &err) !=
+                SLUICE_OK) {
+                status = session_fail(&err, false);
+            }
         } else if (view_once("report", args_get(&args, "--view"), report, style, &err) !=
                    SLUICE_OK) {
             status = session_fail(&err, false);

@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/try/try.h"
+#include "cmd/view/view.h"
 #include "run/metrics.h"
 
 static const struct arg_spec specs[] = {
@@ -18,7 +19,7 @@ static const struct arg_spec specs[] = {
     { "--watch", NULL, "run again whenever the file is saved, and show what changed" },
     { "--compare", "OLD", "only what changed against OLD.lua, or git:REV: this file then" },
     { "--sweep", "OPTION=A..B[:N]", "what each of N thresholds keeps (default 9)" },
-    { "--html", "FILE", "draw the sweep into a page" },
+    PAGE_SPEC("the results"),
     { "--labels", "FILE", "what people said: precision and recall" },
     { "--label", NULL, "ask at the terminal, nearest to the limit first; adds to --labels FILE" },
     { "--workers", "N", "threads (default: the processors granted)" },
@@ -80,9 +81,6 @@ static sluice_status read_args(struct trying *trying, struct sluice_error *err)
     trying->watch = args_get(args, "--watch") != NULL;
     trying->label = args_get(args, "--label") != NULL;
     trying->json = args_get(args, "--json") != NULL;
-    if (trying->html != NULL && trying->sweep == NULL) {
-        return error_set(err, SLUICE_E_CONFIG, "--html draws a sweep: give --sweep OPTION=A..B");
-    }
     if (trying->label && trying->labels == NULL) {
         return error_set(err, SLUICE_E_CONFIG,
                          "--label needs a file to add to: give --labels FILE");
@@ -171,7 +169,10 @@ static sluice_status show(struct trying *trying, struct trial *trial, struct out
         }
     }
     if (status == SLUICE_OK && trying->html != NULL) {
-        status = try_html(&view, trying->html, err);
+        json_t *facts = try_facts(&view);
+        status = facts == NULL ? error_nomem(err, "a page")
+                               : view_page("try_page", trying->html, facts, NULL, err);
+        json_decref(facts);
     }
     extras_deinit(&extras);
     return status;

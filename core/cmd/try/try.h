@@ -2,7 +2,7 @@
  * the sample in memory; try_stage.c finds a stage, try_plan.c plans it, try_rows.c takes rows
  * through the plan, try_run.c notes what becomes of them, try_outcome.c sorts it; try_change.c
  * compares two runs; try_sweep.c varies a threshold; try_labels.c knows what people said;
- * try_print.c, try_json.c and try_html.c show. Depends on session, plan and run. */
+ * try_print.c and try_json.c show. Depends on session, plan and run. */
 #ifndef SLUICE_CMD_TRY_H
 #define SLUICE_CMD_TRY_H
 
@@ -12,6 +12,7 @@
 #include "data/column.h"
 #include "plugin/stage.h"
 #include "run/chain/chain.h"
+#include "run/facts/histogram.h"
 
 /* ---- rows (try_rows.c) ---- */
 
@@ -136,6 +137,8 @@ struct fate {
     int32_t reason; /* 0 = kept, k = outcome.reasons[k - 1], SLUICE_VERDICT_BAD */
     bool valued;    /* value was measured */
     double value, limit;
+    char *after; /* owned: its text, where the stage changed it; NULL = it did not */
+    uint64_t n_after;
     /* owned: why it is quarantined, or the values that an annotator added; NULL = nothing */
     char *note;
 };
@@ -154,6 +157,8 @@ struct outcome {
 sluice_status trial_run(struct trial *, struct sample *, struct outcome *out,
                         struct sluice_error *) MUST_USE;
 void outcome_deinit(struct outcome *);
+/* Rows whose text was changed. */
+uint64_t outcome_changed(const struct outcome *);
 const char *outcome_reason(const struct outcome *, int32_t reason); /* "kept", "quarantined" */
 
 /* ---- what came out (try_outcome.c) ---- */
@@ -167,8 +172,8 @@ char *outcome_note(const struct type *added, const struct ArrowArray *columns,
 double fate_distance(const struct fate *);
 
 /* Rows with a fate (0 kept, 1 dropped, -1 quarantined), those nearest to the limit first; without
- * values in an order that has nothing to do with the file's. Gives *rows, at most `most` of
- * them. */
+ * values in an order that has nothing to do with the file's, those whose text was changed first.
+ * Gives *rows, at most `most` of them. */
 sluice_status outcome_pick(const struct outcome *, int fate, uint64_t most, uint64_t **rows,
                            uint64_t *n, struct sluice_error *) MUST_USE;
 
@@ -208,9 +213,19 @@ void confusion_add(struct confusion *, int8_t label, bool kept);
 double confusion_precision(const struct confusion *);
 double confusion_recall(const struct confusion *);
 double confusion_f1(const struct confusion *);
-/* Asks at the terminal for labels of documents near the limit, and appends each to path at once. */
+/* Asks at the terminal for labels of documents near the limit, and appends each to path at once.
+ * outcome NULL: no stage judged them; they come in an order that has nothing to do with the
+ * file's. */
 sluice_status labels_ask(const char *path, const struct sample *, const struct outcome *,
                          struct labels *, struct sluice_error *) MUST_USE;
+
+/* ---- texts that were changed (try_edits.c) ---- */
+
+/* What changed from one text to another, in the order of the text: at most `most` places, of each
+ * {before, removed, added, after}: whole words, with a few of them that stayed around. Texts that
+ * have too much changed are one place. Gives a reference to an array; NULL = out of memory. */
+json_t *edits_json(const char *before, size_t n_before, const char *after, size_t n_after,
+                   size_t most);
 
 /* ---- two runs (try_change.c) ---- */
 
@@ -239,7 +254,7 @@ struct sweep_step {
     struct confusion confusion;
     uint64_t *by; /* kept documents of each group; owned */
 };
-#define SWEEP_BINS 40
+#define SWEEP_BINS HISTOGRAM_BINS
 struct sweep {
     char option[100];
     double from, to;
@@ -278,8 +293,11 @@ struct try_view {
 };
 void try_print(const struct try_view *);
 bool try_print_json(const struct try_view *);
-/* A page of its own, with nothing to load. */
-sluice_status try_html(const struct try_view *, const char *path, struct sluice_error *) MUST_USE;
+/* The same as one object, for the page: {try: the summary, values: [{reason, low, high, log, limit,
+ * kept, dropped}] (what was measured, in SWEEP_BINS equal bins; reason: of those dropped for it
+ * alone), kept, dropped, quarantined: examples; and of a sweep option, cut, from, to, thresholds,
+ * histogram}. Gives a reference; NULL = out of memory. */
+json_t *try_facts(const struct try_view *);
 
 /* ---- watching (try_watch.c) ---- */
 

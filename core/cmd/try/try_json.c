@@ -5,6 +5,7 @@
 
 #include "cmd/try/try.h"
 #include "run/facts/facts.h"
+#include "run/facts/histogram.h"
 
 static json_t *number(double value)
 {
@@ -83,7 +84,7 @@ static json_t *options_json_of(const struct trial *trial)
     return json == NULL ? json_object() : json;
 }
 
-static bool print_summary(const struct try_view *view)
+static json_t *summary_json(const struct try_view *view)
 {
     const struct outcome *out = view->outcome;
     uint64_t kept = 0;
@@ -109,6 +110,9 @@ static bool print_summary(const struct try_view *view)
     if (json != NULL && out->transforms) {
         json_object_set_new(json, "made", count(out->emitted));
     }
+    if (json != NULL && out->annotates) {
+        json_object_set_new(json, "changed", count(outcome_changed(out)));
+    }
     if (json != NULL && view->total > 0) {
         json_object_set_new(json, "seconds_from_save", number(view->total));
     }
@@ -121,7 +125,7 @@ static bool print_summary(const struct try_view *view)
         json_object_set_new(json, "labels_elsewhere", count(view->labels->strange));
         json_object_set_new(json, "confusion", confusion_json(&confusion));
     }
-    return look_print("try", json);
+    return json;
 }
 
 static json_t *fate_json(const struct outcome *out, const struct fate *fate)
@@ -145,8 +149,11 @@ static json_t *fate_json(const struct outcome *out, const struct fate *fate)
     return json;
 }
 
+#define MOST_PLACES 20
+
 static void add_document(const struct try_view *view, json_t *json, uint64_t row)
 {
+    const struct fate *fate = &view->outcome->fates[row];
     char buffer[64];
     size_t n;
     const char *bytes = sample_id(view->sample, row, &n, buffer);
@@ -155,25 +162,49 @@ static void add_document(const struct try_view *view, json_t *json, uint64_t row
     json_object_set_new(json, "row", count(row));
     bytes = sample_text(view->sample, row, &n);
     json_object_set_new(json, "text", facts_text(bytes, n < 400 ? n : 400));
+    if (fate->after != NULL) {
+        json_object_set_new(json, "edits",
+                            edits_json(bytes, n, fate->after, fate->n_after, MOST_PLACES));
+    }
     if (view->labels != NULL && view->labels->of[row] != 0) {
         json_object_set_new(json, "label",
                             json_string(view->labels->of[row] > 0 ? "keep" : "drop"));
     }
 }
 
-static bool print_examples(const struct try_view *view, int fate)
+/* Rows with a fate, as outcome_pick gives them; NULL = out of memory. */
+static json_t *examples_json(const struct try_view *view, int fate, uint64_t most)
 {
     struct sluice_error err = ERROR_INIT;
+    json_t *list = json_array();
     uint64_t *rows = NULL;
     uint64_t n = 0;
-    bool ok = outcome_pick(view->outcome, fate, view->examples, &rows, &n, &err) == SLUICE_OK;
 
-    for (uint64_t i = 0; ok && i < n; i++) {
+    if (outcome_pick(view->outcome, fate, most, &rows, &n, &err) != SLUICE_OK) {
+        json_decref(list);
+        list = NULL;
+    }
+    for (uint64_t i = 0; i < n; i++) {
         json_t *json = fate_json(view->outcome, &view->outcome->fates[rows[i]]);
         add_document(view, json, rows[i]);
-        ok = look_print("example", json);
+        json_array_append_new(list, json);
     }
     free(rows);
+    return list;
+}
+
+/* Prints a line for each item; drops the reference. */
+static bool print_list(const char *event, json_t *list)
+{
+    bool ok = list != NULL;
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        ok = ok && look_print(event, json_incref(item));
+    }
+    json_decref(list);
     return ok;
 }
 
@@ -196,21 +227,19 @@ static bool print_changes(const struct try_view *view)
     return ok;
 }
 
-static bool print_sweep(const struct try_view *view)
+static json_t *measure_json(const struct sweep *sweep)
+{
+    return json_pack("{s:s, s:o, s:o, s:o, s:o}", "option", sweep->option, "cut",
+                     number(sweep->cut), "low", number(sweep->low), "high", number(sweep->high),
+                     "bins", histogram_counts(sweep->bins));
+}
+
+static json_t *thresholds_json(const struct try_view *view)
 {
     const struct sweep *sweep = view->sweep;
-    bool ok = true;
+    json_t *list = json_array();
 
-    if (sweep->measured) {
-        json_t *bins = json_array();
-        for (uint32_t k = 0; k < SWEEP_BINS; k++) {
-            json_array_append_new(bins, count(sweep->bins[k]));
-        }
-        ok = look_print("histogram", json_pack("{s:s, s:o, s:o, s:o, s:o}", "option", sweep->option,
-                                               "cut", number(sweep->cut), "low", number(sweep->low),
-                                               "high", number(sweep->high), "bins", bins));
-    }
-    for (uint32_t k = 0; ok && k < sweep->n_steps; k++) {
+    for (uint32_t k = 0; k < sweep->n_steps; k++) {
         const struct sweep_step *step = &sweep->steps[k];
         json_t *json = json_pack("{s:s, s:o, s:o, s:o, s:o}", "option", sweep->option, "threshold",
                                  number(step->threshold), "kept", count(step->kept), "kept_bytes",
@@ -230,24 +259,109 @@ static bool print_sweep(const struct try_view *view)
             }
             json_object_set_new(json, "kept_by", groups);
         }
-        ok = look_print("threshold", json);
+        json_array_append_new(list, json);
     }
-    return ok;
+    return list;
 }
 
 bool try_print_json(const struct try_view *view)
 {
-    bool ok = print_summary(view);
+    bool ok = look_print("try", summary_json(view));
 
     if (view->sweep != NULL) {
-        ok = ok && print_sweep(view);
+        if (view->sweep->measured) {
+            ok = ok && look_print("histogram", measure_json(view->sweep));
+        }
+        ok = ok && print_list("threshold", thresholds_json(view));
     }
     if (view->changes != NULL) {
         ok = ok && print_changes(view);
     } else if (view->sweep == NULL) {
-        ok = ok && print_examples(view, 1) && print_examples(view, 0);
+        ok = ok && print_list("example", examples_json(view, 1, view->examples)) &&
+             print_list("example", examples_json(view, 0, view->examples));
     }
-    ok = ok && print_examples(view, -1);
+    ok = ok && print_list("example", examples_json(view, -1, view->examples));
     fflush(stdout);
     return ok;
+}
+
+/* ---- the page ---- */
+
+/* Was this row measured, and is it one of those that reason (0 = all) stands for? */
+static bool is_measured(const struct fate *fate, uint32_t reason)
+{
+    return fate->valued && isfinite(fate->value) && fate->reason >= 0 &&
+           (reason == 0 || fate->reason == (int32_t)reason);
+}
+
+/* What was measured of kept and dropped rows, beside each other; NULL = of none. */
+static json_t *spread_json(const struct outcome *out, uint32_t reason)
+{
+    struct histogram histogram = { 0 };
+    uint64_t kept[HISTOGRAM_BINS] = { 0 };
+    uint64_t dropped[HISTOGRAM_BINS] = { 0 };
+    json_t *json;
+
+    for (uint64_t i = 0; i < out->n; i++) {
+        if (is_measured(&out->fates[i], reason)) {
+            histogram_see(&histogram, out->fates[i].value, out->fates[i].limit);
+        }
+    }
+    if (histogram.n == 0) {
+        return NULL;
+    }
+    histogram_scale(&histogram);
+    for (uint64_t i = 0; i < out->n; i++) {
+        const struct fate *fate = &out->fates[i];
+        if (is_measured(fate, reason)) {
+            (fate->reason == 0 ? kept : dropped)[histogram_bin(&histogram, fate->value)]++;
+        }
+    }
+    json = json_object();
+    histogram_json(&histogram, json);
+    json_object_set_new(json, "kept", histogram_counts(kept));
+    json_object_set_new(json, "dropped", histogram_counts(dropped));
+    if (reason > 0) {
+        json_object_set_new(json, "reason", text_of(out->reasons[reason - 1]));
+    }
+    return json;
+}
+
+/* A stage that measures one thing says it of all its rows; else the value of a kept row may be that
+ * of any limit, and each reason stands for itself. */
+static json_t *spreads_json(const struct try_view *view)
+{
+    bool one = view->trial->above != NULL || view->trial->below != NULL;
+    json_t *list = json_array();
+
+    for (uint32_t k = one ? 0 : 1; k <= (one ? 0 : view->outcome->n_reasons); k++) {
+        json_t *json = spread_json(view->outcome, k);
+        if (json != NULL) {
+            json_array_append_new(list, json);
+        }
+    }
+    return list;
+}
+
+#define PAGE_EXAMPLES 12
+
+json_t *try_facts(const struct try_view *view)
+{
+    uint64_t most = view->examples > PAGE_EXAMPLES ? view->examples : PAGE_EXAMPLES;
+    json_t *facts =
+        json_pack("{s:o, s:o, s:o, s:o, s:o}", "try", summary_json(view), "values",
+                  spreads_json(view), "kept", examples_json(view, 0, most), "dropped",
+                  examples_json(view, 1, most), "quarantined", examples_json(view, -1, most));
+
+    if (facts != NULL && view->sweep != NULL) {
+        json_object_set_new(facts, "option", text_of(view->sweep->option));
+        json_object_set_new(facts, "cut", number(view->sweep->cut));
+        json_object_set_new(facts, "from", number(view->sweep->from));
+        json_object_set_new(facts, "to", number(view->sweep->to));
+        json_object_set_new(facts, "thresholds", thresholds_json(view));
+        if (view->sweep->measured) {
+            json_object_set_new(facts, "histogram", measure_json(view->sweep));
+        }
+    }
+    return facts;
 }

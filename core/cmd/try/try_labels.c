@@ -202,6 +202,7 @@ struct asking {
     const char *path;
     const struct sample *sample;
     const struct outcome *outcome;
+    bool judged; /* by a stage: what it said is shown */
     struct labels *labels;
     int fd; /* of path, to append to */
     uint64_t row;
@@ -223,7 +224,9 @@ static void show_row(const struct asking *asking, uint64_t left)
     columns = columns == 0 ? 80 : columns;
     buf_puts(&text, "\n");
     excerpt_put(&text, id, n, columns / 2);
-    buf_printf(&text, ": %s", outcome_reason(asking->outcome, fate->reason));
+    if (asking->judged) {
+        buf_printf(&text, ": %s", outcome_reason(asking->outcome, fate->reason));
+    }
     if (fate->valued) {
         buf_printf(&text, ", value %.6g, limit %.6g", fate->value, fate->limit);
     }
@@ -394,9 +397,13 @@ sluice_status labels_ask(const char *path, const struct sample *sample,
                          const struct outcome *outcome, struct labels *labels,
                          struct sluice_error *err)
 {
-    struct asking asking = {
-        .path = path, .sample = sample, .outcome = outcome, .labels = labels, .fd = -1
-    };
+    struct outcome none = { .n = sample->n_rows };
+    struct asking asking = { .path = path,
+                             .sample = sample,
+                             .outcome = outcome == NULL ? &none : outcome,
+                             .judged = outcome != NULL,
+                             .labels = labels,
+                             .fd = -1 };
     struct termios before;
     struct termios keys;
     uint64_t *rows = NULL;
@@ -405,12 +412,19 @@ sluice_status labels_ask(const char *path, const struct sample *sample,
     sluice_status status;
 
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || tcgetattr(STDIN_FILENO, &before) != 0) {
-        return error_set(err, SLUICE_E_CONFIG,
-                         "--label asks at a terminal, and standard input or output is none; write "
-                         "labels into the file of --labels by other means");
+        return error_set(
+            err, SLUICE_E_CONFIG,
+            "labels are asked for at a terminal, and standard input or output is none; write "
+            "labels into the file of --labels by other means, such as the page of "
+            "sluice label --html");
+    }
+    none.fates = calloc(none.n + 1, sizeof *none.fates);
+    if (none.fates == NULL) {
+        return error_nomem(err, "labels");
     }
     failure = disk_open(path, O_RDWR | O_CREAT | O_APPEND, &asking.fd);
     if (failure != 0) {
+        free(none.fates);
         return error_errno(err, failure, "can't open %s to add labels", path);
     }
     status = end_line(asking.fd, path, err);
@@ -427,6 +441,7 @@ sluice_status labels_ask(const char *path, const struct sample *sample,
         (void)tcsetattr(STDIN_FILENO, TCSAFLUSH, &before);
     }
     free(rows);
+    free(none.fates);
     close(asking.fd);
     return status;
 }

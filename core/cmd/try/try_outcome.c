@@ -37,6 +37,7 @@ void outcome_deinit(struct outcome *out)
 {
     for (uint64_t i = 0; out->fates != NULL && i < out->n; i++) {
         free(out->fates[i].note);
+        free(out->fates[i].after);
     }
     for (uint32_t k = 0; k < out->n_reasons; k++) {
         free(out->reasons[k]);
@@ -44,6 +45,16 @@ void outcome_deinit(struct outcome *out)
     free(out->fates);
     free(out->reasons);
     memset(out, 0, sizeof *out);
+}
+
+uint64_t outcome_changed(const struct outcome *out)
+{
+    uint64_t n = 0;
+
+    for (uint64_t i = 0; i < out->n; i++) {
+        n += out->fates[i].after != NULL;
+    }
+    return n;
 }
 
 const char *outcome_reason(const struct outcome *out, int32_t reason)
@@ -96,9 +107,11 @@ sluice_status outcome_pick(const struct outcome *out, int fate, uint64_t most, u
     for (uint64_t i = 0; i < out->n; i++) {
         int32_t reason = out->fates[i].reason;
         if ((reason == SLUICE_VERDICT_BAD ? -1 : reason > 0) == fate) {
-            picks[found++] =
-                (struct pick){ fate_distance(&out->fates[i]),
-                               out->fates[i].valued ? 0 : hash_bytes(&i, sizeof i).lo, i };
+            picks[found++] = (struct pick){ fate_distance(&out->fates[i]),
+                                            out->fates[i].valued || out->fates[i].after != NULL
+                                                ? 0
+                                                : hash_bytes(&i, sizeof i).lo,
+                                            i };
         }
     }
     qsort(picks, found, sizeof *picks, compare_picks);

@@ -89,6 +89,10 @@ static void print_head(const struct try_view *view, const struct sums *sums)
     } else {
         say("%llu kept (%.1f %%), %llu dropped (%.1f %%)", (unsigned long long)sums->kept,
             percent(sums->kept, out->n), (unsigned long long)dropped, percent(dropped, out->n));
+        if (outcome_changed(out) > 0) {
+            say(", %llu text%s changed", (unsigned long long)outcome_changed(out),
+                plural(outcome_changed(out)));
+        }
     }
     if (sums->quarantined > 0) {
         say(", %llu quarantined", (unsigned long long)sums->quarantined);
@@ -268,7 +272,40 @@ static void put_excerpt(struct buf *out, const struct try_view *view, uint64_t r
     buf_deinit(&plain);
 }
 
-/* Two lines of a cell: what decided, and the beginning of the text. */
+static const char *member(const json_t *edit, const char *name)
+{
+    const char *text = json_string_value(json_object_get(edit, name));
+    return text == NULL ? "" : text;
+}
+
+/* What changed in a document's text, on one line: "call [-555 1234-]{+PHONE+} now". */
+static void put_edits(struct buf *out, const struct try_view *view, uint64_t row, size_t width)
+{
+    const struct fate *fate = &view->outcome->fates[row];
+    struct buf line = BUF_INIT;
+    size_t n;
+    const char *text = sample_text(view->sample, row, &n);
+    json_t *edits = edits_json(text, n, fate->after, fate->n_after, 4);
+    json_t *edit;
+    size_t i;
+
+    json_array_foreach(edits, i, edit)
+    {
+        buf_printf(&line, "%s%s", i > 0 ? " … " : "", member(edit, "before"));
+        if (*member(edit, "removed") != '\0') {
+            buf_printf(&line, "[-%s-]", member(edit, "removed"));
+        }
+        if (*member(edit, "added") != '\0') {
+            buf_printf(&line, "{+%s+}", member(edit, "added"));
+        }
+        buf_puts(&line, member(edit, "after"));
+    }
+    excerpt_put(out, buf_str(&line), line.size, width);
+    buf_deinit(&line);
+    json_decref(edits);
+}
+
+/* Two lines of a cell: what decided, and the beginning of the text, or what changed in it. */
 static void make_cell(const struct try_view *view, uint64_t row, size_t width, struct buf *first,
                       struct buf *second)
 {
@@ -300,7 +337,11 @@ static void make_cell(const struct try_view *view, uint64_t row, size_t width, s
     excerpt_put(first, line.data, line.size, width);
     buf_deinit(&line);
     buf_puts(second, "  ");
-    put_excerpt(second, view, row, width - 2);
+    if (fate->after != NULL) {
+        put_edits(second, view, row, width - 2);
+    } else {
+        put_excerpt(second, view, row, width - 2);
+    }
 }
 
 static void pad(struct buf *line, size_t width)

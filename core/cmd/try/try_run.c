@@ -6,6 +6,32 @@
 
 #include "cmd/try/try.h"
 
+/* The text that an annotator gave a row, where it is another one. */
+static sluice_status note_text(const struct type *added, const struct ArrowArray *columns,
+                               const struct sample *sample, uint64_t number, int64_t row,
+                               struct fate *fate, struct sluice_error *err)
+{
+    for (uint32_t k = 0; k < added->n_children; k++) {
+        char buffer[64];
+        size_t n = 0;
+        size_t n_before = 0;
+        const char *after;
+        const char *before;
+        if (strcmp(added->names[k], "text") != 0) {
+            continue;
+        }
+        after = value_text(added->children[k], columns->children[k], row, &n, buffer);
+        before = sample_text(sample, number, &n_before);
+        if (after == NULL || (n == n_before && memcmp(after, before, n) == 0)) {
+            return SLUICE_OK;
+        }
+        fate->after = str_copy(after, n);
+        fate->n_after = n;
+        return fate->after == NULL ? error_nomem(err, "texts") : SLUICE_OK;
+    }
+    return SLUICE_OK;
+}
+
 struct running {
     const struct try_plan *plan;
     const struct sample *sample;
@@ -39,6 +65,8 @@ static sluice_status note_answer(void *ctx, const struct op *op, const struct ba
             if (fate->note == NULL) {
                 return error_nomem(err, "values");
             }
+            TRY(note_text(stage_output(op_code(op)->stage), &result->batches[0], running->sample,
+                          row, k, fate, err));
         }
     }
     return SLUICE_OK;

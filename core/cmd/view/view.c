@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "cmd/program.h"
 #include "cmd/view/viewInt.h"
+#include "store/pending.h"
 
 struct view {
     lua_State *L; /* on its stack: the view's function */
@@ -227,8 +228,8 @@ static sluice_status split_file(struct arena *arena, const char *file, const cha
     return arena_status(arena, err, "a path");
 }
 
-sluice_status view_find(const char *name, const char *file, struct view **view,
-                        struct sluice_error *err)
+static sluice_status find(const char *name, const char *file, FILE *out, struct view **view,
+                          struct sluice_error *err)
 {
     struct arena arena = ARENA_INIT;
     struct program program;
@@ -245,10 +246,16 @@ sluice_status view_find(const char *name, const char *file, struct view **view,
         status = split_file(&arena, file, &folder, &name, err);
     }
     if (status == SLUICE_OK) {
-        status = view_open(folder, name, file == NULL ? NULL : own, stdout, view, err);
+        status = view_open(folder, name, file == NULL ? NULL : own, out, view, err);
     }
     arena_deinit(&arena);
     return status;
+}
+
+sluice_status view_find(const char *name, const char *file, struct view **view,
+                        struct sluice_error *err)
+{
+    return find(name, file, stdout, view, err);
 }
 
 sluice_status view_once(const char *name, const char *file, const json_t *facts, json_t *style,
@@ -260,6 +267,47 @@ sluice_status view_once(const char *name, const char *file, const json_t *facts,
     if (status == SLUICE_OK) {
         status = view_show(view, facts, style, err);
     }
+    view_close(view);
+    json_decref(style);
+    return status;
+}
+
+/* Puts a text under a path, whole or not at all. */
+static sluice_status put_file(const char *path, const char *text, size_t n,
+                              struct sluice_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash == NULL ? str_copy(".", 1)
+                              : str_copy(path, slash == path ? 1 : (size_t)(slash - path));
+    struct published published;
+    sluice_status status = dir == NULL ? error_nomem(err, "a path")
+                                       : pending_put(dir, slash == NULL ? path : slash + 1, text, n,
+                                                     0, &published, err);
+
+    free(dir);
+    return status;
+}
+
+sluice_status view_page(const char *name, const char *path, const json_t *facts, json_t *style,
+                        struct sluice_error *err)
+{
+    struct view *view = NULL;
+    char *text = NULL;
+    size_t n = 0;
+    FILE *out = open_memstream(&text, &n);
+    sluice_status status =
+        out == NULL ? error_nomem(err, "a page") : find(name, NULL, out, &view, err);
+
+    if (status == SLUICE_OK) {
+        status = view_show(view, facts, style, err);
+    }
+    if (out != NULL && fclose(out) != 0 && status == SLUICE_OK) {
+        status = error_nomem(err, "a page");
+    }
+    if (status == SLUICE_OK) {
+        status = put_file(path, text, n, err);
+    }
+    free(text);
     view_close(view);
     json_decref(style);
     return status;

@@ -40,5 +40,13 @@ sluice_status view_find(const char *name, const char *file, struct view **,
 /* The same, called once and closed. *Takes* style (may be NULL; a failed json_pack would be). */
 sluice_status view_once(const char *name, const char *file, const json_t *facts, json_t *style,
                         struct sluice_error *) MUST_USE;
+/* Writes a page: what the program's own view NAME prints of facts goes to a file, whole or not at
+ * all, in place of one that is there. *Takes* style (may be NULL). */
+sluice_status view_page(const char *name, const char *path, const json_t *facts, json_t *style,
+                        struct sluice_error *err) MUST_USE;
+#define PAGE_SPEC(of)                                                           \
+    {                                                                           \
+        "--html", "FILE", "write " of " as a page: one file that loads nothing" \
+    }
 
 #endif

@@ -107,14 +107,23 @@ void place_json(const struct place *place, json_t *object)
 
 /* ---- documents by reason ---- */
 
-struct reasons {
-    const struct facts_query *query;
-    const char *reason;
-    uint32_t phase, task;
-    struct drop *drops; /* at most query->most; near: sorted by closeness */
-    size_t n;
-    uint64_t total;
-};
+sluice_status reasons_init(struct reasons *reasons, const struct facts_query *query,
+                           struct sluice_error *err)
+{
+    *reasons = (struct reasons){ .query = query,
+                                 .drops = calloc(query->most + 2, sizeof *reasons->drops) };
+    return reasons->drops == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;
+}
+
+void reasons_deinit(struct reasons *reasons)
+{
+    for (size_t i = 0; i < reasons->n; i++) {
+        drop_deinit(&reasons->drops[i]);
+    }
+    free(reasons->drops);
+    reasons->drops = NULL;
+    reasons->n = 0;
+}
 
 static double closeness(const struct drop *drop)
 {
@@ -126,24 +135,13 @@ static double closeness(const struct drop *drop)
     return drop->has_value && drop->has_limit ? fabs(drop->value - drop->limit) / scale : HUGE_VAL;
 }
 
-static sluice_status add_drop(void *ctx, const struct batch *batch, int64_t row, bool *stop,
-                              struct sluice_error *err)
+sluice_status reasons_add(struct reasons *reasons, const struct batch *batch, int64_t row,
+                          struct sluice_error *err)
 {
-    struct reasons *reasons = ctx;
     const struct facts_query *query = reasons->query;
-    size_t n;
-    const char *text = runview_text(batch, 2, row, &n);
     struct drop drop;
     size_t at;
 
-    (void)stop;
-    if (strlen(reasons->reason) != n || memcmp(reasons->reason, text, n) != 0) {
-        return SLUICE_OK;
-    }
-    text = runview_text(batch, 1, row, &n);
-    if (query->stage != NULL && (strlen(query->stage) != n || memcmp(query->stage, text, n) != 0)) {
-        return SLUICE_OK;
-    }
     reasons->total++;
     if (!query->near && reasons->n == query->most) {
         return SLUICE_OK;
@@ -164,6 +162,28 @@ static sluice_status add_drop(void *ctx, const struct batch *batch, int64_t row,
     reasons->drops[at] = drop;
     reasons->n++;
     return SLUICE_OK;
+}
+
+static bool is_text(const struct batch *batch, uint32_t column, int64_t row, const char *wanted)
+{
+    size_t n;
+    const char *text = runview_text(batch, column, row, &n);
+
+    return strlen(wanted) == n && memcmp(wanted, text, n) == 0;
+}
+
+static sluice_status add_drop(void *ctx, const struct batch *batch, int64_t row, bool *stop,
+                              struct sluice_error *err)
+{
+    struct reasons *reasons = ctx;
+    const char *stage = reasons->query->stage;
+
+    (void)stop;
+    if (!is_text(batch, DROPS_REASON, row, reasons->reason) ||
+        (stage != NULL && !is_text(batch, DROPS_STAGE, row, stage))) {
+        return SLUICE_OK;
+    }
+    return reasons_add(reasons, batch, row, err);
 }
 
 /* A name that is no stage or reason of this run. */
@@ -227,8 +247,7 @@ static json_t *dropped_json(const struct facts_query *query, const struct drop *
     return json;
 }
 
-static sluice_status list_reasons(const struct reasons *reasons, json_t *list,
-                                  struct sluice_error *err)
+sluice_status reasons_list(const struct reasons *reasons, json_t *list, struct sluice_error *err)
 {
     const struct run *run = reasons->query->run;
     struct place *places = calloc(reasons->n + 1, sizeof *places);
@@ -272,14 +291,14 @@ sluice_status facts_reason(const struct facts_query *query, const char *reason, 
                            struct sluice_error *err)
 {
     const struct run *run = query->run;
-    struct reasons reasons = { .query = query, .reason = reason };
+    struct reasons reasons = { 0 };
     json_t *list = json_array();
     sluice_status status = check_names(query, reason, err);
 
     *out = NULL;
     if (status == SLUICE_OK) {
-        reasons.drops = calloc(query->most + 2, sizeof *reasons.drops);
-        status = reasons.drops == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;
+        status = reasons_init(&reasons, query, err);
+        reasons.reason = reason;
     }
     for (uint32_t p = 0; status == SLUICE_OK && p < run->plan->n_phases; p++) {
         for (uint32_t t = 0; status == SLUICE_OK && t < run->plan->phases[p]->n_tasks; t++) {
@@ -291,17 +310,14 @@ sluice_status facts_reason(const struct facts_query *query, const char *reason, 
         }
     }
     if (status == SLUICE_OK) {
-        status = list_reasons(&reasons, list, err);
+        status = reasons_list(&reasons, list, err);
     }
     if (status == SLUICE_OK) {
         *out = json_pack("{s:s, s:I, s:O}", "reason", reason, "total", (json_int_t)reasons.total,
                          "documents", list);
         status = *out == NULL ? error_nomem(err, "dropped rows") : SLUICE_OK;
     }
-    for (size_t i = 0; i < reasons.n; i++) {
-        drop_deinit(&reasons.drops[i]);
-    }
-    free(reasons.drops);
+    reasons_deinit(&reasons);
     json_decref(list);
     return status;
 }

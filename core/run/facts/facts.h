@@ -47,6 +47,7 @@ struct facts_query {
     const char *name;  /* what people call the run, for remedies in messages */
     const char *stage; /* of this stage only; NULL = of all */
     uint64_t most;     /* how many documents are listed */
+    uint64_t nearest;  /* facts_values: documents of each */
     bool near;         /* those nearest to the limit first */
     uint64_t text;     /* bytes of each record that are read; 0 = none */
     bool names;        /* of tasks beside their numbers */
@@ -60,6 +61,14 @@ sluice_status facts_dropped(struct run *, const char *stage, json_t **out,
  * path, begin, end, id, text}]}; where no record stands behind a dropped row it has stage_row,
  * its number there. */
 sluice_status facts_reason(const struct facts_query *, const char *reason, json_t **out,
+                           struct sluice_error *) MUST_USE;
+/* {pairs, values: [{stage, reason, rows, limit, low, high, log, bins, documents}]} of the
+ * query->most pairs of stage and reason that dropped most (pairs: how many there are), most first:
+ * what was measured of their rows, in equal bins from low to high (log: of logarithms), and the
+ * limit where all had the same; none of these where nothing was measured. documents as in
+ * facts_reason, the query->nearest nearest to their limits. similarity: true where it is that of
+ * duplicates. */
+sluice_status facts_values(const struct facts_query *, json_t **out,
                            struct sluice_error *) MUST_USE;
 /* {quarantined, records: [{stage, reason, detail, task, uri, path, begin, end, row, raw, kept}]};
  * with query->names split, the task's name, where there is no file. */

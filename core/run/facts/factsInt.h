@@ -23,6 +23,23 @@ void drop_json(const struct drop *, json_t *object);
 /* Adds split, row, uri, path, begin, end, id. */
 void place_json(const struct place *, json_t *object);
 
+/* Dropped rows, the first of them or those nearest to their limits. */
+struct reasons {
+    const struct facts_query *query;
+    const char *reason;   /* borrowed; NULL: any */
+    uint32_t phase, task; /* of the rows that are added next */
+    struct drop *drops;   /* at most query->most; near: sorted by closeness */
+    size_t n;
+    uint64_t total;
+};
+sluice_status reasons_init(struct reasons *, const struct facts_query *,
+                           struct sluice_error *) MUST_USE;
+sluice_status reasons_add(struct reasons *, const struct batch *, int64_t row,
+                          struct sluice_error *) MUST_USE;
+/* Appends them to list, as facts_reason does. */
+sluice_status reasons_list(const struct reasons *, json_t *list, struct sluice_error *) MUST_USE;
+void reasons_deinit(struct reasons *);
+
 /* Appends a row of a unit as JSON: record.c. */
 sluice_status place_scan(const struct place *, struct buf *out, struct sluice_error *) MUST_USE;
 

@@ -6,8 +6,11 @@
  * reason), quarantined, seconds and text_bytes (of the work done in this run: reused tasks have
  * none), measures; asks: of servers, where a stage asks any (new answers, how many of them refused,
  * requests that were repeated, bytes of both; known: answers that were in the journal, or came for
- * another row). "upkeep" is what the engine itself needed: reading, carrying (rows kept between
- * phases), committing. "phases" has the same by phase and internal stage.
+ * another row); source: of a reader, what it was given to read. "edges" are {from, to} of rows
+ * by name, in the order of the pipeline; dropped: what goes there are the rows that were dropped on
+ * the way to `from`. "upkeep" is what the engine itself needed: reading, carrying (rows kept
+ * between phases), committing. "memory": the budget; "peak_bytes": the most that one process had
+ * resident. "phases" has the same by phase and internal stage.
  *
  * Seconds are processor time of worker threads; a stage in a child process counts from call to
  * answer. "wait_seconds" and "waits" are what threads waited in the same places: for files, locks,

@@ -92,8 +92,12 @@ static void add_attempt(struct reading *reading, const json_t *line)
 {
     const struct plan *plan = reading->run->plan;
     int32_t p = phase_of(plan, json_string_value(json_object_get(line, "phase")));
+    json_int_t peak = json_integer_value(json_object_get(line, "rss"));
     struct tally_phase *phase;
 
+    if (peak > 0 && (uint64_t)peak > reading->tally->peak_bytes) {
+        reading->tally->peak_bytes = (uint64_t)peak;
+    }
     if (p < 0 || is_outcome(line, ATTEMPT_FOUND)) {
         return;
     }

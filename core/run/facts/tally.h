@@ -17,6 +17,7 @@ struct tally_phase {
 struct tally {
     struct tally_phase *phases; /* n_phases of the plan */
     uint32_t processes, hosts;
+    uint64_t peak_bytes; /* resident, of the largest process at the end of an attempt */
     double core_seconds; /* threads times the time that each process was there, without this one */
 };
 
