@@ -120,9 +120,15 @@ static sluice_status place_node(struct planner *planner, const struct node *node
         return SLUICE_OK;
     case NODE_STAGE:
         return place_stage(planner, node, err);
-    case NODE_DROPPED:
+    case NODE_DROPPED: {
+        uint32_t from = graph_made_by(planner->graph, node->inputs[0]);
+        place->domain = planner->places[from].domain;
+        place->level = planner->places[from].level;
+        return SLUICE_OK;
+    }
+    case NODE_CHECKPOINT:
         place->domain = planner->places[node->inputs[0]].domain;
-        place->level = planner->places[node->inputs[0]].level;
+        place->level = planner->places[node->inputs[0]].level + 1;
         return SLUICE_OK;
     case NODE_UNION:
         break;

@@ -250,6 +250,11 @@ sluice_status planner_build(struct planner *planner, struct sluice_error *err)
         case NODE_UNION:
             TRY(build_union(planner, node, phase, err));
             break;
+        case NODE_CHECKPOINT:
+            TRY(planner_input(planner, planner->graph->nodes[node->inputs[0]], phase, LOAD_SAME,
+                              &op, err));
+            place->op = (int32_t)op;
+            break;
         case NODE_DROPPED:
             TRY(planner_dropped(planner, node, phase, &op, err));
             place->op = (int32_t)op;

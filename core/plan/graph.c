@@ -111,6 +111,7 @@ static uint32_t inputs_allowed(const struct node *node)
     case NODE_DATASET:
         return 0;
     case NODE_DROPPED:
+    case NODE_CHECKPOINT:
         return 1;
     case NODE_UNION:
         return (uint32_t)(sizeof node->inputs / sizeof node->inputs[0]);
@@ -223,6 +224,14 @@ static uint32_t without_gates(const struct graph *graph, uint32_t id)
     while (graph->nodes[id]->kind == NODE_STAGE &&
            graph->nodes[id]->entry->stage.role == SLUICE_ROLE_GATE &&
            graph->nodes[id]->n_inputs > 0) {
+        id = graph->nodes[id]->inputs[0];
+    }
+    return id;
+}
+
+uint32_t graph_made_by(const struct graph *graph, uint32_t id)
+{
+    while (graph->nodes[id]->kind == NODE_CHECKPOINT) {
         id = graph->nodes[id]->inputs[0];
     }
     return id;

@@ -16,7 +16,10 @@ enum node_kind {
     NODE_STAGE,   /* a configured stage of a plugin or of the script */
     NODE_UNION,   /* rows of all inputs, first input's first; equal schemas */
     NODE_DROPPED, /* the rows dropped between the last reader, union or fork and inputs[0] */
-    NODE_DATASET  /* files of a snapshot; only a reader may follow (patterns[0] = PATH or PATH@N) */
+    NODE_DATASET, /* files of a snapshot; only a reader may follow (patterns[0] = PATH or PATH@N) */
+    /* the rows as they come, stored by the phase that ends here: what changes behind it makes
+     * nothing before it run again */
+    NODE_CHECKPOINT
 };
 
 /* What `isolate = ...` of a stage says; zeroed = the default of the stage's origin. */
@@ -123,6 +126,8 @@ sluice_status graph_rename(struct graph *, uint32_t id, const char *name,
 sluice_status graph_sink(struct graph *, uint32_t id, struct sluice_error *err) MUST_USE;
 /* Whether the rows of node id go several ways (x.dropped looks no further back). */
 bool graph_is_fork(const struct graph *, uint32_t id);
+/* The node itself or, of a checkpoint, the one whose rows it stores. */
+uint32_t graph_made_by(const struct graph *, uint32_t id);
 /* Leaves only node *id and what feeds it, without the gates on the way, and no sinks; forks stay
  * forks. Ids change: *id becomes that of the same node, or of what stands before it if it is a
  * gate. */

@@ -44,13 +44,17 @@ static uint32_t chain_of(const struct graph *graph, const struct node *x,
     uint32_t n = 0;
     const struct node *node;
 
+    x = graph->nodes[graph_made_by(graph, x->id)];
     if (makes_rows(x) && !graph_is_fork(graph, x->inputs[0])) {
         x = graph->nodes[x->inputs[0]];
     }
     node = x;
 
-    while (n < MAX_CHAIN && passes_rows(node) && (node == x || !graph_is_fork(graph, node->id))) {
-        chain[n++] = node;
+    while (n < MAX_CHAIN && (passes_rows(node) || node->kind == NODE_CHECKPOINT) &&
+           (node == x || !graph_is_fork(graph, node->id))) {
+        if (node->kind != NODE_CHECKPOINT) {
+            chain[n++] = node;
+        }
         node = graph->nodes[node->inputs[0]];
     }
     for (uint32_t i = 0; i < n / 2; i++) {

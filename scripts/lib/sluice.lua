@@ -261,6 +261,19 @@ function M.union(...)
   return node(id)
 end
 
+-- Rows are stored here: `docs | s.language {...} | s.checkpoint {} | s.filter {...}`. What changes behind it makes nothing before it run again.
+function M.checkpoint(given)
+  local where = core.where()
+  local named, positional = split_options("checkpoint", given)
+  if positional ~= nil or next(named) ~= nil then fail("s.checkpoint: found options; it has none: write s.checkpoint {}") end
+  return template("checkpoint", where, function(input)
+    local id = add("checkpoint", "checkpoint", where)
+    if not is_node(input) then fail("s.checkpoint needs a stream of rows before it; found %s", describe(input)) end
+    core.connect(id, input.id)
+    return node(id)
+  end)
+end
+
 -- ---- names, composites, pipelines -------------------------------------------------------------------------------------------
 
 -- s.named("quality", docs | ...): the stream's last stage gets the name

@@ -127,6 +127,10 @@ local function print_phase(phase)
   if phase.predicted_core_seconds ~= nil then
     say("  about   %s of work, as the last run's tasks took\n", v.time(v.real(phase.predicted_core_seconds)))
   end
+  if phase.checkpoint ~= nil then
+    local checkpoint = v.list(phase.checkpoint)
+    say("          s.checkpoint {} before '%s' would save %s of it the next time\n", text(checkpoint.before), v.time(v.real(checkpoint.seconds)))
+  end
 end
 
 local function print_rebuild(dataset)

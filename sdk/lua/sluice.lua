@@ -496,6 +496,12 @@ function s.dataset(reference) end
 ---@return sluice.Rows
 function s.union(first, ...) end
 
+---Stores the rows that come here, with the columns that stages added, in the run's directory: what is changed behind it makes nothing before it
+---run again. Where the input can be read again only numbers of rows and those columns are stored. `sluice gc` removes what no run needs any more.
+---@param options? {}
+---@return sluice.Stage
+function s.checkpoint(options) end
+
 ---Gives the stream's last stage a name.
 ---@generic T: sluice.Rows|sluice.Stage
 ---@param name string

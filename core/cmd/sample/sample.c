@@ -128,7 +128,7 @@ static sluice_status find_rows(struct graph *graph, const struct sampling *sampl
                          "'%s' unites several streams; give --after %s, or one of the streams",
                          sampling->at, sampling->at);
     }
-    if (!sampling->after && node->kind == NODE_STAGE) {
+    if (!sampling->after && (node->kind == NODE_STAGE || node->kind == NODE_CHECKPOINT)) {
         /* The first stage of a composite stands where rows come in. */
         while (node->group > 0 && graph->nodes[node->inputs[0]]->group == node->group) {
             node = graph->nodes[node->inputs[0]];

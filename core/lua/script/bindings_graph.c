@@ -20,7 +20,8 @@ static struct node *node_at(lua_State *L, int index)
 
 static int core_node(lua_State *L)
 {
-    static const char *const kinds[] = { "files", "stage", "union", "dropped", "dataset", NULL };
+    static const char *const kinds[] = { "files",   "stage",      "union", "dropped",
+                                         "dataset", "checkpoint", NULL };
     struct binding *binding = bindings_of(L);
     int kind = luaL_checkoption(L, 1, NULL, kinds);
     struct sluice_error err = ERROR_INIT;

@@ -179,6 +179,59 @@ static json_t *stage_json(const struct phase *phase, const struct op *op)
     return json;
 }
 
+/* The first stage of a phase that a reason ("stage 'good' changed; ...") names; NULL = none. */
+static const struct op *first_named(const struct phase *phase, const char *reason)
+{
+    for (uint32_t i = 0; strncmp(reason, "stage", 5) == 0 && i < phase->n_ops; i++) {
+        const struct op *op = phase->ops[i];
+        size_t n = strlen(op->name);
+        const char *at = op->kind == OP_STAGE ? strstr(reason, op->name) : NULL;
+        if (at != NULL && at[-1] == '\'' && at[n] == '\'') {
+            return op;
+        }
+    }
+    return NULL;
+}
+
+#define WORTH_SECONDS 1.0 /* of work, and half of the phase's: what less is not worth a word */
+
+/* What a checkpoint before the first changed stage would have saved of a phase that runs again:
+ * {before, seconds, share}, after the times of the last run. NULL = nothing worth a word. */
+static json_t *checkpoint_json(const struct planning *planning, const struct phase *phase,
+                               const json_t *reasons, double predicted)
+{
+    const json_t *reason = json_object_get(json_array_get(reasons, 0), "reason");
+    const struct op *changed =
+        json_array_size(reasons) == 1 ? first_named(phase, json_string_value(reason)) : NULL;
+    double sums[2] = { 0, 0 };
+    size_t i;
+    size_t k;
+    json_t *last;
+    json_t *stage;
+
+    if (changed == NULL) {
+        return NULL;
+    }
+    json_array_foreach(json_object_get(planning->last, "phases"), i, last)
+    {
+        const char *name = json_string_value(json_object_get(last, "name"));
+        bool before = name != NULL && strcmp(name, phase->name) == 0;
+        json_array_foreach(before ? json_object_get(last, "stages") : NULL, k, stage)
+        {
+            const char *of = json_string_value(json_object_get(stage, "name"));
+            double seconds = json_number_value(json_object_get(stage, "seconds"));
+            before = before && (of == NULL || strcmp(of, changed->name) != 0);
+            sums[before] += seconds;
+        }
+    }
+    if (sums[1] <= sums[0] || predicted * sums[1] / (sums[0] + sums[1]) < WORTH_SECONDS) {
+        return NULL;
+    }
+    return json_pack("{s:s, s:f, s:f}", "before", changed->name, "seconds",
+                     predicted * sums[1] / (sums[0] + sums[1]), "share",
+                     sums[1] / (sums[0] + sums[1]));
+}
+
 /* Work of a task of this phase the last time, in core seconds; < 0 = not known. */
 static double last_seconds(const struct planning *planning, const struct phase *phase)
 {
@@ -293,8 +346,12 @@ static sluice_status tasks_json(const struct planning *planning, uint32_t p, jso
     }
     json_decref(tasks);
     if (status == SLUICE_OK && counts[1] + counts[2] > 0 && last_seconds(planning, phase) >= 0) {
-        json_object_set_new(json, "predicted_core_seconds",
-                            json_real(last_seconds(planning, phase) * (counts[1] + counts[2])));
+        double predicted = last_seconds(planning, phase) * (counts[1] + counts[2]);
+        json_t *checkpoint = checkpoint_json(planning, phase, reasons, predicted);
+        json_object_set_new(json, "predicted_core_seconds", json_real(predicted));
+        if (checkpoint != NULL) {
+            json_object_set_new(json, "checkpoint", checkpoint);
+        }
     }
     return status;
 }
