@@ -527,6 +527,52 @@ function M.pattern(given)
   return setmetatable({ source = given }, Pattern)
 end
 
+-- Phrases to look for, many of them: local bad = s.list "words.txt"; bad:any(doc.text). One a line; they are part of what a stage that uses
+-- them is, and are shared by all workers. s.list { "words.txt", words = true, fold = true, comments = "#" } or phrases = { "a", "b" }.
+local List = {}
+List.__index = function(self, key)
+  local method = List[key]
+  if method == nil then fail("a list has no '%s'; it has any, count, find, all, share, replace, has and size", tostring(key)) end
+  return method
+end
+List.__len = function(self) return self.size end
+function List.any(self, text) return core.list_next(self.name, text) ~= nil end
+function List.count(self, text) return (core.list_count(self.name, text)) end
+function List.find(self, text, from) return core.list_next(self.name, text, from) end
+function List.all(self, text) return core.list_all(self.name, text) end
+function List.replace(self, text, with) return core.list_replace(self.name, text, with) end
+function List.has(self, text) return core.list_has(self.name, text) end
+function List.share(self, text)
+  local _, bytes = core.list_count(self.name, text)
+  return #text > 0 and bytes / #text or 0.0
+end
+
+local LIST_OPTIONS = { words = "boolean", fold = "boolean", comments = "string", phrases = "table" }
+
+function M.list(given)
+  local named, positional = split_options("s.list", given)
+  for name, value in pairs(named) do
+    if LIST_OPTIONS[name] == nil then fail("s.list: unknown option '%s'; Valid: comments, fold, phrases, words", name) end
+    if type(value) ~= LIST_OPTIONS[name] then fail("s.list: %s: found %s, expected a %s", name, describe(value), LIST_OPTIONS[name]) end
+  end
+  local comments = named.comments or ""
+  if #comments > 15 or comments:find "[%s%z]" then fail("s.list: comments: found %s, expected what lines that are left out begin with, such as \"#\"", describe(comments)) end
+  local text
+  if named.phrases ~= nil then
+    if positional ~= nil then fail("s.list: found a file and phrases; expected one of them") end
+    for i, phrase in ipairs(named.phrases) do
+      if type(phrase) ~= "string" or phrase:find "[\r\n]" or phrase:match "^%s*(.-)%s*$" ~= phrase or phrase == "" then
+        fail("s.list: phrases: found %s at %d, expected a text on one line, without spaces around it", describe(phrase), i)
+      end
+    end
+    text = table.concat(named.phrases, "\n")
+  elseif type(positional) ~= "string" then
+    fail("s.list: found %s, expected a file: s.list \"words.txt\", or s.list { phrases = { \"a\", \"b\" } }", describe(positional))
+  end
+  local name, size = core.list(positional, text, comments, named.words ~= false, named.fold == true)
+  return setmetatable({ name = name, size = size }, List)
+end
+
 -- ---- everything else is a stage of a plugin ---------------------------------------------------------------------------------
 
 setmetatable(M, {

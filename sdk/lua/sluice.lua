@@ -581,6 +581,48 @@ function Pattern:replace(text, with) end
 ---@return sluice.Pattern
 function s.pattern(regex) end
 
+---@class sluice.List
+---@field size integer How many phrases it has.
+local List = {}
+---Is one of the phrases in the text?
+---@param text string
+---@return boolean
+function List:any(text) end
+---How many are; they don't overlap: the leftmost first, of these the longest.
+---@param text string
+---@return integer
+function List:count(text) end
+---The first at or behind a byte: its first byte, its last, and the text there; nil: none.
+---@param text string
+---@param from? integer
+---@return integer?, integer?, string?
+function List:find(text, from) end
+---What stands there, match by match.
+---@param text string
+---@return string[]
+function List:all(text) end
+---Their share of the text's bytes.
+---@param text string
+---@return number
+function List:share(text) end
+---The text with `with` in the place of each, and how many there were.
+---@param text string
+---@param with string
+---@return string, integer
+function List:replace(text, with) end
+---Is the whole text one of the phrases?
+---@param text string
+---@return boolean
+function List:has(text) end
+
+---Phrases to look for, also millions: the lines of a file, or `phrases`. They are part of what a stage that uses them is, and are made once for all
+---workers. `words` (true): a match neither begins nor ends inside of a word. `fold` (false): upper and lower case are the same. `comments`: what
+---lines that are left out begin with. Make it outside of the function that uses it: `local bad = s.list { "bad_words.txt", fold = true }`, then
+---`if bad:any(doc.text) then return "bad_word" end`.
+---@param definition string|{[1]?: string, phrases?: string[], words?: boolean, fold?: boolean, comments?: string}
+---@return sluice.List
+function s.list(definition) end
+
 ---A filter: a reason drops the row, nil keeps it.
 ---```lua
 ---s.filter { "no_menus", function(doc)

@@ -98,8 +98,8 @@ void bindings_push(lua_State *L, struct binding *binding)
         { "fail", core_fail },     { "where", core_where }, { "at", core_at },
         { "module", core_module }, { NULL, NULL },
     };
-    const luaL_Reg *const parts[] = { functions, bindings_graph, bindings_stage, bindings_args,
-                                      bindings_pipeline };
+    const luaL_Reg *const parts[] = { functions,     bindings_graph,    bindings_stage,
+                                      bindings_args, bindings_pipeline, bindings_list };
 
     lua_newtable(L);
     lua_setfield(L, LUA_REGISTRYINDEX, STAGES_KEY);

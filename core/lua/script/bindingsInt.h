@@ -3,7 +3,7 @@
  * bindings_stage.c the stages they run, bindings_isolation.c, bindings_asking.c and
  * bindings_class.c their options `isolate`, `ask` and `class`, bindings_args.c options, the
  * script's arguments and files that it reads, bindings_pipeline.c the pipeline and its policies,
- * bindings_describe.c what the library's composites are. */
+ * bindings_list.c lists of phrases, bindings_describe.c what the library's composites are. */
 #ifndef SLUICE_LUA_BINDINGSINT_H
 #define SLUICE_LUA_BINDINGSINT_H
 
@@ -28,6 +28,7 @@ extern const luaL_Reg bindings_graph[];
 extern const luaL_Reg bindings_stage[];
 extern const luaL_Reg bindings_args[];
 extern const luaL_Reg bindings_pipeline[];
+extern const luaL_Reg bindings_list[];
 extern const luaL_Reg bindings_describe[]; /* only where the script's describer asks */
 
 /* The value of an option that is the host's, unless the stage has one of that name itself; NULL =

@@ -178,8 +178,8 @@ static int core_read(lua_State *L)
     const struct loaded_file *file = NULL;
     struct sluice_error err = ERROR_INIT;
 
-    if (script_text(binding->script, luaL_checkstring(L, 1), binding->planning, &file, &err) !=
-        SLUICE_OK) {
+    if (script_text(binding->script, luaL_checkstring(L, 1), SCRIPT_BYTES, binding->planning, &file,
+                    &err) != SLUICE_OK) {
         return bindings_raise(L, &err);
     }
     lua_pushlstring(L, file->text, file->size);

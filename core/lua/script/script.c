@@ -12,6 +12,7 @@
 #include "lua/sandbox/sandbox.h"
 #include "lua/script/scriptInt.h"
 #include "store/disk.h"
+#include "text/text_phrases.h"
 
 #define DEFAULT_MEMORY (UINT64_C(256) << 20)
 
@@ -162,8 +163,8 @@ sluice_status script_load(const struct script_options *options, struct script **
                      : SLUICE_OK;
     }
     if (status == SLUICE_OK) {
-        status = script_file(script, options->path, slash == NULL ? options->path : slash + 1, NULL,
-                             err);
+        status = script_file(script, options->path, slash == NULL ? options->path : slash + 1,
+                             SCRIPT_BYTES, NULL, err);
     }
     if (status == SLUICE_OK) {
         status = open_state(script, UINT32_MAX, &script->L, err);
@@ -186,6 +187,17 @@ sluice_status script_load(const struct script_options *options, struct script **
     return SLUICE_OK;
 }
 
+uint64_t script_new_list_bytes(struct script *script)
+{
+    uint64_t known = script->list_bytes;
+
+    script->list_bytes = 0;
+    for (size_t i = 0; i < script->n_lists; i++) {
+        script->list_bytes += text_phrases_bytes(script->lists[i].phrases);
+    }
+    return script->list_bytes - known;
+}
+
 void script_destroy(struct script *script)
 {
     if (script == NULL) {
@@ -202,6 +214,11 @@ void script_destroy(struct script *script)
         free(script->files[i].text);
         buf_deinit(&script->codes[i]);
     }
+    for (size_t i = 0; i < script->n_lists; i++) {
+        free(script->lists[i].spec);
+        text_phrases_destroy(script->lists[i].phrases);
+    }
+    free(script->lists);
     for (size_t i = 0; i < script->n_args; i++) {
         free((char *)(uintptr_t)script->args[i].name);
         free((char *)(uintptr_t)script->args[i].value);

@@ -8,8 +8,6 @@
 #include "lua/script/scriptInt.h"
 #include "store/store.h"
 
-#define MAX_SCRIPT (UINT64_C(16) << 20)
-
 static struct loaded_file *find_file(struct script *script, const char *name)
 {
     for (size_t i = 0; i < script->n_files; i++) {
@@ -41,8 +39,8 @@ static sluice_status given_file(const struct script *script, const char *name, s
                      name);
 }
 
-sluice_status script_file(struct script *script, const char *path, const char *name, bool *found,
-                          struct sluice_error *err)
+sluice_status script_file(struct script *script, const char *path, const char *name, uint64_t max,
+                          bool *found, struct sluice_error *err)
 {
     struct buf text = BUF_INIT;
     struct loaded_file *files;
@@ -55,7 +53,7 @@ sluice_status script_file(struct script *script, const char *path, const char *n
     } else if (script->options.n_files > 0) {
         status = given_file(script, name, &text, found, err);
     } else {
-        status = store_read_all(path, MAX_SCRIPT, &text, found, err);
+        status = store_read_all(path, max, &text, found, err);
     }
     if (status != SLUICE_OK || (found != NULL && !*found)) {
         buf_deinit(&text);
@@ -81,7 +79,7 @@ sluice_status script_file(struct script *script, const char *path, const char *n
                : SLUICE_OK;
 }
 
-sluice_status script_text(struct script *script, const char *path, bool planning,
+sluice_status script_text(struct script *script, const char *path, uint64_t max, bool planning,
                           const struct loaded_file **out, struct sluice_error *err)
 {
     char *full;
@@ -98,7 +96,8 @@ sluice_status script_text(struct script *script, const char *path, bool planning
                          path);
     }
     full = path[0] == '/' ? str_printf("%s", path) : str_printf("%s/%s", script->base_dir, path);
-    status = full == NULL ? error_nomem(err, "a path") : script_file(script, full, path, NULL, err);
+    status =
+        full == NULL ? error_nomem(err, "a path") : script_file(script, full, path, max, NULL, err);
     free(full);
     if (status == SLUICE_OK) {
         *out = &script->files[script->n_files - 1];
@@ -156,7 +155,7 @@ static sluice_status find_module(struct script *script, const char *module, bool
         if (path == NULL) {
             return error_nomem(err, "a path");
         }
-        if (script_file(script, path, name, &found, err) != SLUICE_OK) {
+        if (script_file(script, path, name, SCRIPT_BYTES, &found, err) != SLUICE_OK) {
             free(path);
             return error_known(err->code);
         }

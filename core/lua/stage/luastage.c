@@ -284,6 +284,7 @@ static void describe(struct luastage *stage, lua_State *L)
                : stage->whole                ? "none"
                                              : "newline",
         .bytes_worker = state_bytes(L, stage->k),
+        .bytes_shared = script_new_list_bytes(stage->script),
         .state_version = stage->role == LUAROLE_GATE ? 1 : 0,
     };
     luastage_vtable(stage);
