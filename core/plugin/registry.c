@@ -315,6 +315,23 @@ static sluice_status pick(struct matches found, const char *name, const struct r
     return SLUICE_OK;
 }
 
+/* What stages were called before, and are called now. */
+static const char *const renamed[][2] = {
+    { "c4_badwords_peer", "c4_badwords_datatrove" },
+    { "pii_peer", "pii_datatrove" },
+    { "sampler_peer", "sampler_datatrove" },
+};
+
+static const char *new_name(const char *name)
+{
+    for (size_t k = 0; k < sizeof renamed / sizeof renamed[0]; k++) {
+        if (strcmp(renamed[k][0], name) == 0) {
+            return renamed[k][1];
+        }
+    }
+    return NULL;
+}
+
 sluice_status registry_find(struct registry *registry, const char *name,
                             const struct registry_entry **out, struct sluice_error *err)
 {
@@ -332,6 +349,9 @@ sluice_status registry_find(struct registry *registry, const char *name,
         /* Not where the index says, or nowhere: look at everything before giving up. */
         TRY(registry_load_all(registry, err));
         found = find_matches(registry, plugin_name, plugin_size, stage);
+    }
+    if (found.first == NULL && plugin_name == NULL && new_name(name) != NULL) {
+        return registry_find(registry, new_name(name), out, err);
     }
     if (found.first == NULL) {
         return refuse_unknown(registry, name, err);

@@ -84,8 +84,9 @@ sluice_status registry_create(const struct registry_options *, struct registry *
                               struct sluice_error *err) MUST_USE;
 void registry_destroy(struct registry *); /* NULL is fine; no stage may be open */
 
-/* Looks up "stage" or "plugin.stage". SLUICE_E_CONFIG: unknown (with a suggestion and every path
- * tried and why it gave nothing), or found in two plugins. Borrowed. */
+/* Looks up "stage" or "plugin.stage"; a name that a stage had before is one of it. SLUICE_E_CONFIG:
+ * unknown (with a suggestion and every path tried and why it gave nothing), or found in two
+ * plugins. Borrowed. */
 sluice_status registry_find(struct registry *, const char *name, const struct registry_entry **out,
                             struct sluice_error *err) MUST_USE;
 /* Loads one more file (`s.plugin "./acme.so"`): the same rule and checks. An already loaded

@@ -14,6 +14,7 @@ sluice_status clean_process(void *worker, clean_edit_fn edit, const struct sluic
 /* Needs `over` and replaces it. */
 sluice_status clean_prepare(const char *over, struct sluice_plan *plan, struct sluice_error *err);
 
-extern const struct sluice_stage clean_pii_stage, clean_pii_peer_stage, clean_symbol_lines_stage;
+extern const struct sluice_stage clean_pii_stage, clean_pii_datatrove_stage,
+    clean_symbol_lines_stage;
 
 #endif

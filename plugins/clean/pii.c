@@ -1,4 +1,4 @@
-/* pii, pii_peer - replace e-mail addresses and public IPv4 addresses (datatrove's PIIFormatter). */
+/* pii, pii_datatrove - replace e-mail addresses and public IPv4 addresses (datatrove's PIIFormatter). */
 #include <stddef.h>
 #include <stdio.h>
 
@@ -44,7 +44,7 @@ static const struct sluice_option options[] = {
       .type = SLUICE_OPT_LIST,
       .offset = offsetof(struct config, email_replacement) },
     { .name = "ip_replacement",
-      .doc = "What IPv4 addresses become; of several, one is chosen for each address. The peer's "
+      .doc = "What IPv4 addresses become; of several, one is chosen for each address. datatrove's "
              "answered no ping when it was written.",
       .def = IPS,
       .type = SLUICE_OPT_LIST,
@@ -118,7 +118,7 @@ static sluice_status pii_worker_open(void *shared, void **out, struct sluice_err
     return worker_make(shared, 0, out, err);
 }
 
-static sluice_status pii_peer_worker_open(void *shared, void **out, struct sluice_error *err)
+static sluice_status pii_datatrove_worker_open(void *shared, void **out, struct sluice_error *err)
 {
     return worker_make(shared, 1, out, err);
 }
@@ -188,7 +188,7 @@ static sluice_status pii_process(void *worker, const struct sluice_batch *batch,
 }
 
 /* After an error the host goes back to the last save: whose turn it is must be in it. */
-static sluice_status pii_peer_save(void *state, struct sluice_io *io, struct sluice_error *err)
+static sluice_status pii_datatrove_save(void *state, struct sluice_io *io, struct sluice_error *err)
 {
     const struct worker *worker = state;
     const uint64_t turns[2] = { worker->emails.turn, worker->ips.turn };
@@ -197,8 +197,8 @@ static sluice_status pii_peer_save(void *state, struct sluice_io *io, struct slu
     return io->write(io, turns, sizeof turns);
 }
 
-static sluice_status pii_peer_load(void *state, struct sluice_io *io, uint64_t version,
-                                   struct sluice_error *err)
+static sluice_status pii_datatrove_load(void *state, struct sluice_io *io, uint64_t version,
+                                        struct sluice_error *err)
 {
     struct worker *worker = state;
     uint64_t turns[2];
@@ -224,9 +224,9 @@ const struct sluice_stage clean_pii_stage = {
     .summary = "Replaces e-mail addresses and public IPv4 addresses",
     .doc =
         "Finds what datatrove 0.10's PIIFormatter (formatters/pii.py) finds, and replaces it with "
-        "one of the peer's words, chosen by a hash of the address (XXH3): the same address "
-        "becomes the same word everywhere, whatever the order and the splits. The peer takes its "
-        "words in turn, over all documents of a task: that is `pii_peer`. IP addresses are "
+        "one of datatrove's words, chosen by a hash of the address (XXH3): the same address "
+        "becomes the same word everywhere, whatever the order and the splits. datatrove takes its "
+        "words in turn, over all documents of a task: that is `pii_datatrove`. IP addresses are "
         "searched after e-mail addresses were replaced; digits around one (a version number of "
         "five parts) do not protect it, and 01.2.3.4 is none.",
     .example = "docs | s.pii { email_replacement = { \"<email>\" } }",
@@ -244,9 +244,9 @@ const struct sluice_stage clean_pii_stage = {
     .worker_close = pii_worker_close,
 };
 
-const struct sluice_stage clean_pii_peer_stage = {
-    .size = sizeof clean_pii_peer_stage,
-    .name = "pii_peer",
+const struct sluice_stage clean_pii_datatrove_stage = {
+    .size = sizeof clean_pii_datatrove_stage,
+    .name = "pii_datatrove",
     .version = "1.0",
     .bytes_per_batch = 4,
     .summary = "Replaces e-mail addresses and public IPv4 addresses, taking its words in turn as "
@@ -254,8 +254,8 @@ const struct sluice_stage clean_pii_peer_stage = {
     .doc =
         "As `pii`, but the words are taken in turn over the documents of an input split, so that "
         "what an address becomes depends on the order and the cut of the input. Use `pii` unless "
-        "you repeat a run of the peer.",
-    .example = "docs | s.pii_peer {}",
+        "you repeat a run of datatrove.",
+    .example = "docs | s.pii_datatrove {}",
     .role = SLUICE_ROLE_ANNOTATOR,
     .mode = SLUICE_MODE_ORDERED,
     .options = options,
@@ -266,9 +266,9 @@ const struct sluice_stage clean_pii_peer_stage = {
     .state_version = 1,
     .open = pii_open,
     .prepare = pii_prepare,
-    .worker_open = pii_peer_worker_open,
+    .worker_open = pii_datatrove_worker_open,
     .process = pii_process,
-    .save = pii_peer_save,
-    .load = pii_peer_load,
+    .save = pii_datatrove_save,
+    .load = pii_datatrove_load,
     .worker_close = pii_worker_close,
 };

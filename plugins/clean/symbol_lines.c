@@ -30,7 +30,7 @@ static const struct sluice_option options[] = {
       .type = SLUICE_OPT_STRING,
       .offset = offsetof(struct config, replacement) },
     { .name = "keep_breaks",
-      .doc = "Kept lines keep their own line break. The peer (false) joins them with \\n and so "
+      .doc = "Kept lines keep their own line break. datatrove (false) joins them with \\n and so "
              "loses other line breaks and the one at the end of the text.",
       .def = "false",
       .type = SLUICE_OPT_BOOL,
@@ -191,7 +191,7 @@ const struct sluice_stage clean_symbol_lines_stage = {
     .bytes_per_batch = 7,
     .summary = "Removes lines that consist of symbols only",
     .doc = "datatrove 0.10's SymbolLinesFormatter (formatters/symbol_lines_remover.py). Lines of "
-           "white space only stay. A tab is no space to the peer: a line with one is kept unless "
+           "white space only stay. A tab is no space to datatrove: a line with one is kept unless "
            "tabs are among the symbols.",
     .example = "docs | s.symbol_lines { replacement = \"...\" }",
     .role = SLUICE_ROLE_ANNOTATOR,

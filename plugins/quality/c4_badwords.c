@@ -1,5 +1,5 @@
-/* c4_badwords, c4_badwords_peer - drop documents with a word of their language's list (Raffel et
- * al. 2020); datatrove's C4BadWordsFilter. */
+/* c4_badwords, c4_badwords_datatrove - drop documents with a word of their language's list (Raffel
+ * et al. 2020); datatrove's C4BadWordsFilter. */
 #include <stdio.h>
 
 #include "quality.h"
@@ -37,44 +37,44 @@ enum {
       .type = SLUICE_OPT_PATH,                                             \
       .offset = offsetof(struct config, lists) + LANGUAGE_##code * sizeof(const char *) },
 
-#define COMMON                                                                            \
-    { .name = "over",                                                                     \
-      .doc = "Column that holds the text.",                                               \
-      .def = "text",                                                                      \
-      .type = SLUICE_OPT_COLUMN,                                                          \
-      .offset = offsetof(struct config, over) },                                          \
-        { .name = "language",                                                             \
-          .doc = "Column that holds the document's language; need not be there.",         \
-          .def = "language",                                                              \
-          .type = SLUICE_OPT_COLUMN,                                                      \
-          .offset = offsetof(struct config, language) },                                  \
-        { .name = "default_language",                                                     \
-          .doc = "Language of documents that have none.",                                 \
-          .def = "en",                                                                    \
-          .type = SLUICE_OPT_STRING,                                                      \
-          .offset = offsetof(struct config, default_language) },                          \
-        { .name = "keep_fraction",                                                        \
-          .doc = "Share of the documents with a listed word that is kept all the same.",  \
-          .def = "0",                                                                     \
-          .type = SLUICE_OPT_FLOAT,                                                       \
-          .min = 0,                                                                       \
-          .max = 1,                                                                       \
-          .offset = offsetof(struct config, keep_fraction) },                             \
-        { .name = "seed",                                                                 \
-          .doc = "Another seed keeps others.",                                            \
-          .def = "0",                                                                     \
-          .type = SLUICE_OPT_INT,                                                         \
-          .min = 0,                                                                       \
-          .max = 1e15,                                                                    \
-          .offset = offsetof(struct config, seed) },                                      \
-        QUALITY_BOOL(config, fail_on_missing_language,                                    \
-                     "A document of a language without a list is set aside as bad (the "  \
-                     "peer ends); false keeps it.",                                       \
-                     "true"),                                                             \
-        QUALITY_BOOL(config, skip_empty,                                                  \
-                     "Empty lines of lists mean nothing; to the peer (false) they are a " \
-                     "word that stands between any two characters that are no letters.",  \
-                     "false"),                                                            \
+#define COMMON                                                                             \
+    { .name = "over",                                                                      \
+      .doc = "Column that holds the text.",                                                \
+      .def = "text",                                                                       \
+      .type = SLUICE_OPT_COLUMN,                                                           \
+      .offset = offsetof(struct config, over) },                                           \
+        { .name = "language",                                                              \
+          .doc = "Column that holds the document's language; need not be there.",          \
+          .def = "language",                                                               \
+          .type = SLUICE_OPT_COLUMN,                                                       \
+          .offset = offsetof(struct config, language) },                                   \
+        { .name = "default_language",                                                      \
+          .doc = "Language of documents that have none.",                                  \
+          .def = "en",                                                                     \
+          .type = SLUICE_OPT_STRING,                                                       \
+          .offset = offsetof(struct config, default_language) },                           \
+        { .name = "keep_fraction",                                                         \
+          .doc = "Share of the documents with a listed word that is kept all the same.",   \
+          .def = "0",                                                                      \
+          .type = SLUICE_OPT_FLOAT,                                                        \
+          .min = 0,                                                                        \
+          .max = 1,                                                                        \
+          .offset = offsetof(struct config, keep_fraction) },                              \
+        { .name = "seed",                                                                  \
+          .doc = "Another seed keeps others.",                                             \
+          .def = "0",                                                                      \
+          .type = SLUICE_OPT_INT,                                                          \
+          .min = 0,                                                                        \
+          .max = 1e15,                                                                     \
+          .offset = offsetof(struct config, seed) },                                       \
+        QUALITY_BOOL(config, fail_on_missing_language,                                     \
+                     "A document of a language without a list is set aside as bad (the "   \
+                     "peer ends); false keeps it.",                                        \
+                     "true"),                                                              \
+        QUALITY_BOOL(config, skip_empty,                                                   \
+                     "Empty lines of lists mean nothing; to datatrove (false) they are a " \
+                     "word that stands between any two characters that are no letters.",   \
+                     "false"),                                                             \
         LANGUAGES(LIST)
 
 static const struct sluice_option hash_options[] = {
@@ -431,7 +431,7 @@ const struct sluice_stage c4_badwords_stage = {
         "C4 used the List of Dirty, Naughty, Obscene, and Otherwise Bad Words (LDNOOBW, CC-BY 4.0: "
         "`en` at commit 25e679f, the others at 5faf2ba); the files are the user's, one for each "
         "language, and nothing is fetched. What `keep_fraction` keeps is chosen by a hash of the "
-        "id here; the peer draws in the order of documents: `c4_badwords_peer`.",
+        "id here; datatrove draws in the order of documents: `c4_badwords_datatrove`.",
     .example = "docs | s.c4_badwords { en = \"ldnoobw/en\", fail_on_missing_language = false }",
     .role = SLUICE_ROLE_FILTER,
     .mode = SLUICE_MODE_STATELESS,
@@ -449,17 +449,18 @@ const struct sluice_stage c4_badwords_stage = {
     .close = badwords_close,
 };
 
-const struct sluice_stage c4_badwords_peer_stage = {
-    .size = sizeof c4_badwords_peer_stage,
-    .name = "c4_badwords_peer",
+const struct sluice_stage c4_badwords_datatrove_stage = {
+    .size = sizeof c4_badwords_datatrove_stage,
+    .name = "c4_badwords_datatrove",
     .version = "1.0",
     .summary = SUMMARY ", keeping the share that datatrove keeps",
     .doc =
         "As `c4_badwords`, but what keep_fraction keeps is drawn from numpy's default_rng(seed), "
         "one "
         "number for each document with a listed word in the order of rows, so that it depends on "
-        "how the input is split. The peer's seed is random unless given; here it is 0.",
-    .example = "docs | s.c4_badwords_peer { en = \"ldnoobw/en\", keep_fraction = 0.1, seed = 1 }",
+        "how the input is split. datatrove's seed is random unless given; here it is 0.",
+    .example =
+        "docs | s.c4_badwords_datatrove { en = \"ldnoobw/en\", keep_fraction = 0.1, seed = 1 }",
     .role = SLUICE_ROLE_FILTER,
     .mode = SLUICE_MODE_ORDERED,
     .options = peer_options,

@@ -30,7 +30,7 @@ static const struct sluice_option quality_options[] = {
                   "Largest share of lines that end in an ellipsis; 0 disables.", "0.3"),
     QUALITY_SHARE(
         quality_config, max_non_alpha_words_ratio,
-        "Smallest share of words with a letter (the peer's name says the opposite); 0 disables.",
+        "Smallest share of words with a letter (datatrove's name says the opposite); 0 disables.",
         "0.8"),
     QUALITY_INT(quality_config, min_stop_words, "Fewest distinct stop words; 0 disables.", "2"),
     { .name = "stop_words",

@@ -74,6 +74,6 @@ sluice_status quality_process(struct quality_worker *, const struct sluice_batch
 
 extern const struct sluice_stage gopher_quality_stage, gopher_repetition_stage,
     fineweb_quality_stage, c4_quality_stage, c4_paragraph_stage, c4_badwords_stage,
-    c4_badwords_peer_stage, unigram_log_prob_stage;
+    c4_badwords_datatrove_stage, unigram_log_prob_stage;
 
 #endif

@@ -150,9 +150,9 @@ const struct sluice_stage unigram_log_prob_stage = {
     .doc = "datatrove 0.10's UnigramLogProbFilter (filters/unigram_log_probs.py), an idea of "
            "peS2o: the "
            "mean over all words of the logarithm of their share of a large corpus, 1e-9 for words "
-           "that are not in it. A document without words has 0. The peer drops without a reason; "
+           "that are not in it. A document without words has 0. datatrove drops without a reason; "
            "here it is `unigram_log_prob`.\n\n"
-           "The table is an asset of the user's; the peer fetches unigram_freq.csv (Google Web "
+           "The table is an asset of the user's; datatrove fetches unigram_freq.csv (Google Web "
            "Trillion Word Corpus by Norvig, as on "
            "kaggle.com/datasets/rtatman/english-word-frequency), "
            "nothing is fetched here.",

@@ -1,4 +1,4 @@
-/* sampler, sampler_peer - keep a random part of the documents: by a hash of the id, or by the
+/* sampler, sampler_datatrove - keep a random part of the documents: by a hash of the id, or by the
  * peer's generator in the order of rows. */
 #include <sluice_verdicts.h>
 #include <sluice_stage.h>
@@ -145,7 +145,7 @@ const struct sluice_stage select_sampler_stage = {
         "A document is kept when a number in [0, 1), made of its id and the seed alone (XXH3), is "
         "below `rate`: order, splits and workers change nothing, and a larger rate keeps what a "
         "smaller one kept. datatrove's SamplerFilter, which draws in the order of rows, is "
-        "`sampler_peer`.",
+        "`sampler_datatrove`.",
     .example = "docs | s.sampler { 0.1, seed = 7 }",
     .role = SLUICE_ROLE_FILTER,
     .mode = SLUICE_MODE_STATELESS,
@@ -159,17 +159,18 @@ const struct sluice_stage select_sampler_stage = {
     .process = hash_process,
 };
 
-const struct sluice_stage select_sampler_peer_stage = {
-    .size = sizeof select_sampler_peer_stage,
-    .name = "sampler_peer",
+const struct sluice_stage select_sampler_datatrove_stage = {
+    .size = sizeof select_sampler_datatrove_stage,
+    .name = "sampler_datatrove",
     .version = "1.0",
     .bytes_per_batch = 1,
     .summary = "Keeps the documents that datatrove's SamplerFilter keeps",
-    .doc = "datatrove 0.10 (filters/sampler_filter.py): one number of numpy's default_rng(seed) a "
-           "document in the order of rows, so that what is kept depends on how the input is split "
-           "into tasks (here: input splits). The peer's seed is random unless given; here it is 0. "
-           "Use `sampler` unless you repeat a run of the peer.",
-    .example = "docs | s.sampler_peer { rate = 0.5, seed = 42 }",
+    .doc =
+        "datatrove 0.10 (filters/sampler_filter.py): one number of numpy's default_rng(seed) a "
+        "document in the order of rows, so that what is kept depends on how the input is split "
+        "into tasks (here: input splits). datatrove's seed is random unless given; here it is 0. "
+        "Use `sampler` unless you repeat a run of datatrove.",
+    .example = "docs | s.sampler_datatrove { rate = 0.5, seed = 42 }",
     .role = SLUICE_ROLE_FILTER,
     .mode = SLUICE_MODE_ORDERED,
     .options = peer_options,

@@ -3,5 +3,5 @@
 #include "select.h"
 #include "sluice_simple.h"
 
-SLUICE_PLUGIN("select", "1.0", "MIT", &select_sampler_stage, &select_sampler_peer_stage,
+SLUICE_PLUGIN("select", "1.0", "MIT", &select_sampler_stage, &select_sampler_datatrove_stage,
               &select_regex_stage);

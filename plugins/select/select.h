@@ -4,7 +4,7 @@
 
 #include <sluice_arrays.h>
 
-extern const struct sluice_stage select_sampler_stage, select_sampler_peer_stage,
+extern const struct sluice_stage select_sampler_stage, select_sampler_datatrove_stage,
     select_regex_stage;
 
 #endif

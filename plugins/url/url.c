@@ -72,14 +72,15 @@ static const struct sluice_option options[] = {
       .offset = offsetof(struct config, suffixes) },
     SWITCH(private_suffixes,
            "Private suffixes (github.io) count as well: a.github.io is registered then.", "false"),
-    SWITCH(lower_host, "Compare the host in lower case (the peer does not).", "false"),
-    SWITCH(lower_words, "Compare the URL's words in lower case (the peer does not).", "false"),
-    SWITCH(skip_empty,
-           "Empty lines of lists mean nothing; to the peer (false) they are the empty entry, which "
-           "hosts without a registered domain and URLs that end in / have.",
-           "false"),
+    SWITCH(lower_host, "Compare the host in lower case (datatrove does not).", "false"),
+    SWITCH(lower_words, "Compare the URL's words in lower case (datatrove does not).", "false"),
+    SWITCH(
+        skip_empty,
+        "Empty lines of lists mean nothing; to datatrove (false) they are the empty entry, which "
+        "hosts without a registered domain and URLs that end in / have.",
+        "false"),
     { .name = "missing",
-      .doc = "What becomes of a document without a URL: set aside as bad (the peer's task dies), "
+      .doc = "What becomes of a document without a URL: set aside as bad (datatrove's task dies), "
              "dropped, or kept.",
       .def = "bad",
       .choices = "bad|drop|keep",
@@ -410,13 +411,14 @@ static const struct sluice_stage url_filter_stage = {
         "datatrove 0.10's URLFilter (filters/url_filter.py) with tldextract's reading of hosts. "
         "Tests run in the order of the reasons; the first that fails decides.\n\n"
         "Lists are files of the user's own, one entry a line, # at the beginning of a line makes a "
-        "comment; gzip and zstd are undone. The peer ships its lists (banned words of RefinedWeb's "
+        "comment; gzip and zstd are undone. datatrove ships its lists (banned words of "
+        "RefinedWeb's "
         "kind, domains and URLs of the UT1 blacklists of the university of Toulouse, CC-BY-SA 4.0, "
         "in datatrove/assets of its package); nothing is fetched here. Words are normalised: "
         "letters and digits only, in lower case; those of the URL are not lower-cased, so `Sex` "
         "passes where `sex` does not (`lower_words`), nor is the host (`lower_host`). An empty "
         "line "
-        "is the empty entry (`skip_empty`). A document without a URL ends the peer's task "
+        "is the empty entry (`skip_empty`). A document without a URL ends datatrove's task "
         "(`missing`).",
     .example = "docs | s.url_filter { extra_domains = { \"example.com\" } }",
     .role = SLUICE_ROLE_FILTER,

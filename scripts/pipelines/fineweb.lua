@@ -12,7 +12,7 @@
 --   words, soft_words, subwords  src/datatrove/assets/{banned_words,soft_banned_words,banned_subwords}.txt of datatrove, Apache-2.0
 --
 -- What differs: text is extracted already (the paper: Trafilatura from WARC); `crawl` names the column of a record that tells its crawl, as
--- FineWeb ran MinHash apart for each; PII is replaced by what the text says, not by a counter (`s.pii_peer` is datatrove's); of
+-- FineWeb ran MinHash apart for each; PII is replaced by what the text says, not by a counter (`s.pii_datatrove` is datatrove's); of
 -- near-duplicates the first stays (datatrove: `keep = "peer"`). The example counts tokens before MinHash, and as it stands in the repository it does not
 -- redact (the paper does); both leave the choice of documents as it is.
 local s = require "sluice"

@@ -13,7 +13,7 @@ local s = {}
 ---@field keep_fraction? number|string Share of the documents with a listed word that is kept all the same. Within [0, 1]. Default: 0.
 ---@field seed? integer Another seed keeps others. Within [0, 1000000000000000]. Default: 0.
 ---@field fail_on_missing_language? boolean A document of a language without a list is set aside as bad (the peer ends); false keeps it. Default: true.
----@field skip_empty? boolean Empty lines of lists mean nothing; to the peer (false) they are a word that stands between any two characters that are no letters. Default: false.
+---@field skip_empty? boolean Empty lines of lists mean nothing; to datatrove (false) they are a word that stands between any two characters that are no letters. Default: false.
 ---@field ar? string List of the language ar, one word or phrase a line.
 ---@field cs? string List of the language cs, one word or phrase a line.
 ---@field da? string List of the language da, one word or phrase a line.
@@ -48,7 +48,7 @@ local s = {}
 ---
 ---Raffel et al. 2020 (arXiv:1910.10683), with the definitions of datatrove 0.10's C4BadWordsFilter (filters/c4_filters.py): the text in lower case holds a listed word with no letter, digit or _ beside it (Japanese, Thai, Chinese: anywhere). Lists are taken as they are: an entry with a capital letter never matches. Four entries that C4 allows are left out of every list.
 ---
----C4 used the List of Dirty, Naughty, Obscene, and Otherwise Bad Words (LDNOOBW, CC-BY 4.0: `en` at commit 25e679f, the others at 5faf2ba); the files are the user's, one for each language, and nothing is fetched. What `keep_fraction` keeps is chosen by a hash of the id here; the peer draws in the order of documents: `c4_badwords_peer`.
+---C4 used the List of Dirty, Naughty, Obscene, and Otherwise Bad Words (LDNOOBW, CC-BY 4.0: `en` at commit 25e679f, the others at 5faf2ba); the files are the user's, one for each language, and nothing is fetched. What `keep_fraction` keeps is chosen by a hash of the id here; datatrove draws in the order of documents: `c4_badwords_datatrove`.
 ---```lua
 ---docs | s.c4_badwords { en = "ldnoobw/en", fail_on_missing_language = false }
 ---```
@@ -56,14 +56,14 @@ local s = {}
 ---@return sluice.Stage
 function s.c4_badwords(options) end
 
----@class sluice.options.c4_badwords_peer
+---@class sluice.options.c4_badwords_datatrove
 ---@field over? string Column that holds the text. Default: text.
 ---@field language? string Column that holds the document's language; need not be there. Default: language.
 ---@field default_language? string Language of documents that have none. Default: en.
 ---@field keep_fraction? number|string Share of the documents with a listed word that is kept all the same. Within [0, 1]. Default: 0.
 ---@field seed? integer Another seed keeps others. Within [0, 1000000000000000]. Default: 0.
 ---@field fail_on_missing_language? boolean A document of a language without a list is set aside as bad (the peer ends); false keeps it. Default: true.
----@field skip_empty? boolean Empty lines of lists mean nothing; to the peer (false) they are a word that stands between any two characters that are no letters. Default: false.
+---@field skip_empty? boolean Empty lines of lists mean nothing; to datatrove (false) they are a word that stands between any two characters that are no letters. Default: false.
 ---@field ar? string List of the language ar, one word or phrase a line.
 ---@field cs? string List of the language cs, one word or phrase a line.
 ---@field da? string List of the language da, one word or phrase a line.
@@ -96,13 +96,13 @@ function s.c4_badwords(options) end
 
 ---Drops documents that hold a word of their language's list, keeping the share that datatrove keeps.
 ---
----As `c4_badwords`, but what keep_fraction keeps is drawn from numpy's default_rng(seed), one number for each document with a listed word in the order of rows, so that it depends on how the input is split. The peer's seed is random unless given; here it is 0.
+---As `c4_badwords`, but what keep_fraction keeps is drawn from numpy's default_rng(seed), one number for each document with a listed word in the order of rows, so that it depends on how the input is split. datatrove's seed is random unless given; here it is 0.
 ---```lua
----docs | s.c4_badwords_peer { en = "ldnoobw/en", keep_fraction = 0.1, seed = 1 }
+---docs | s.c4_badwords_datatrove { en = "ldnoobw/en", keep_fraction = 0.1, seed = 1 }
 ---```
----@param options? sluice.options.c4_badwords_peer
+---@param options? sluice.options.c4_badwords_datatrove
 ---@return sluice.Stage
-function s.c4_badwords_peer(options) end
+function s.c4_badwords_datatrove(options) end
 
 ---@class sluice.options.c4_paragraph
 ---@field over? string Column that holds the text. Default: text.
@@ -473,7 +473,7 @@ function s.gate_check(options) end
 ---@field max_symbol_word_ratio? number|string Most # or ellipses per word; 0 disables. Within [0, 1000000]. Default: 0.1.
 ---@field max_bullet_lines_ratio? number|string Largest share of lines that begin with a bullet; 0 disables. Within [0, 1000000]. Default: 0.9.
 ---@field max_ellipsis_lines_ratio? number|string Largest share of lines that end in an ellipsis; 0 disables. Within [0, 1000000]. Default: 0.3.
----@field max_non_alpha_words_ratio? number|string Smallest share of words with a letter (the peer's name says the opposite); 0 disables. Within [0, 1000000]. Default: 0.8.
+---@field max_non_alpha_words_ratio? number|string Smallest share of words with a letter (datatrove's name says the opposite); 0 disables. Within [0, 1000000]. Default: 0.8.
 ---@field min_stop_words? integer Fewest distinct stop words; 0 disables. Within [-1, 1000000000000000]. Default: 2.
 ---@field stop_words? string[]|string Stop words, case-sensitive. Default: the,be,to,of,and,that,have,with.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
@@ -645,13 +645,13 @@ function s.pack(options) end
 ---@field remove_ips? boolean Replace IPv4 addresses. Default: true.
 ---@field only_public? boolean Replace IPv4 addresses of the public internet only. Default: true.
 ---@field email_replacement? string[]|string What e-mail addresses become; of several, one is chosen for each address. Default: email@example.com,firstname.lastname@example.org.
----@field ip_replacement? string[]|string What IPv4 addresses become; of several, one is chosen for each address. The peer's answered no ping when it was written. Default: 22.214.171.124,126.96.36.199,188.8.131.52,184.108.40.206,220.127.116.11,18.104.22.168.
+---@field ip_replacement? string[]|string What IPv4 addresses become; of several, one is chosen for each address. datatrove's answered no ping when it was written. Default: 22.214.171.124,126.96.36.199,188.8.131.52,184.108.40.206,220.127.116.11,18.104.22.168.
 ---@field ranges? "old"|"new" Which addresses are not public: those of Python before 3.11.10 and 3.12.4 (`old`) or since (`new`: also 192.0.0.0/24 but for .9 and .10). Default: old.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Replaces e-mail addresses and public IPv4 addresses.
 ---
----Finds what datatrove 0.10's PIIFormatter (formatters/pii.py) finds, and replaces it with one of the peer's words, chosen by a hash of the address (XXH3): the same address becomes the same word everywhere, whatever the order and the splits. The peer takes its words in turn, over all documents of a task: that is `pii_peer`. IP addresses are searched after e-mail addresses were replaced; digits around one (a version number of five parts) do not protect it, and 01.2.3.4 is none.
+---Finds what datatrove 0.10's PIIFormatter (formatters/pii.py) finds, and replaces it with one of datatrove's words, chosen by a hash of the address (XXH3): the same address becomes the same word everywhere, whatever the order and the splits. datatrove takes its words in turn, over all documents of a task: that is `pii_datatrove`. IP addresses are searched after e-mail addresses were replaced; digits around one (a version number of five parts) do not protect it, and 01.2.3.4 is none.
 ---```lua
 ---docs | s.pii { email_replacement = { "<email>" } }
 ---```
@@ -659,25 +659,25 @@ function s.pack(options) end
 ---@return sluice.Stage
 function s.pii(options) end
 
----@class sluice.options.pii_peer
+---@class sluice.options.pii_datatrove
 ---@field over? string Column that holds the text, replaced. Default: text.
 ---@field remove_emails? boolean Replace e-mail addresses. Default: true.
 ---@field remove_ips? boolean Replace IPv4 addresses. Default: true.
 ---@field only_public? boolean Replace IPv4 addresses of the public internet only. Default: true.
 ---@field email_replacement? string[]|string What e-mail addresses become; of several, one is chosen for each address. Default: email@example.com,firstname.lastname@example.org.
----@field ip_replacement? string[]|string What IPv4 addresses become; of several, one is chosen for each address. The peer's answered no ping when it was written. Default: 22.214.171.124,126.96.36.199,188.8.131.52,184.108.40.206,220.127.116.11,18.104.22.168.
+---@field ip_replacement? string[]|string What IPv4 addresses become; of several, one is chosen for each address. datatrove's answered no ping when it was written. Default: 22.214.171.124,126.96.36.199,188.8.131.52,184.108.40.206,220.127.116.11,18.104.22.168.
 ---@field ranges? "old"|"new" Which addresses are not public: those of Python before 3.11.10 and 3.12.4 (`old`) or since (`new`: also 192.0.0.0/24 but for .9 and .10). Default: old.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Replaces e-mail addresses and public IPv4 addresses, taking its words in turn as datatrove's PIIFormatter.
 ---
----As `pii`, but the words are taken in turn over the documents of an input split, so that what an address becomes depends on the order and the cut of the input. Use `pii` unless you repeat a run of the peer.
+---As `pii`, but the words are taken in turn over the documents of an input split, so that what an address becomes depends on the order and the cut of the input. Use `pii` unless you repeat a run of datatrove.
 ---```lua
----docs | s.pii_peer {}
+---docs | s.pii_datatrove {}
 ---```
----@param options? sluice.options.pii_peer
+---@param options? sluice.options.pii_datatrove
 ---@return sluice.Stage
-function s.pii_peer(options) end
+function s.pii_datatrove(options) end
 
 ---@class sluice.options.read_arrow
 ---@field text? string Column that holds the text; it becomes the column `text`. Default: text.
@@ -839,7 +839,7 @@ function s.rename_columns(options) end
 
 ---Keeps a random share of the documents, chosen by a hash of the id.
 ---
----A document is kept when a number in [0, 1), made of its id and the seed alone (XXH3), is below `rate`: order, splits and workers change nothing, and a larger rate keeps what a smaller one kept. datatrove's SamplerFilter, which draws in the order of rows, is `sampler_peer`.
+---A document is kept when a number in [0, 1), made of its id and the seed alone (XXH3), is below `rate`: order, splits and workers change nothing, and a larger rate keeps what a smaller one kept. datatrove's SamplerFilter, which draws in the order of rows, is `sampler_datatrove`.
 ---```lua
 ---docs | s.sampler { 0.1, seed = 7 }
 ---```
@@ -847,7 +847,7 @@ function s.rename_columns(options) end
 ---@return sluice.Stage
 function s.sampler(options) end
 
----@class sluice.options.sampler_peer
+---@class sluice.options.sampler_datatrove
 ---@field [1] number|string? The same as rate.
 ---@field rate? number|string Share of the documents to keep. May be given without its name. Within [0, 1]. Default: 0.5.
 ---@field seed? integer Another seed keeps other documents. Within [0, 1000000000000000]. Default: 0.
@@ -855,13 +855,13 @@ function s.sampler(options) end
 
 ---Keeps the documents that datatrove's SamplerFilter keeps.
 ---
----datatrove 0.10 (filters/sampler_filter.py): one number of numpy's default_rng(seed) a document in the order of rows, so that what is kept depends on how the input is split into tasks (here: input splits). The peer's seed is random unless given; here it is 0. Use `sampler` unless you repeat a run of the peer.
+---datatrove 0.10 (filters/sampler_filter.py): one number of numpy's default_rng(seed) a document in the order of rows, so that what is kept depends on how the input is split into tasks (here: input splits). datatrove's seed is random unless given; here it is 0. Use `sampler` unless you repeat a run of datatrove.
 ---```lua
----docs | s.sampler_peer { rate = 0.5, seed = 42 }
+---docs | s.sampler_datatrove { rate = 0.5, seed = 42 }
 ---```
----@param options? sluice.options.sampler_peer|number|string
+---@param options? sluice.options.sampler_datatrove|number|string
 ---@return sluice.Stage
-function s.sampler_peer(options) end
+function s.sampler_datatrove(options) end
 
 ---@class sluice.options.sentences
 ---@field rule? "spacy-en"|"marks"|"lines"|"uax29" How a text is cut into sentences. Default: spacy-en.
@@ -882,12 +882,12 @@ function s.sentences(options) end
 ---@field over? string Column that holds the text, replaced by what is left of it. Default: text.
 ---@field symbols? string[]|string Characters that count as symbols beside the space, one an item; none given: the peer's punctuation (also control characters and sentence ends of all scripts).
 ---@field replacement? string A line that stands for each run of removed lines; none if empty. Default: "".
----@field keep_breaks? boolean Kept lines keep their own line break. The peer (false) joins them with \n and so loses other line breaks and the one at the end of the text. Default: false.
+---@field keep_breaks? boolean Kept lines keep their own line break. datatrove (false) joins them with \n and so loses other line breaks and the one at the end of the text. Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Removes lines that consist of symbols only.
 ---
----datatrove 0.10's SymbolLinesFormatter (formatters/symbol_lines_remover.py). Lines of white space only stay. A tab is no space to the peer: a line with one is kept unless tabs are among the symbols.
+---datatrove 0.10's SymbolLinesFormatter (formatters/symbol_lines_remover.py). Lines of white space only stay. A tab is no space to datatrove: a line with one is kept unless tabs are among the symbols.
 ---```lua
 ---docs | s.symbol_lines { replacement = "..." }
 ---```
@@ -930,9 +930,9 @@ function s.tokenize(options) end
 
 ---Drops documents whose words are rare on average.
 ---
----datatrove 0.10's UnigramLogProbFilter (filters/unigram_log_probs.py), an idea of peS2o: the mean over all words of the logarithm of their share of a large corpus, 1e-9 for words that are not in it. A document without words has 0. The peer drops without a reason; here it is `unigram_log_prob`.
+---datatrove 0.10's UnigramLogProbFilter (filters/unigram_log_probs.py), an idea of peS2o: the mean over all words of the logarithm of their share of a large corpus, 1e-9 for words that are not in it. A document without words has 0. datatrove drops without a reason; here it is `unigram_log_prob`.
 ---
----The table is an asset of the user's; the peer fetches unigram_freq.csv (Google Web Trillion Word Corpus by Norvig, as on kaggle.com/datasets/rtatman/english-word-frequency), nothing is fetched here.
+---The table is an asset of the user's; datatrove fetches unigram_freq.csv (Google Web Trillion Word Corpus by Norvig, as on kaggle.com/datasets/rtatman/english-word-frequency), nothing is fetched here.
 ---```lua
 ---docs | s.unigram_log_prob { "unigram_freq.csv", threshold = -10 }
 ---```
@@ -955,17 +955,17 @@ function s.unigram_log_prob(options) end
 ---@field soft_word_threshold? integer So many different soft words drop a document. Within [0, 1000000000]. Default: 2.
 ---@field suffixes? string Public suffix list (publicsuffix.org), which tells the registered domain. Default: /usr/share/publicsuffix/public_suffix_list.dat.
 ---@field private_suffixes? boolean Private suffixes (github.io) count as well: a.github.io is registered then. Default: false.
----@field lower_host? boolean Compare the host in lower case (the peer does not). Default: false.
----@field lower_words? boolean Compare the URL's words in lower case (the peer does not). Default: false.
----@field skip_empty? boolean Empty lines of lists mean nothing; to the peer (false) they are the empty entry, which hosts without a registered domain and URLs that end in / have. Default: false.
----@field missing? "bad"|"drop"|"keep" What becomes of a document without a URL: set aside as bad (the peer's task dies), dropped, or kept. Default: bad.
+---@field lower_host? boolean Compare the host in lower case (datatrove does not). Default: false.
+---@field lower_words? boolean Compare the URL's words in lower case (datatrove does not). Default: false.
+---@field skip_empty? boolean Empty lines of lists mean nothing; to datatrove (false) they are the empty entry, which hosts without a registered domain and URLs that end in / have. Default: false.
+---@field missing? "bad"|"drop"|"keep" What becomes of a document without a URL: set aside as bad (datatrove's task dies), dropped, or kept. Default: bad.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Drops documents whose URL is on a list of domains, URLs or words.
 ---
 ---datatrove 0.10's URLFilter (filters/url_filter.py) with tldextract's reading of hosts. Tests run in the order of the reasons; the first that fails decides.
 ---
----Lists are files of the user's own, one entry a line, # at the beginning of a line makes a comment; gzip and zstd are undone. The peer ships its lists (banned words of RefinedWeb's kind, domains and URLs of the UT1 blacklists of the university of Toulouse, CC-BY-SA 4.0, in datatrove/assets of its package); nothing is fetched here. Words are normalised: letters and digits only, in lower case; those of the URL are not lower-cased, so `Sex` passes where `sex` does not (`lower_words`), nor is the host (`lower_host`). An empty line is the empty entry (`skip_empty`). A document without a URL ends the peer's task (`missing`).
+---Lists are files of the user's own, one entry a line, # at the beginning of a line makes a comment; gzip and zstd are undone. datatrove ships its lists (banned words of RefinedWeb's kind, domains and URLs of the UT1 blacklists of the university of Toulouse, CC-BY-SA 4.0, in datatrove/assets of its package); nothing is fetched here. Words are normalised: letters and digits only, in lower case; those of the URL are not lower-cased, so `Sex` passes where `sex` does not (`lower_words`), nor is the host (`lower_host`). An empty line is the empty entry (`skip_empty`). A document without a URL ends datatrove's task (`missing`).
 ---```lua
 ---docs | s.url_filter { extra_domains = { "example.com" } }
 ---```
@@ -980,7 +980,7 @@ function s.url_filter(options) end
 ---@field suffix? string Column of the public suffix (co.uk). Default: suffix.
 ---@field suffixes? string Public suffix list (publicsuffix.org), which tells the registered domain. Default: /usr/share/publicsuffix/public_suffix_list.dat.
 ---@field private_suffixes? boolean Private suffixes (github.io) count as well: a.github.io is registered then. Default: false.
----@field lower? boolean Names in lower case (the peer keeps the URL's letters). Default: false.
+---@field lower? boolean Names in lower case (datatrove keeps the URL's letters). Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Host, registered domain and public suffix of a URL as columns.

@@ -129,7 +129,7 @@ cat >apart.lua <<'END'
 local s = require "sluice"
 local a = s.args { input = { "glob", "corpus/*" }, out = { "path", "out" } }
 local docs = s.files { a.input } | s.read_jsonl { columns = { kind = "utf8", score = "float64" } }
-  | s.gopher_quality { min_doc_words = 10, isolate = true } | s.sampler_peer { rate = 0.7, isolate = true }
+  | s.gopher_quality { min_doc_words = 10, isolate = true } | s.sampler_datatrove { rate = 0.7, isolate = true }
 return s.pipeline { "apart", max_bad = "5%",
   s.named("kept", docs | s.write_jsonl { a.out .. "/kept", compression = "gzip", shard_size = "100KiB", isolate = true }),
   s.named("lost", docs.dropped | s.write_jsonl { a.out .. "/lost" }) }

@@ -298,9 +298,9 @@ def test_c4(corpus):
     source = {r["id"]: r["text"] for r in records}
     failed += compare("c4_badwords", sluice("c4_badwords", {**options, "fail_on_missing_language": False}, path, "badwords", columns),
                       datatrove(C4BadWordsFilter(fail_on_missing_language=False), records, None, ("language",)), texts=False, source=source)
-    failed += compare("c4_badwords_peer",
-                      sluice("c4_badwords_peer", {**options, "fail_on_missing_language": False, "keep_fraction": .4, "seed": 42, "default_language": "fr"}, path,
-                             "badwords_peer", columns, split="8GiB"),
+    failed += compare("c4_badwords_datatrove",
+                      sluice("c4_badwords_datatrove", {**options, "fail_on_missing_language": False, "keep_fraction": .4, "seed": 42, "default_language": "fr"}, path,
+                             "badwords_datatrove", columns, split="8GiB"),
                       datatrove(C4BadWordsFilter(keep_fraction=.4, fail_on_missing_language=False, seed=42, default_language="fr"), records, None, ("language",)), texts=False)
     c4_filters.cached_asset_path_or_download = original
     return failed
@@ -347,7 +347,7 @@ def test_sampler(corpus):
     records = list(read_corpus(corpus))
     failed = 0
     for k, (rate, seed) in enumerate([(.5, 0), (.1, 42), (.9, 2 ** 40 + 3)]):
-        failed += compare("sampler_peer %g %d" % (rate, seed), sluice("sampler_peer", {"rate": rate, "seed": seed}, corpus, "sampler%d" % k, split="8GiB"),
+        failed += compare("sampler_datatrove %g %d" % (rate, seed), sluice("sampler_datatrove", {"rate": rate, "seed": seed}, corpus, "sampler%d" % k, split="8GiB"),
                           datatrove(SamplerFilter(rate, seed), records, "sampled_out", ()), texts=False)
     return failed
 
@@ -375,7 +375,7 @@ def test_pii(corpus):
     for k, (theirs, ours) in enumerate([({}, {}), (dict(remove_ips=False, email_replacement="<email>"), {"remove_ips": False, "email_replacement": ["<email>"]}),
                                         (dict(remove_emails=False, only_remove_public_ips=False, ip_replacement=["a", "", "c"]),
                                          {"remove_emails": False, "only_public": False, "ip_replacement": ["a", "", "c"]})]):
-        failed += compare("pii_peer %s" % (ours or "defaults"), sluice("pii_peer", {"ranges": ranges, **ours}, path, "pii%d" % k, keep=("id", "text"), split="8GiB"),
+        failed += compare("pii_datatrove %s" % (ours or "defaults"), sluice("pii_datatrove", {"ranges": ranges, **ours}, path, "pii%d" % k, keep=("id", "text"), split="8GiB"),
                           formatted(PIIFormatter(**theirs), records), source=source)
     # Where only one word can be chosen, the order of rows plays no part.
     one = {"email_replacement": ["<e>"], "ip_replacement": ["<i>"]}

@@ -52,7 +52,7 @@ done
 # The peers' ways follow the order of rows: two words in turn.
 cat >peer.lua <<'L'
 local s = require "sluice"
-local docs = s.files { "docs.jsonl" } | s.read_jsonl {} | s.pii_peer {} | s.sampler_peer { 1.0 }
+local docs = s.files { "docs.jsonl" } | s.read_jsonl {} | s.pii_datatrove {} | s.sampler_datatrove { 1.0 }
 return s.pipeline { "peer", docs | s.write_jsonl { "peer", compression = "none" } }
 L
 expect 0 "$SLUICE" run peer.lua --quiet --run-dir run.peer --workers 3
@@ -91,3 +91,10 @@ return s.pipeline { "aside", d | s.write_jsonl { "aside", compression = "none" }
 L
 expect 4 "$SLUICE" run aside.lua --quiet --run-dir run.aside
 says "2 of 2 records" no_url
+
+# Names that stages had before.
+printf '%s\n' 'local s = require "sluice"' 'return s.pipeline { "old", s.files "in/*" | s.read_jsonl {} | s.pii_peer {} | s.sampler_peer { rate = 0.5 } | s.write_jsonl { "old" } }' >old.lua
+mkdir -p in && printf '{"id":"a","text":"x"}\n' >in/a.jsonl
+expect 0 "$SLUICE" check old.lua
+expect 0 "$SLUICE" inspect c4_badwords_peer
+says 'c4_badwords_datatrove 1'

@@ -1,5 +1,5 @@
-/* Lists of phrases (sdk/text/text_phrases.h) against a search that tries every phrase at every place,
- * over lists and texts that repeat themselves; many phrases; limits. */
+/* Lists of phrases (sdk/text/text_phrases.h) against a search that tries every phrase at every
+ * place, over lists and texts that repeat themselves; many phrases; limits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
