@@ -1,4 +1,5 @@
-/* pii, pii_datatrove - replace e-mail addresses and public IPv4 addresses (datatrove's PIIFormatter). */
+/* pii, pii_datatrove - replace e-mail addresses and public IPv4 addresses (datatrove's
+ * PIIFormatter). */
 #include <stddef.h>
 #include <stdio.h>
 
