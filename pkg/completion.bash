@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize sample try label contract test lock test-plugin new bundle datasets diff tag compact remove retain repro gc help"
+    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize explain sample try label contract test lock test-plugin new bundle datasets diff tag compact remove retain repro gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --take-over --plugin --locked --lock-file --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -14,6 +14,7 @@ _sluice() {
     test) options="--plugin --trust --json --help" ;;
     sample) options="--at --after -n --seed -o --run-dir --scratch --workers --memory --limit --plugin --trust --json --quiet --help" ;;
     try) options="--stage --option --by --examples --watch --compare --sweep --html --labels --label --workers --plugin --trust --json --help" ;;
+    explain) options="--json --help" ;;
     label) options="--labels --html -n --help" ;;
     contract) options="-o --reader --workers --memory --json --quiet --help" ;;
     plan) options="$script --tasks --files --view" ;;
@@ -29,7 +30,7 @@ _sluice() {
     verify) options="--all --quick --absent --column --run --in --json --view --help" ;;
     new)
         case ${COMP_WORDS[COMP_CWORD-1]} in
-        new) options="plugin heuristic project --help"; mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current"); return ;;
+        new) options="pipeline heuristic plugin project --help"; mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current"); return ;;
         --lang) mapfile -t COMPREPLY < <(compgen -W "c cpp rust lua" -- "$current"); return ;;
         --role) mapfile -t COMPREPLY < <(compgen -W "filter annotator transform reader random_reader gate writer" -- "$current"); return ;;
         esac

@@ -21,12 +21,13 @@ commands=(
     'tokenize:text to token ids and back, counts and speed'
     'sample:a sample of the rows that reach a node of a pipeline'
     'try:run a stage on a sample, what it keeps and drops, and why'
+    'explain:what a word of messages means'
     'label:say of documents whether to keep or to drop them'
     'contract:write the contract that a dataset keeps'
     'lock:write down what a pipeline is made of'
     'test-plugin:put the stages of a plugin through what the contract asks'
     'test:run the examples of the heuristics in a script'
-    'new:write a plugin or a heuristic that works, to begin with'
+    'new:write a pipeline, a heuristic or a plugin that works, to begin with'
     'bundle:pack what a report of a fault needs of a run, without the data'
     'datasets:the datasets of a folder'
     'diff:what two snapshots have in common and what not'
@@ -57,6 +58,7 @@ try) _arguments '*:file:_files' '--stage[name]:stage' '*--option[of the stage]:N
     '--watch[run again on save]' '--compare[OLD.lua or git\:REV]:file:_files' '--sweep[OPTION=A..B]:range' '--html[a page]:file:_files' \
     '--labels[what people said]:file:_files' '--label[ask at the terminal]' '--workers[threads]:number' '--plugin[load a plugin]:file:_files' \
     '--trust' '--json' '--help' ;;
+explain) _arguments '*:word' '--json' '--help' ;;
 label) _arguments '*:file:_files' '--labels[where they stand]:file:_files' '--html[a page]:file:_files' '-n[documents]:number' '--help' ;;
 contract) _arguments '*:file:_files' '-o[where it is written]:file:_files' '--reader[of files]:reader' '--workers[threads]:number' \
     '--memory[memory]:size' '--json' '--quiet' '--help' ;;
@@ -72,7 +74,7 @@ trace) _arguments '*:dataset:_files -/' '--run[that wrote it]:run:_files -/' '--
 head) _arguments '*:dataset:_files -/' '-n[rows]:number' '--where[EXPRESSION]:condition' '--schema[columns and types]' '--random' '--seed[number]:seed' '--tokens' \
     '--tokenizer[file]:file:_files' '--run[that wrote it]:run:_files -/' '--json' '--help' ;;
 verify) _arguments '*:dataset:_files -/' '--all[snapshots]' '--quick[sizes only]' '--absent[ids that should be nowhere]:file:_files' '--column[that has them]:name' '--run[that wrote it]:run:_files -/' '--in[what was made of it]:directory:_files -/' '--json' '--help' ;;
-new) _arguments '2:what:(plugin heuristic)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
+new) _arguments '2:what:(pipeline heuristic plugin project)' '3:name:' '--lang[language]:language:(c cpp rust lua)' \
     '--role[of the stage]:role:(filter annotator transform reader gate writer)' '--dir[where it is made]:folder:_files -/' '--json' '--help' ;;
 bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[of errors as well]' '--json' '--help' ;;
 datasets) _arguments '*:folder:_files -/' '--json' '--help' ;;

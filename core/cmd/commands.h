@@ -31,6 +31,7 @@ int conform_child(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_sample(int argc, char **argv);
 int cmd_try(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_label(int argc, char **argv);
 int cmd_lock(int argc, char **argv);
 int cmd_tokenize(int argc, char **argv);

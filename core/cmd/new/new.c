@@ -14,6 +14,7 @@
 
 static const char usage[] = "sluice new plugin NAME [--lang LANG] [--role ROLE] [--dir FOLDER]\n"
                             "       sluice new heuristic NAME [--dir FOLDER]\n"
+                            "       sluice new pipeline NAME [--dir FOLDER]\n"
                             "       sluice new project NAME [--dir FOLDER]";
 static const char text[] =
     "`new plugin` writes a folder NAME with a stage of that name that works: an option with a "
@@ -25,6 +26,10 @@ static const char text[] =
     "`new heuristic` writes one file NAME.lua: a measure, a threshold, and documents that it keeps "
     "and drops. `sluice test\n"
     "NAME.lua` runs them.\n"
+    "\n"
+    "`new pipeline` writes one file NAME.lua that runs on files of JSON Lines: two filters, a rule "
+    "in "
+    "Lua, near-duplicates.\n"
     "\n"
     "`new project` writes a folder NAME with a dataset in three steps: bronze (what came in, with "
     "its contract), silver\n"
@@ -54,8 +59,8 @@ static const struct arg_spec specs[] = {
 };
 #define N_SPECS (sizeof specs / sizeof specs[0])
 
-enum kind { KIND_PLUGIN, KIND_HEURISTIC, KIND_PROJECT };
-static const char *const kinds[] = { "plugin", "heuristic", "project" };
+enum kind { KIND_PLUGIN, KIND_HEURISTIC, KIND_PROJECT, KIND_PIPELINE };
+static const char *const kinds[] = { "plugin", "heuristic", "project", "pipeline" };
 static const char *const langs[] = { "c", "cpp", "rust", "lua" };
 static const char *const lang_names[] = { "C", "C++", "Rust", "Lua" };
 static const char *const roles[] = { "filter",        "annotator", "transform", "reader",
@@ -82,6 +87,12 @@ struct project {
     char *next[LINES_MAX]; /* what to type */
     size_t n_next;
 };
+
+/* One file, not a folder. */
+static bool is_file(const struct project *project)
+{
+    return project->kind == KIND_HEURISTIC || project->kind == KIND_PIPELINE;
+}
 
 static void project_deinit(struct project *project)
 {
@@ -144,8 +155,9 @@ static sluice_status read_args(const struct args *args, struct project *project,
     project->kind = (enum kind)kind;
     if (project->kind != KIND_PLUGIN && (lang != NULL || role != NULL)) {
         return error_set(err, SLUICE_E_CONFIG, "%s: leave %s out, or say sluice new plugin",
-                         project->kind == KIND_HEURISTIC ? "a heuristic is a filter in Lua"
-                                                         : "a project is pipelines in Lua",
+                         project->kind == KIND_HEURISTIC  ? "a heuristic is a filter in Lua"
+                         : project->kind == KIND_PIPELINE ? "a pipeline is a file in Lua"
+                                                          : "a project is pipelines in Lua",
                          lang != NULL ? "--lang" : "--role");
     }
     TRY(choose("--lang", lang == NULL ? "c" : lang, langs, COUNT(langs), &lang_index, err));
@@ -173,7 +185,7 @@ static sluice_status check_name(const struct project *project, struct registry *
     struct sluice_error ignored = ERROR_INIT;
 
     TRY(new_name_check(project->name, err));
-    if (project->kind != KIND_PROJECT &&
+    if (project->kind != KIND_PROJECT && project->kind != KIND_PIPELINE &&
         registry_find(registry, project->name, &entry, &ignored) == SLUICE_OK) {
         return error_set(err, SLUICE_E_CONFIG,
                          "'%s' is a stage of the plugin '%s' already; choose another name, such as "
@@ -251,7 +263,7 @@ static sluice_status write_project(struct project *project, struct sluice_error 
             : SLUICE_OK;
 
     project->path = str_printf("%s%s%s%s", project->parent, project->parent[0] != '\0' ? "/" : "",
-                               project->name, project->kind == KIND_HEURISTIC ? ".lua" : "");
+                               project->name, is_file(project) ? ".lua" : "");
     if (status == SLUICE_OK && project->path == NULL) {
         status = error_nomem(err, "a path");
     }
@@ -259,7 +271,7 @@ static sluice_status write_project(struct project *project, struct sluice_error 
         status = disk_mkdirs(project->parent, err);
     }
     if (status == SLUICE_OK) {
-        status = project->kind == KIND_HEURISTIC
+        status = is_file(project)
                      ? template_write_file(&template, "NAME_HERE.lua", project->path, err)
                      : template_write(&template, project->path, &project->files, err);
     }
@@ -289,6 +301,12 @@ static void plan_next(struct project *project)
 
     if (project->kind == KIND_HEURISTIC) {
         next(project, str_printf("sluice test %s", project->path));
+        return;
+    }
+    if (project->kind == KIND_PIPELINE) {
+        next(project, str_printf("sluice check %s input='data/*.jsonl*'", project->path));
+        next(project, str_printf("sluice run %s input='data/*.jsonl*'", project->path));
+        next(project, str_printf("sluice why %s", project->name));
         return;
     }
     next(project, str_printf("cd %s", project->path));
@@ -333,6 +351,8 @@ static void print_text(const struct project *project)
 {
     if (project->kind == KIND_HEURISTIC) {
         say("%s: a heuristic with a document that it keeps and one that it drops\n", project->path);
+    } else if (project->kind == KIND_PIPELINE) {
+        say("%s: a pipeline over files of JSON Lines\n", project->path);
     } else if (project->kind == KIND_PROJECT) {
         say("%s: a dataset in three steps, bronze, silver and gold\n", project->path);
     } else {
