@@ -616,8 +616,9 @@ struct sluice_verdict_io {
 #define SLUICE_STAGE_SIDE_INPUT 4u /* has a port 1 */
 #define SLUICE_STAGE_SIDE_BY_SPLIT \
     8u /* port 1's rows carry _pos; each split gets its own, sorted by row; needs SIDE_INPUT */
-#define SLUICE_STAGE_CONSUMES \
-    16u /* a transform that may emit fewer rows than it takes in without dropping */
+/* A transform that may emit fewer rows than it takes in without dropping; a hidden filter whose
+ * rows go on elsewhere in its composite, which no report calls dropped. */
+#define SLUICE_STAGE_CONSUMES 16u
 #define SLUICE_STAGE_HIDDEN 32u /* an internal part of a composite: not listed by default */
 
 /* A stage: constants, and the functions that the host calls. All texts are constants of the plugin;

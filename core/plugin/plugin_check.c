@@ -144,8 +144,10 @@ sluice_status registry_check_stage(const struct sluice_stage *stage, struct slui
         (stage->flags & SLUICE_STAGE_SIDE_INPUT) == 0) {
         return broken(stage, "SIDE_BY_SPLIT needs SIDE_INPUT", err);
     }
-    if ((stage->flags & SLUICE_STAGE_CONSUMES) != 0 && stage->role != SLUICE_ROLE_TRANSFORM) {
-        return broken(stage, "only transforms consume rows", err);
+    if ((stage->flags & SLUICE_STAGE_CONSUMES) != 0 && stage->role != SLUICE_ROLE_TRANSFORM &&
+        !(stage->role == SLUICE_ROLE_FILTER && (stage->flags & SLUICE_STAGE_HIDDEN) != 0)) {
+        return broken(stage, "only transforms, and filters inside of a composite, consume rows",
+                      err);
     }
     if ((stage->save == NULL) != (stage->load == NULL && stage->merge == NULL)) {
         return broken(stage, "save goes with load or merge", err);

@@ -61,6 +61,9 @@ says "$((padding / 1000)),$(printf %03d $((padding % 1000))) padding" 'carried'
 expect 0 go one 1
 same whole.out one.out '1 worker'
 
+# Pieces that the next split takes are not dropped.
+! grep -q 'carried *[0-9.kM]* *[0-9.]* %' "$TMP/stdout" || fail 'the report calls carried pieces dropped'
+
 # A carried row names its records by split and row, and leads back to them.
 file=$(basename "$(ls -d whole.out/packed/latest/* | tail -n 1)")
 expect 0 "$SLUICE" trace whole.out/packed "$file" 0 --run whole.run

@@ -9,6 +9,14 @@
 #include "run/chain/ledger.h"
 #include "run/facts/changes.h"
 
+bool facts_consumes(const struct op *op)
+{
+    const struct sluice_stage *stage = op_declared(op);
+
+    return stage != NULL && stage->role == SLUICE_ROLE_FILTER &&
+           (stage->flags & SLUICE_STAGE_CONSUMES) != 0;
+}
+
 const char *facts_role(const struct op *op)
 {
     static const char *const roles[] = { "",          "reader", "filter", "annotator",
@@ -64,7 +72,8 @@ sluice_status facts_check_stage(const struct facts_query *query, struct sluice_e
 
 static void add_stage(json_t *stages, const struct op *op, const json_t *ledger)
 {
-    json_t *dropped = json_object_get(json_object_get(ledger, op->name), "dropped");
+    json_t *dropped =
+        facts_consumes(op) ? NULL : json_object_get(json_object_get(ledger, op->name), "dropped");
     int64_t quarantined = ledger_get(ledger, op->name, "quarantined");
     int64_t in = op->kind == OP_READ ? quarantined + ledger_get(ledger, op->name, "emitted")
                                      : ledger_get(ledger, op->name, "in");

@@ -58,6 +58,8 @@ sluice_status answers_of(const struct run *, const struct place *, uint32_t phas
  * is given, NULL = there are none. */
 json_t *answers_all(const struct run *, const struct place *);
 
+/* Whether what a filter drops goes on elsewhere in its composite: nothing is lost. */
+bool facts_consumes(const struct op *);
 /* "reader", "filter", ..., "again" of a reader that reads once more; NULL = op has no role. */
 const char *facts_role(const struct op *);
 

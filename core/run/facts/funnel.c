@@ -178,7 +178,8 @@ static void funnel_add(struct funnel_row *row, const struct run *run, uint32_t p
         add_counts(json, "asks", asks);
         json_decref(asks);
     }
-    add_counts(json, "dropped", json_object_get(json_object_get(sum, op->name), "dropped"));
+    add_counts(json, facts_consumes(op) ? "consumed" : "dropped",
+               json_object_get(json_object_get(sum, op->name), "dropped"));
     add_counts(json, "measures", json_object_get(json_object_get(sum, op->name), "measures"));
     if (json_object_get(json_object_get(sum, op->name), "skipped") != NULL) {
         json_object_set_new(

@@ -6,7 +6,8 @@
  * reason), quarantined, seconds and text_bytes (of the work done in this run: reused tasks have
  * none), measures; asks: of servers, where a stage asks any (new answers, how many of them refused,
  * requests that were repeated, bytes of both; known: answers that were in the journal, or came for
- * another row); source: of a reader, what it was given to read. "edges" are {from, to} of rows
+ * another row); source: of a reader, what it was given to read; consumed:
+ * rows by reason that go on elsewhere in a composite. "edges" are {from, to} of rows
  * by name, in the order of the pipeline; dropped: what goes there are the rows that were dropped on
  * the way to `from`. "upkeep" is what the engine itself needed: reading, carrying (rows kept
  * between phases), committing. "memory": the budget; "peak_bytes": the most that one process had

@@ -13,6 +13,7 @@ struct pair {
     char *stage, *reason; /* owned */
     uint64_t rows;
     bool similarity, chosen;
+    bool consumed; /* not dropped: they go on elsewhere */
     struct histogram measured;
     uint64_t bins[HISTOGRAM_BINS];
     struct reasons near; /* chosen */
@@ -24,9 +25,22 @@ struct values {
     uint32_t phase, task;
     json_t *index; /* "stage/reason": number in pairs */
     struct pair *pairs;
-    size_t n, room;
+    size_t n, room, n_dropped;
     struct buf key;
 };
+
+/* Whether the stage of this name hands what it drops to others of its composite. */
+static bool is_consumed(const struct values *values, const char *stage)
+{
+    const struct phase *phase = values->query->run->plan->phases[values->phase];
+
+    for (uint32_t i = 0; i < phase->n_ops; i++) {
+        if (strcmp(phase->ops[i]->name, stage) == 0) {
+            return facts_consumes(phase->ops[i]);
+        }
+    }
+    return false;
+}
 
 static sluice_status pair_of(struct values *values, const struct batch *batch, int64_t row,
                              struct pair **out, struct sluice_error *err)
@@ -63,6 +77,7 @@ static sluice_status pair_of(struct values *values, const struct batch *batch, i
                                         json_integer((json_int_t)values->n - 1)) != 0) {
             return error_nomem(err, "reasons");
         }
+        pair->consumed = is_consumed(values, pair->stage);
         *out = pair;
         return SLUICE_OK;
     }
@@ -181,15 +196,20 @@ static sluice_status pair_json(const struct pair *pair, json_t **out, struct slu
 static sluice_status list_pairs(struct values *values, json_t *list, struct sluice_error *err)
 {
     struct pair **sorted = calloc(values->n + 1, sizeof *sorted);
-    size_t n = values->n < values->query->most ? values->n : (size_t)values->query->most;
+    size_t n_sorted = 0;
+    size_t n;
     sluice_status status = sorted == NULL ? error_nomem(err, "reasons") : SLUICE_OK;
 
     for (size_t k = 0; status == SLUICE_OK && k < values->n; k++) {
-        sorted[k] = &values->pairs[k];
+        if (!values->pairs[k].consumed) {
+            sorted[n_sorted++] = &values->pairs[k];
+        }
     }
-    if (status == SLUICE_OK) {
-        qsort(sorted, values->n, sizeof *sorted, compare_pairs);
+    if (status == SLUICE_OK && n_sorted > 0) {
+        qsort(sorted, n_sorted, sizeof *sorted, compare_pairs);
     }
+    values->n_dropped = n_sorted;
+    n = n_sorted < values->query->most ? n_sorted : (size_t)values->query->most;
     for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
         sorted[k]->chosen = true;
         histogram_scale(&sorted[k]->measured);
@@ -221,7 +241,7 @@ sluice_status facts_values(const struct facts_query *query, json_t **out, struct
         status = list_pairs(&values, list, err);
     }
     if (status == SLUICE_OK) {
-        *out = json_pack("{s:I, s:O}", "pairs", (json_int_t)values.n, "values", list);
+        *out = json_pack("{s:I, s:O}", "pairs", (json_int_t)values.n_dropped, "values", list);
         status = *out == NULL ? error_nomem(err, "reasons") : SLUICE_OK;
     }
     for (size_t k = 0; k < values.n; k++) {
