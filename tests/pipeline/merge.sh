@@ -90,3 +90,41 @@ printf '%s\n' '{"text":"again","id":"k1","ts":9007199254740993,"op":"update"}' >
 expect 0 go same changes=same.jsonl
 land same.out
 is "$(table same.out | grep '^k1 ')" 'k1 again' 'a change with the number of the row that is there'
+
+# ---- kill -9 anywhere: the snapshot of before, or the merged one; the next run makes the same bytes ----
+
+snapshots() {
+    find "$1/snapshots" -name '*.json' | wc -l | tr -d ' '
+}
+expect 0 go all changes=part0.jsonl
+expect 0 go all "base=$(place all.out)@1" changes=part1.jsonl
+land all.out
+expect 0 go cut changes=part0.jsonl
+keep cut.out
+land cut.out
+before=$(lines cut.out | cksum)
+kills=${KILLS:-12}
+[ -z "${FULL-}" ] || kills=200
+killed=0
+seed=0
+new=0
+while [ "$killed" -lt "$kills" ]; do
+    seed=$((seed + 1))
+    [ "$seed" -le $((kills * 8)) ] || fail "only $killed of $seed seeds killed it"
+    back cut.out
+    forget cut.run
+    may_be_killed "$seed:${WITHIN:-160}" go cut "base=$(place cut.out)@1" changes=part1.jsonl --workers $((1 + seed % 3))
+    land cut.out
+    case $(snapshots cut.out) in
+    1) is "$(lines cut.out | cksum)" "$before" "the old snapshot after seed $seed" ;;
+    2) new=$((new + 1)) ;;
+    *) fail "seed $seed: $(snapshots cut.out) snapshots" ;;
+    esac
+    expect 0 go cut "base=$(place cut.out)@1" changes=part1.jsonl
+    land cut.out
+    same all.out/data cut.out/data "files after seed $seed"
+    same all.out/snapshots cut.out/snapshots "manifests after seed $seed"
+    expect 0 "$SLUICE" verify "$(place cut.out)" --all
+done
+[ "$new" -lt "$seed" ] || fail 'no kill left the old snapshot'
+echo "$killed kills in $seed tries, $new left the merged snapshot"
