@@ -128,7 +128,7 @@ same() {
 # shards DATASET prints the files of its newest snapshot.
 shards() {
     if [ -e "$1/latest" ]; then
-        ls -d "$1"/latest/*
+        find -L "$1/latest" -type f | LC_ALL=C sort
     else
         json "$(ls -d "$1"/snapshots/*.json | tail -n 1)" 'shards.*.file' | sed "s|^|$1/data/|"
     fi

@@ -10,6 +10,7 @@
 #include "run/names.h"
 #include "run/runInt.h"
 #include "run/skew.h"
+#include "store/derive.h"
 #include "store/removal.h"
 
 /* Of a dataset that was read: the hash of what its files hold (snapshot_holds), by which the
@@ -139,25 +140,52 @@ sluice_status run_check_newest(const struct op *op, uint32_t number,
     return status;
 }
 
-/* What came in is written once: the same again is no news, also where rows were removed from it
- * since; anything else is refused. */
+/* Whether a snapshot has the files that this run made, or what is left of them where rows were
+ * removed since. */
+static sluice_status holds_made(const struct run *run, const char *dataset,
+                                const struct snapshot *there, const struct snapshot *made,
+                                bool *holds, struct sluice_error *err)
+{
+    struct snapshot *left = NULL;
+    sluice_status status = removal_apply(dataset, there, made, run->vouch, &left, err);
+
+    *holds = status == SLUICE_OK && same_files(there, left != NULL ? left : made);
+    snapshot_destroy(left);
+    return status;
+}
+
+/* What came in is written once: the same again is no news, also where it was compacted or rows were
+ * removed from it since; anything else is refused. */
 static sluice_status check_bronze(const struct run *run, const struct op *op,
                                   const struct snapshot *snapshot, struct sluice_error *err)
 {
     const char *dataset = op_stage(op)->dataset;
     struct snapshot *newest = NULL;
-    struct snapshot *left = NULL; /* of what this run made */
+    struct snapshot *there = NULL; /* newest, or one before it that it was made of */
+    bool holds = false;
     sluice_status status;
 
     if (op->node == NULL || op->node->class != CLASS_BRONZE) {
         return SLUICE_OK;
     }
-    status = snapshot_open_newest(dataset, &newest, err);
-    if (status == SLUICE_OK) {
-        status = removal_apply(dataset, newest, snapshot, run->vouch, &left, err);
+    TRY(snapshot_open_newest(dataset, &newest, err));
+    if (newest == NULL) {
+        return SLUICE_OK;
     }
-    if (status == SLUICE_OK && newest != NULL &&
-        !same_files(newest, left != NULL ? left : snapshot)) {
+    status = holds_made(run, dataset, newest, snapshot, &holds, err);
+    while (status == SLUICE_OK && !holds) {
+        const struct snapshot *last = there != NULL ? there : newest;
+        struct snapshot *parent = NULL;
+        struct sluice_error ignored = ERROR_INIT;
+        if (derive_stands_for(last) == NULL || last->parent == 0 ||
+            snapshot_open(dataset, last->parent, &parent, &ignored) != SLUICE_OK) {
+            break;
+        }
+        snapshot_destroy(there);
+        there = parent;
+        status = holds_made(run, dataset, there, snapshot, &holds, err);
+    }
+    if (status == SLUICE_OK && !holds) {
         status = error_set(err, SLUICE_E_CONFIG,
                            "%s is bronze, which is written once: snapshot %u has %llu rows in %u "
                            "files, this run made others (%u files); write them to another dataset, "
@@ -165,7 +193,7 @@ static sluice_status check_bronze(const struct run *run, const struct op *op,
                            dataset, newest->number, (unsigned long long)newest->rows,
                            newest->n_shards, snapshot->n_shards);
     }
-    snapshot_destroy(left);
+    snapshot_destroy(there);
     snapshot_destroy(newest);
     return status;
 }

@@ -70,7 +70,7 @@ lua fails runs bad_lua.lua:24: bad luck
 lua reads_nil runs did you mean 'text'?
 lua returns_text runs measure returned a string, expected a number
 lua returns_nan runs measure returned nan
-lua recurses runs stack overflow|does not return
+lua recurses runs stack overflow|does not return|needs more than its
 lua pattern runs pattern too expensive|does not return
 lua counts runs changes its upvalue
 lua writes_global runs the global 'leaked' is assigned

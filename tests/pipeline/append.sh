@@ -180,3 +180,15 @@ while [ "$killed" -lt "$kills" ]; do
 done
 [ "$new" -gt 0 ] && [ "$new" -lt "$seed" ] || fail "$new of $seed kills left the new snapshot"
 echo "$operations operations, $killed kills, $new of them behind the new snapshot"
+
+# Rows of several folders, appended: each folder gets its own; the same file again adds nothing.
+cat >parts.lua <<'L'
+local s = require "sluice"
+local a = s.args { input = { "string" }, out = { "string" } }
+return s.pipeline { "parts", s.files { a.input } | s.read_jsonl {} | s.write_jsonl { a.out, mode = "append", compression = "none", partition_by = { { hash = "id", n = 3 } } } }
+L
+for day in 1 2 2 3; do expect 0 "$SLUICE" run parts.lua --quiet --run-dir "$(place parts.run)" "out=$(place parts.out)" "input=day$day.jsonl"; done
+land parts.out
+is "$(snapshots parts.out)" 3 'snapshots of three appends'
+is "$(lines parts.out | LC_ALL=C sort | cksum)" "$(cat day1.jsonl day2.jsonl day3.jsonl | LC_ALL=C sort | cksum)" 'rows of three appends by folders'
+expect 0 "$SLUICE" verify "$(place parts.out)" --all

@@ -57,3 +57,30 @@ bad '{ gold = "x", bronze = "y" }' "$files" "option 'class'"
 printf 'local s = require "sluice"\nreturn s.pipeline { "t", s.dataset "lake/silver@1" | s.read_jsonl {} | s.tokenize { "%s" } | s.write_datatrove { "tokens", class = "gold" } }\n' \
     "$SRC/tests/data/tokenize/tiny_gpt2.json" >tokens.lua
 expect 0 "$SLUICE" check tokens.lua
+
+# A compaction of what came in is no news to who wrote it; anything else is refused as before.
+mkdir days
+"$PYTHON" - <<'P'
+import json
+for day in range(6):
+    with open(f"days/{day}.jsonl", "w") as out:
+        for n in range(900):
+            out.write(json.dumps({"id": f"{day}-{n}", "text": f"text {n} of day {day}, of some length so that it is several files"}) + "\n")
+P
+cat >many.lua <<'L'
+local s = require "sluice"
+return s.pipeline { "many", s.files { "days/*.jsonl", split = "64KiB" } | s.read_jsonl {} | s.contract { required = { "text" } }
+  | s.write_jsonl { "lake/many", compression = "none", class = { bronze = "days" } } }
+L
+expect 0 "$SLUICE" run many.lua --quiet
+expect 0 "$SLUICE" compact lake/many --least 2
+is "$(find lake/many/snapshots -name '0*.json' | wc -l)" 2 'snapshots after a compaction'
+expect 0 "$SLUICE" run many.lua --quiet
+expect 0 "$SLUICE" run many.lua --quiet --fresh
+printf '0-7\n' >ids
+expect 0 "$SLUICE" remove lake/many --ids ids
+expect 0 "$SLUICE" run many.lua --quiet --fresh
+is "$(find lake/many/snapshots -name '0*.json' | wc -l)" 3 'snapshots after the same run'
+printf '{"id":"new","text":"one more"}\n' >days/6.jsonl
+expect 2 "$SLUICE" run many.lua --quiet
+says 'which is written once'

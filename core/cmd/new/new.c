@@ -145,7 +145,7 @@ static sluice_status read_args(const struct args *args, struct project *project,
     if (args->n_words == 0) {
         return error_set(err, SLUICE_E_CONFIG,
                          "what is to be made is not said: sluice new plugin NAME, sluice new "
-                         "heuristic NAME, or sluice new project NAME");
+                         "heuristic NAME, sluice new pipeline NAME, or sluice new project NAME");
     }
     TRY(choose("new", args->words[0], kinds, COUNT(kinds), &kind, err));
     if (args->n_words != 2) {

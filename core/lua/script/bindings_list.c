@@ -175,14 +175,13 @@ static struct text_buffer *scratch_of(lua_State *L)
     return scratch;
 }
 
-/* A search for the list named at 1 in the text at 2. */
-static struct text_phrases_scan begin(lua_State *L)
+/* Begins a search for the list named at 1 in the text at 2. */
+static void begin(lua_State *L, struct text_phrases_scan *scan)
 {
     const struct script *script = bindings_own(L)->script;
     const char *name = luaL_checkstring(L, 1);
     size_t n;
     const char *text = luaL_checklstring(L, 2, &n);
-    struct text_phrases_scan scan;
     struct sluice_error err = ERROR_INIT;
 
     sandbox_charge(L, PRICE);
@@ -193,15 +192,14 @@ static struct text_phrases_scan begin(lua_State *L)
         char rest[40];
         snprintf(rest, sizeof rest, " %d %s", (int)list->flags, list->comment);
         if (strncmp(name, list->hash, hash) == 0 && strcmp(name + hash, rest) == 0) {
-            if (text_phrases_begin(&scan, list->phrases, text, n, scratch_of(L), &err) !=
+            if (text_phrases_begin(scan, list->phrases, text, n, scratch_of(L), &err) !=
                 SLUICE_OK) {
                 luaL_error(L, "%s", err.message);
             }
-            return scan;
+            return;
         }
     }
     luaL_error(L, "no such list");
-    return scan;
 }
 
 static bool next(lua_State *L, struct text_phrases_scan *scan, struct text_span *match)
@@ -222,10 +220,11 @@ static bool next(lua_State *L, struct text_phrases_scan *scan, struct text_span 
 /* core.list_next(list, text, from) -> the match's first and last byte, and its text; or nil */
 static int core_list_next(lua_State *L)
 {
-    struct text_phrases_scan scan = begin(L);
+    struct text_phrases_scan scan;
     lua_Integer from = luaL_optinteger(L, 3, 1);
     struct text_span match;
 
+    begin(L, &scan);
     luaL_argcheck(L, from >= 1, 3, "positions begin with 1");
     while (next(L, &scan, &match)) {
         if ((lua_Integer)match.begin + 1 >= from) {
@@ -242,11 +241,12 @@ static int core_list_next(lua_State *L)
 /* core.list_count(list, text) -> matches, and their bytes */
 static int core_list_count(lua_State *L)
 {
-    struct text_phrases_scan scan = begin(L);
+    struct text_phrases_scan scan;
     struct text_span match;
     lua_Integer n = 0;
     lua_Integer bytes = 0;
 
+    begin(L, &scan);
     while (next(L, &scan, &match)) {
         n++;
         bytes += match.end - match.begin;
@@ -259,10 +259,11 @@ static int core_list_count(lua_State *L)
 /* core.list_all(list, text) -> what stands there, match by match */
 static int core_list_all(lua_State *L)
 {
-    struct text_phrases_scan scan = begin(L);
+    struct text_phrases_scan scan;
     const char *text = lua_tostring(L, 2);
     struct text_span match;
 
+    begin(L, &scan);
     lua_newtable(L);
     for (lua_Integer n = 1; next(L, &scan, &match); n++) {
         lua_pushlstring(L, text + match.begin, match.end - match.begin);
@@ -274,7 +275,7 @@ static int core_list_all(lua_State *L)
 /* core.list_replace(list, text, with) -> text, times */
 static int core_list_replace(lua_State *L)
 {
-    struct text_phrases_scan scan = begin(L);
+    struct text_phrases_scan scan;
     size_t n;
     size_t n_with;
     const char *text = lua_tolstring(L, 2, &n);
@@ -284,6 +285,7 @@ static int core_list_replace(lua_State *L)
     lua_Integer times = 0;
     luaL_Buffer out;
 
+    begin(L, &scan);
     luaL_buffinit(L, &out);
     while (next(L, &scan, &match)) {
         luaL_addlstring(&out, text + done, match.begin - done);
@@ -300,8 +302,9 @@ static int core_list_replace(lua_State *L)
 /* core.list_has(list, text) -> whether the text is one of its phrases */
 static int core_list_has(lua_State *L)
 {
-    struct text_phrases_scan scan = begin(L);
+    struct text_phrases_scan scan;
 
+    begin(L, &scan);
     sandbox_charge(L, scan.len / 16);
     lua_pushboolean(L, text_phrases_has(&scan));
     return 1;
