@@ -10,21 +10,24 @@ struct config {
     uint8_t aside;
 };
 
-#define REASON_IN_INDEX 7 /* behind those that the option may choose */
+#define REASON_OVER_CAP 6 /* its value is a number of rows, not a similarity */
+#define REASON_IN_INDEX 8 /* behind those that the option may choose */
 
 static const struct sluice_option options[] = {
     { .name = "reason",
       .doc = "Reason that dropped rows carry.",
       .def = "duplicate",
-      .choices = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|superseded",
+      .choices = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|superseded|"
+                 "over_cap",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct config, reason) },
     { .name = "limit",
-      .doc = "Similarity that dropped rows have at least, for the record; 0: not verified.",
+      .doc = "Similarity that dropped rows have at least, for the record; 0: not verified. Of "
+             "over_cap: how many rows of a key stay.",
       .def = "0",
       .type = SLUICE_OPT_FLOAT,
       .min = 0,
-      .max = 1,
+      .max = 1e15,
       .offset = offsetof(struct config, limit) },
     { .name = "aside",
       .doc = "Set the rows aside, which max_bad counts, instead of dropping them.",
@@ -93,7 +96,8 @@ static void stage_worker_close(void *state)
 static int begin_detail(struct worker *worker)
 {
     static const char *const reasons[] = { "duplicate", "exact_duplicate", "minhash_duplicate",
-                                           "listed",    "contract_unique", "superseded" };
+                                           "listed",    "contract_unique", "superseded",
+                                           "over_cap" };
     static const char same[] = ": the same values as an earlier row, ";
     const char *reason = reasons[worker->shared->config->reason];
 
@@ -157,7 +161,11 @@ static sluice_status judge(void *state, const struct sluice_batch *batch, int64_
         const struct listed *listed = &list[worker->at];
         uint64_t begin = worker->at == 0 ? 0 : listed[-1].end;
         verdict->reason = listed->in_index ? REASON_IN_INDEX : 1 + config->reason;
-        verdict->similarity = verdict->value = listed->similarity;
+        verdict->value = listed->similarity;
+        if (config->reason == REASON_OVER_CAP) {
+            return SLUICE_OK;
+        }
+        verdict->similarity = listed->similarity;
         verdict->dup_of = worker->text.data + begin;
         verdict->dup_of_length = (int32_t)(listed->end - begin);
         if (config->aside) {
@@ -223,8 +231,8 @@ static sluice_status stage_load(void *state, struct sluice_io *io, uint64_t vers
 const struct sluice_stage drop_listed_stage = {
     .size = sizeof drop_listed_stage,
     .name = "drop_listed",
-    .version = "1.1",
-    .summary = "Drops the rows that a side input lists (part of `exact` and `minhash`)",
+    .version = "1.2",
+    .summary = "Drops the rows that a side input lists (part of `exact`, `per_key` and `minhash`)",
     .doc = "The side input has the columns _pos (uint64: split << 40 | row), dup_of (utf8), "
            "similarity (float64) and, where survivors may be in an index, reason (uint64: 0 = a "
            "document of this run, 1 = of an index).",
@@ -236,7 +244,7 @@ const struct sluice_stage drop_listed_stage = {
     .option_stride = sizeof options[0],
     .config_size = sizeof(struct config),
     .reasons = "duplicate|exact_duplicate|minhash_duplicate|listed|contract_unique|superseded|"
-               "minhash_in_index",
+               "over_cap|minhash_in_index",
     .bytes_worker = 1 << 20,
     .open = stage_open,
     .prepare = stage_prepare,

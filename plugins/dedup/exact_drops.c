@@ -1,5 +1,5 @@
-/* exact_drops: of the rows with one hash, sorted by rank and position, all but the first are listed
- * to be dropped. exact_index_rows: the first row of each hash, as a persistent index holds it. */
+/* exact_drops: of the rows with one hash, sorted by rank and position, all but the first, or the
+ * first few, are listed to be dropped. exact_index_rows: the first row of each hash, as a persistent index holds it. */
 #include <stdio.h>
 
 #include "dedup.h"
@@ -13,7 +13,8 @@ struct survivor {
     uint64_t rest;
     char rank[8];
     int from_index, clustered;
-    char *id; /* owned */
+    uint64_t n; /* rows so far */
+    char *id;   /* owned */
     size_t size;
 };
 
@@ -46,6 +47,7 @@ static struct survivor *group_meet(struct group *group, const char *key, uint64_
     }
     for (size_t i = 0; i < group->n; i++) {
         if (group->survivors[i].rest == rest) {
+            group->survivors[i].n++;
             return &group->survivors[i];
         }
     }
@@ -59,7 +61,7 @@ static struct survivor *group_meet(struct group *group, const char *key, uint64_
         group->capacity = capacity;
     }
     survivor = &group->survivors[group->n];
-    *survivor = (struct survivor){ .rest = rest, .size = size, .id = malloc(size + 1) };
+    *survivor = (struct survivor){ .rest = rest, .n = 1, .size = size, .id = malloc(size + 1) };
     if (survivor->id == NULL) {
         return NULL;
     }
@@ -83,8 +85,8 @@ static sluice_status group_save(const struct group *group, struct sluice_io *io)
     }
     for (size_t i = 0; status == SLUICE_OK && i < group->n; i++) {
         const struct survivor *survivor = &group->survivors[i];
-        uint64_t words[3] = { survivor->rest, (uint64_t)survivor->from_index,
-                              (uint64_t)survivor->clustered };
+        uint64_t words[4] = { survivor->rest, (uint64_t)survivor->from_index,
+                              (uint64_t)survivor->clustered, survivor->n };
         status = io->write(io, words, sizeof words);
         if (status == SLUICE_OK) {
             status = io->write(io, survivor->rank, sizeof survivor->rank);
@@ -107,7 +109,7 @@ static sluice_status group_load(struct group *group, struct sluice_io *io)
         status = io->read(io, key, 8);
     }
     for (uint64_t i = 0; status == SLUICE_OK && i < head[1]; i++) {
-        uint64_t words[3] = { 0, 0, 0 };
+        uint64_t words[4] = { 0, 0, 0, 0 };
         status = io->read(io, words, sizeof words);
         if (status == SLUICE_OK) {
             status = io->read(io, key + 8, 8);
@@ -122,6 +124,7 @@ static sluice_status group_load(struct group *group, struct sluice_io *io)
             if (status == SLUICE_OK) {
                 survivor->from_index = words[1] != 0;
                 survivor->clustered = words[2] != 0;
+                survivor->n = words[3];
             }
         }
     }
@@ -136,6 +139,7 @@ static sluice_status group_load(struct group *group, struct sluice_io *io)
 struct drops_config {
     uint8_t against_only;
     int32_t ties;
+    int64_t most;
 };
 
 static const struct sluice_option drops_options[] = {
@@ -150,6 +154,14 @@ static const struct sluice_option drops_options[] = {
       .choices = "first|fail",
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct drops_config, ties) },
+    { .name = "most",
+      .doc = "Rows of one hash that stay. Above 1 the column similarity has the dropped row's number "
+             "among those of its hash.",
+      .def = "1",
+      .type = SLUICE_OPT_INT,
+      .min = 1,
+      .max = 1e15,
+      .offset = offsetof(struct drops_config, most) },
 };
 
 struct worker {
@@ -221,7 +233,7 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
     const char *keys = batch->array->children[0]->buffers[1];
     const uint64_t *rests = batch->array->children[1]->buffers[1];
     const uint64_t *positions = batch->array->children[3]->buffers[1];
-    const double one = 1.0;
+    const uint64_t most = (uint64_t)worker->config->most;
     struct sluice_rows rows = sluice_rows_begin("ftf");
     int64_t clusters = 0;
     int ok = 1;
@@ -234,7 +246,8 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
         int first;
         struct survivor *survivor = group_meet(&worker->group, key, rests[row], id, size, &first);
         ok = survivor != NULL;
-        if (!ok || first || memcmp(key + 8, of_index, 8) == 0 ||
+        double value;
+        if (!ok || first || survivor->n <= most || memcmp(key + 8, of_index, 8) == 0 ||
             (worker->config->against_only && !survivor->from_index)) {
             continue;
         }
@@ -242,11 +255,12 @@ static sluice_status drops_process(void *state, const struct sluice_batch *batch
             sluice_rows_drop(&rows);
             return tied(survivor, id, size, err);
         }
-        clusters += !survivor->clustered;
+        clusters += most == 1 && !survivor->clustered;
         survivor->clustered = 1;
         sluice_rows_add(&rows, 0, &positions[row], 8);
         sluice_rows_add(&rows, 1, survivor->id, survivor->size);
-        sluice_rows_add(&rows, 2, &one, 8);
+        value = most > 1 ? (double)survivor->n : 1;
+        sluice_rows_add(&rows, 2, &value, 8);
         ok = sluice_rows_next(&rows);
     }
     if (ok && clusters > 0 && emit->measure(emit, "clusters", clusters) != SLUICE_OK) {
@@ -272,8 +286,8 @@ static sluice_status drops_load(void *state, struct sluice_io *io, uint64_t vers
 const struct sluice_stage exact_drops_stage = {
     .size = sizeof exact_drops_stage,
     .name = "exact_drops",
-    .version = "1.1",
-    .summary = "All but the first row of equal hash (part of `exact`)",
+    .version = "1.2",
+    .summary = "All but the first rows of equal hash (part of `exact` and `per_key`)",
     .role = SLUICE_ROLE_TRANSFORM,
     .mode = SLUICE_MODE_KEYED,
     .flags = SLUICE_STAGE_HIDDEN | SLUICE_STAGE_CONSUMES,
@@ -288,7 +302,7 @@ const struct sluice_stage exact_drops_stage = {
     .process = drops_process,
     .save = drops_save,
     .load = drops_load,
-    .state_version = 2,
+    .state_version = 3,
     .worker_close = drops_worker_close,
 };
 

@@ -46,6 +46,24 @@ M.exact = s.composite {
   end,
 }
 
+-- Quotas: of the rows with one key the first few stay.
+M.per_key = s.composite {
+  "per_key",
+  doc = "At most so many rows of each key, such as a domain or an author: those of highest priority, then the first; the others are dropped as over_cap.",
+  example = [[docs | s.url_parts {} | s.per_key { by = { "domain" }, cap = 100 }]],
+  options = {
+    by = { "list", required = true, doc = "Columns whose values are the key; a row in which one is null stays." },
+    cap = { "int", required = true, min = 1, max = 1e15, doc = "Rows of a key that stay." },
+    priority = { "column", doc = "Number column: the rows with the highest values stay, then the first." },
+    partitions = { "int", 32, min = 1, max = 65536, doc = "Virtual partitions of the exchange." },
+  },
+  build = function(input, o)
+    local keys = s.stage("exact_keys", { over = o.by, priority = o.priority }, input)
+    local drops = s.stage("exact_drops", { most = o.cap }, keys, nil, o.partitions)
+    return s.stage("drop_listed", { reason = "over_cap", limit = o.cap }, input, drops)
+  end,
+}
+
 -- The persistent index of exact: its rows {key, id, rule}, sorted by key, for a dataset of JSONL.
 M.exact_index = s.composite {
   "exact_index",

@@ -290,6 +290,12 @@ function Pieces:dup_ngram_chars(n) end
 ---@field priority? string Number column: of duplicates the one with the highest value stays, then the first.
 ---@field within? string Only rows with one value of this column can be duplicates (a crawl, a language).
 
+---@class sluice.options.per_key
+---@field by string|string[] Columns whose values are the key; a row in which one is null stays.
+---@field cap integer Rows of a key that stay.
+---@field partitions? integer Virtual partitions of the exchange. Default: 32.
+---@field priority? string Number column: the rows with the highest values stay, then the first.
+
 ---@class sluice.options.merge
 ---@field deletes? string|string[] Values of `op` by which the row is gone. Default: delete,d,D.
 ---@field key? string|string[] Columns whose values name a row. Default: id.
@@ -728,6 +734,11 @@ function s.exact(options) end
 ---@param options? sluice.options.exact_index
 ---@return sluice.Stage
 function s.exact_index(options) end
+
+---At most so many rows of each key, such as a domain or an author: those of highest priority, then the first; the others are dropped as over_cap.
+---@param options sluice.options.per_key
+---@return sluice.Stage
+function s.per_key(options) end
 
 ---Merges the rows of a change log (inserts, updates, deletes) into the rows of a snapshot: of each key the latest stays.
 ---@param options sluice.options.merge
