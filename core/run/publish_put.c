@@ -31,9 +31,35 @@ static json_t *holds_json(const struct lane *lane)
     return json_string(hex);
 }
 
+/* {"stage", "options"} of the writer, as the script gave them but for the folder, so that upkeep
+ * can write rows as it did. */
+static json_t *writer_json(const struct op *op)
+{
+    struct sluice_error ignored = ERROR_INIT;
+    struct buf text = BUF_INIT;
+    json_t *options;
+    json_t *json;
+
+    if (op->node == NULL || op->node->entry == NULL) {
+        return json_null();
+    }
+    value_print_json(&op->node->named, &text);
+    options = buf_status(&text, &ignored) == SLUICE_OK
+                  ? json_loadb(text.data, text.size, JSON_DECODE_ANY, NULL)
+                  : NULL;
+    buf_deinit(&text);
+    if (!json_is_object(options)) { /* none are given */
+        json_decref(options);
+        options = json_object();
+    }
+    json_object_del(options, "path");
+    json = json_pack("{s:s, s:o}", "stage", op->node->entry->stage.name, "options", options);
+    return json == NULL ? json_null() : json;
+}
+
 /* What it was made from, without paths, hosts or times: equal runs give equal manifests, and an
  * equal manifest is no new snapshot. */
-static json_t *lineage_json(const struct run *run)
+static json_t *lineage_json(const struct run *run, const struct op *op)
 {
     json_t *lineage = json_object();
     json_t *inputs = json_array();
@@ -67,6 +93,7 @@ static json_t *lineage_json(const struct run *run)
             lineage, "pipeline",
             json_string(run->plan->graph->name == NULL ? "" : run->plan->graph->name));
         json_object_set_new(lineage, "plan", json_string(hex));
+        json_object_set_new(lineage, "writer", writer_json(op));
     }
     return lineage;
 }
@@ -247,7 +274,7 @@ sluice_status run_dress(const struct run *run, const struct op *op, struct snaps
     if (status != SLUICE_OK) {
         return status;
     }
-    snapshot->lineage = lineage_json(run);
+    snapshot->lineage = lineage_json(run, op);
     snapshot->notes = json_object();
     status = snapshot->lineage == NULL || snapshot->notes == NULL ||
                      (joined != NULL && json_object_update(snapshot->lineage, joined) != 0)

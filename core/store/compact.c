@@ -15,10 +15,11 @@
 
 /* ---- which ---- */
 
-static bool can_join(const struct snapshot_shard *shard)
+static bool can_join(const struct snapshot_shard *shard, const struct compact_rules *rules)
 {
     unsigned part;
-    return derive_is_lines(shard->file) && snapshot_part_number(shard->name, &part);
+    return (derive_is_lines(shard->file) || (rules->join != NULL && rules->takes(shard->file))) &&
+           snapshot_part_number(shard->name, &part);
 }
 
 /* May one stand in a file with the other: of one kind, in one folder? */
@@ -77,13 +78,14 @@ sluice_status compact_plan(const struct snapshot *s, const struct compact_rules 
 {
     const uint64_t small = rules->target - rules->target / 4;
 
-    memset(plan, 0, sizeof *plan);
+    *plan = (struct compact_plan){ .join = rules->join, .ctx = rules->ctx };
     for (uint32_t i = 0; i < s->n_shards; i++) {
-        if (!can_join(&s->shards[i])) {
+        if (!can_join(&s->shards[i], rules)) {
             return error_set(err, SLUICE_E_CONFIG,
                              "%s can't be joined with others as it is: JSON Lines can (.jsonl, "
-                             ".jsonl.gz, .jsonl.zst, called part-…); let its pipeline write larger "
-                             "files (shard_size, and s.files with a larger split)",
+                             ".jsonl.gz, .jsonl.zst, called part-…), and by `sluice compact` "
+                             "Parquet and Arrow; let its pipeline write larger files (shard_size, "
+                             "and s.files with a larger split)",
                              s->shards[i].name);
         }
     }
@@ -114,6 +116,7 @@ struct joining {
     const struct snapshot *known;
     struct vouch *vouch;
     const _Atomic int *stop;
+    const struct compact_plan *plan;
     struct snapshot *out;
     json_t *joined; /* {FILE: [[member, rows]…]} */
 };
@@ -181,6 +184,22 @@ static sluice_status add_member(const struct joining *joining, const struct snap
     return status;
 }
 
+/* The members of what is no JSON Lines, by the caller's function. */
+static sluice_status join_others(const struct joining *joining, struct compact_group group,
+                                 struct pending *pending, struct sluice_error *err)
+{
+    const struct snapshot_shard *shards = &joining->from->shards[group.first];
+
+    for (uint32_t i = 0; i < group.n; i++) {
+        char *path = snapshot_shard_path(joining->dir, &shards[i]);
+        sluice_status status =
+            path == NULL ? error_nomem(err, "a path") : derive_check(path, &shards[i], err);
+        free(path);
+        TRY(status);
+    }
+    return joining->plan->join(joining->plan->ctx, joining->from, shards, group.n, pending, err);
+}
+
 /* What stands for a task's key in the name. */
 static sluice_status group_key(const struct snapshot *s, struct compact_group group, char hex[33],
                                struct sluice_error *err)
@@ -207,8 +226,12 @@ static sluice_status write_joined(const struct joining *joining, struct compact_
     struct pending *pending = NULL;
     sluice_status status = derive_open(joining->dir, &pending, err);
 
-    for (uint32_t i = 0; status == SLUICE_OK && i < group.n; i++) {
-        status = add_member(joining, &shards[i], pending, err);
+    if (status == SLUICE_OK && !derive_is_lines(shards[0].file)) {
+        status = join_others(joining, group, pending, err);
+    } else {
+        for (uint32_t i = 0; status == SLUICE_OK && i < group.n; i++) {
+            status = add_member(joining, &shards[i], pending, err);
+        }
     }
     if (status != SLUICE_OK) {
         pending_abort(pending);
@@ -334,6 +357,7 @@ sluice_status compact_join(const char *dataset_dir, const struct snapshot *from,
                                .known = known,
                                .vouch = vouch,
                                .stop = stop,
+                               .plan = plan,
                                .out = snapshot_create(from->dataset),
                                .joined = json_object() };
     uint32_t at = 0;

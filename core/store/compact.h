@@ -5,15 +5,25 @@
  * files alone, as in content-defined chunking: a file that changes, comes or goes changes the
  * joined file that it is in and seldom the next one, and equal snapshots give equal bytes.
  *
- * What can be joined is JSON Lines (none, gzip, zstd). Depends on snapshot, pending. */
+ * What can be joined here is JSON Lines (none, gzip, zstd); other formats by a function of the
+ * caller's. Depends on snapshot, pending. */
 #ifndef SLUICE_STORE_COMPACT_H
 #define SLUICE_STORE_COMPACT_H
 
+#include "store/pending.h"
 #include "store/snapshot.h"
 
+/* Writes the rows of these shards (several, one behind the other, of one suffix) into pending. */
+typedef sluice_status compact_join_fn(void *ctx, const struct snapshot *,
+                                      const struct snapshot_shard *, uint32_t n, struct pending *,
+                                      struct sluice_error *);
+
 struct compact_rules {
-    uint64_t target; /* stored bytes */
-    uint32_t least;  /* neighbours that are joined although they don't fill a file */
+    uint64_t target;       /* stored bytes */
+    uint32_t least;        /* neighbours that are joined although they don't fill a file */
+    compact_join_fn *join; /* of what is no JSON Lines; NULL: that is refused */
+    bool (*takes)(const char *file); /* whether join can, with join */
+    void *ctx;
 };
 
 struct compact_group {
@@ -23,8 +33,10 @@ struct compact_group {
 struct compact_plan {
     struct compact_group *groups; /* in order */
     uint32_t n, capacity;
-    uint32_t joined; /* shards in them */
-    uint32_t large;  /* shards over 180 % of the target, which only their pipeline can cut */
+    uint32_t joined;       /* shards in them */
+    uint32_t large;        /* shards over 180 % of the target, which only their pipeline can cut */
+    compact_join_fn *join; /* of the rules, with ctx */
+    void *ctx;
 };
 
 /* SLUICE_E_CONFIG: files of this kind can't be joined. Deinit after an error too. */

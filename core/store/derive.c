@@ -62,6 +62,21 @@ sluice_status derive_find(const char *dataset_dir, const struct snapshot *known,
     return SLUICE_OK;
 }
 
+sluice_status derive_check(const char *path, const struct snapshot_shard *shard,
+                           struct sluice_error *err)
+{
+    struct hash128 hash;
+    uint64_t bytes;
+
+    TRY(store_hash(path, &bytes, &hash, NULL, err));
+    return bytes == shard->bytes && hash_equal(hash, shard->hash)
+               ? SLUICE_OK
+               : error_set(err, SLUICE_E_DATA,
+                           "%s (%s) holds other bytes than its manifest says: it was damaged; see "
+                           "`sluice verify`",
+                           shard->file, shard->name);
+}
+
 sluice_status derive_sweep(const char *dataset_dir, struct sluice_error *err)
 {
     char *data = store_join(dataset_dir, "data");

@@ -23,6 +23,10 @@ sluice_status derive_find(const char *dataset_dir, const struct snapshot *known,
                           struct vouch *vouch, const char *key, const char **file,
                           struct published *, struct sluice_error *) MUST_USE;
 
+/* Compares a stored file with what its manifest says of it. SLUICE_E_DATA: it was damaged. */
+sluice_status derive_check(const char *path, const struct snapshot_shard *,
+                           struct sluice_error *) MUST_USE;
+
 /* Removes what a process that died left in data/ in the making. */
 sluice_status derive_sweep(const char *dataset_dir, struct sluice_error *) MUST_USE;
 

@@ -36,33 +36,18 @@ static sluice_status rest_key(const struct snapshot_shard *shard, const struct r
     return SLUICE_OK;
 }
 
-static sluice_status check_bytes(const char *path, const struct snapshot_shard *shard,
-                                 struct sluice_error *err)
-{
-    struct hash128 hash;
-    uint64_t bytes;
-
-    TRY(store_hash(path, &bytes, &hash, NULL, err));
-    return bytes == shard->bytes && hash_equal(hash, shard->hash)
-               ? SLUICE_OK
-               : error_set(err, SLUICE_E_DATA,
-                           "%s (%s) holds other bytes than its manifest says: it was damaged; see "
-                           "`sluice verify`",
-                           shard->file, shard->name);
-}
-
 static sluice_status copy_rest(const struct making *m, const struct snapshot_shard *shard,
                                const struct removal_shard *gone, struct pending *pending,
                                struct sluice_error *err)
 {
     char *path = snapshot_shard_path(m->dir, shard);
     sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : check_bytes(path, shard, err);
+        path == NULL ? error_nomem(err, "a path") : derive_check(path, shard, err);
 
     if (status == SLUICE_OK && derive_is_lines(shard->file)) {
         status = removal_copy_lines(path, shard, gone, m->terms->stop, pending, err);
     } else if (status == SLUICE_OK) {
-        status = m->terms->copy(m->terms->ctx, path, shard, gone, pending, err);
+        status = m->terms->copy(m->terms->ctx, path, m->from, shard, gone, pending, err);
     }
     free(path);
     return status;
@@ -75,10 +60,12 @@ static sluice_status write_rest(const struct making *m, const struct snapshot_sh
     struct pending *pending = NULL;
     sluice_status status = SLUICE_OK;
 
-    if (!derive_is_lines(shard->file) && m->terms->copy == NULL) {
+    if (!derive_is_lines(shard->file) &&
+        (m->terms->copy == NULL || !m->terms->takes(shard->file))) {
         return error_set(err, SLUICE_E_CONFIG,
                          "%s has rows that are to be removed, and is of a kind that can't be "
-                         "rewritten here: JSON Lines can (.jsonl, .jsonl.gz, .jsonl.zst)",
+                         "rewritten here: JSON Lines can (.jsonl, .jsonl.gz, .jsonl.zst), and by "
+                         "`sluice remove` Parquet and Arrow",
                          shard->name);
     }
     status = derive_open(m->dir, &pending, err);

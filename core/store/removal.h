@@ -27,14 +27,15 @@ struct removal_shard {
     uint64_t n;
 };
 
-/* Writes a shard without these rows (some, not all) into pending. */
-typedef sluice_status removal_copy_fn(void *ctx, const char *path, const struct snapshot_shard *,
-                                      const struct removal_shard *, struct pending *,
-                                      struct sluice_error *);
+/* Writes a shard of a snapshot without these rows (some, not all) into pending. */
+typedef sluice_status removal_copy_fn(void *ctx, const char *path, const struct snapshot *,
+                                      const struct snapshot_shard *, const struct removal_shard *,
+                                      struct pending *, struct sluice_error *);
 
 struct removal_terms {
     const struct removal_shard *shards; /* as many as the snapshot has; borrowed */
     removal_copy_fn *copy;              /* of what is no JSON Lines; NULL: that is refused */
+    bool (*takes)(const char *file);    /* whether copy can, with copy */
     void *ctx;
     struct vouch *vouch;          /* may be NULL */
     const struct snapshot *known; /* may have some of the files already; may be NULL */

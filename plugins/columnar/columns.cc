@@ -45,7 +45,8 @@ void add(std::vector<Output> &outputs, const std::string &name, const std::strin
     outputs.push_back({ name, source, type, id,
                         field >= 0 && own_convert(type_at(*first, field)) == Convert::none
                             ? first->field(field)->type()
-                            : plain_arrow(type) });
+                            : plain_arrow(type),
+                        false });
 }
 
 void choose_all(std::vector<Output> &outputs, const Request &request, const arrow::Schema &first,
@@ -53,14 +54,14 @@ void choose_all(std::vector<Output> &outputs, const Request &request, const arro
 {
     for (const auto &field : first.fields()) {
         const std::string &name = field->name();
-        if (name == request.text || name == request.id) {
+        if (!request.as_is && (name == request.text || name == request.id)) {
             continue;
         }
         if (!name.empty() && name[0] == '_') {
             left_out.push_back(name);
             continue;
         }
-        if (name == "text" || name == "id") {
+        if (!request.as_is && (name == "text" || name == "id")) {
             throw sluice::error(SLUICE_E_SCHEMA,
                                 "the column '" + (name == "text" ? request.text : request.id) +
                                     "' is to become '" + name +
@@ -77,6 +78,7 @@ void choose_all(std::vector<Output> &outputs, const Request &request, const arro
                                 name);
         }
         add(outputs, name, name, type, false, &first);
+        outputs.back().required = request.as_is && !field->nullable();
     }
 }
 
@@ -96,6 +98,17 @@ int find_column(const arrow::Schema &schema, const std::string &name)
 std::vector<Output> choose(const Request &request, const arrow::Schema *first,
                            std::vector<std::string> &left_out)
 {
+    if (request.as_is) {
+        std::vector<Output> all;
+        if (!request.columns.empty()) {
+            throw sluice::error(SLUICE_E_CONFIG, "`as_is` gives all columns; leave out `columns`",
+                                "columns");
+        }
+        if (first != nullptr) {
+            choose_all(all, request, *first, left_out);
+        }
+        return all;
+    }
     const bool has_text = first == nullptr || find_column(*first, request.text) >= 0;
     const bool has_id = first == nullptr || find_column(*first, request.id) >= 0;
     std::vector<Output> out;
@@ -156,7 +169,8 @@ void refuse_more(const Request &request, const std::vector<Output> &outputs,
         const std::string &name = field->name();
         const bool known = std::any_of(outputs.begin(), outputs.end(),
                                        [&](const Output &output) { return output.source == name; });
-        if (!known && name != request.text && name != request.id && name.substr(0, 1) != "_") {
+        if (!known && (request.as_is || (name != request.text && name != request.id)) &&
+            name.substr(0, 1) != "_") {
             throw sluice::error(SLUICE_E_DATA,
                                 "it has a column '" + name +
                                     "', which the first file lacks: say with `columns` which are "

@@ -24,6 +24,7 @@ struct Output {
     std::string type;   /* of ours, without "?" */
     bool id;            /* has no nulls: what is missing is made of the row's place */
     std::shared_ptr<arrow::DataType> nulls; /* for files that have no such column; may be NULL */
+    bool required = false;                  /* the files' schema says that it has none */
 };
 
 /* What the options say. */
@@ -32,9 +33,11 @@ struct Request {
     std::vector<std::pair<std::string, std::string>> columns; /* name, type; none = all */
     bool fill;  /* files without a column: nulls (else they are refused) */
     bool unite; /* columns are those of all files, by their names */
+    bool as_is; /* all columns under their own names, none made */
 };
 
-/* The options that readers of columns share: members text, id, columns and missing of theirs. */
+/* The options that readers of columns share: members text, id, columns, missing, union_by_name and
+ * as_is of theirs. */
 template <class Options> void declare_columns(sluice::option_table<Options> &t)
 {
     t.add(&Options::text, "text", "text",
@@ -54,12 +57,14 @@ template <class Options> void declare_columns(sluice::option_table<Options> &t)
           "that differ become one that holds all values of both (int32 and int64: int64; float "
           "and double: float64), or are refused with file and column. The footers of all files "
           "are read before anything else.");
+    t.add(&Options::as_is, "as_is", "false",
+          "Give all columns as the files have them, under their own names: no id is made where "
+          "there is none, and `text` and `id` name nothing.");
 }
 template <class Options> Request request_of(const Options &options)
 {
-    Request out = {
-        options.text, options.id, {}, options.missing != Missing::refuse, options.union_by_name
-    };
+    Request out = { options.text,          options.id,   {}, options.missing != Missing::refuse,
+                    options.union_by_name, options.as_is };
 
     for (std::uint64_t k = 0; k < options.columns.n; k++) {
         out.columns.emplace_back(options.columns.keys[k],

@@ -86,7 +86,7 @@ Footer::Footer(std::string_view bytes)
     for (const auto &field : manifest_.schema_fields) {
         fields.push_back(field.field);
     }
-    schema_ = arrow::schema(std::move(fields));
+    schema_ = arrow::schema(std::move(fields), meta_->key_value_metadata());
 }
 
 Extent Footer::chunk(int row_group, int leaf, std::uint64_t file_bytes) const

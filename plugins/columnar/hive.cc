@@ -117,7 +117,7 @@ std::shared_ptr<arrow::Schema> schema_with(const arrow::Schema &file, const Part
     arrow::FieldVector all = file.fields();
 
     all.insert(all.end(), parts.fields.begin(), parts.fields.end());
-    return arrow::schema(std::move(all));
+    return arrow::schema(std::move(all), file.metadata());
 }
 
 } /* namespace sluice_columnar */

@@ -224,7 +224,7 @@ std::shared_ptr<arrow::Schema> schema_of(const Layout &layout)
         for (const auto &field : read.ValueUnsafe()->fields()) {
             fields.push_back(field->WithType(plain_type(field->type())));
         }
-        return arrow::schema(std::move(fields));
+        return arrow::schema(std::move(fields), read.ValueUnsafe()->metadata());
     });
 }
 

@@ -68,7 +68,7 @@ struct read_arrow : sluice::random_reader<read_arrow> {
         const char *text, *id;
         sluice_map columns;
         Missing missing;
-        bool union_by_name;
+        bool union_by_name, as_is;
     };
     static void declare(sluice::option_table<options> &t)
     {

@@ -88,7 +88,7 @@ struct read_parquet : sluice::random_reader<read_parquet> {
         const char *text, *id;
         sluice_map columns;
         Missing missing;
-        bool union_by_name;
+        bool union_by_name, as_is;
         const char *where;
         bool partitions;
         Statistics statistics;

@@ -5,6 +5,7 @@
 
 #include <arrow/array/builder_base.h>
 #include <arrow/array/util.h>
+#include <arrow/util/key_value_metadata.h>
 
 #include "guard.h"
 #include "target.h"
@@ -167,6 +168,37 @@ void tell_absent(const Mapping &mapping, const arrow::Schema &schema, std::int64
     }
 }
 
+/* What a file that is given as it is says of its columns goes with the first of them, behind their
+ * number: who writes just these says the same (`columns_json`). */
+static std::string said_of(const arrow::Schema &file, std::size_t n)
+{
+    const auto &metadata = file.metadata();
+    const int at = metadata == nullptr ? -1 : metadata->FindKey("sluice.columns");
+    const std::string said = at < 0 ? "" : metadata->value(at);
+
+    return said.empty() || said.find('\n') != said.npos
+               ? ""
+               : "columns=" + std::to_string(n) + " " + said;
+}
+
+/* With what the field itself says, which Arrow files have. */
+static std::string notes_as_they_are(const arrow::Field &field, const std::string &said, bool first)
+{
+    const auto &notes = field.metadata();
+    std::string out;
+    const auto add = [&](const std::string &line) {
+        if (!line.empty() && line.find('\n') == line.npos) {
+            out += (first && out.empty() ? "" : "\n") + line;
+        }
+    };
+
+    add(said);
+    for (std::int64_t k = 0; notes != nullptr && k < notes->size(); k++) {
+        add(notes->key(k) + "=" + notes->value(k));
+    }
+    return out;
+}
+
 std::vector<Output> declare_outputs(const Request &request, const arrow::Schema *first,
                                     sluice::plan &plan, bool &all,
                                     std::vector<std::string> &left_out)
@@ -179,9 +211,13 @@ std::vector<Output> declare_outputs(const Request &request, const arrow::Schema 
             const auto field = first == nullptr || output.source.empty()
                                    ? nullptr
                                    : first->GetFieldByName(output.source);
-            const std::string note =
-                field == nullptr ? "" : arrow_note(*field->type(), output.type);
-            plan.add(output.name, (output.type + (output.id ? "" : "?")).c_str(), note.c_str());
+            std::string note = field == nullptr ? "" : arrow_note(*field->type(), output.type);
+            if (request.as_is) {
+                note += notes_as_they_are(*field, out.empty() ? said_of(*first, chosen.size()) : "",
+                                          note.empty());
+            }
+            plan.add(output.name, (output.type + (output.id || output.required ? "" : "?")).c_str(),
+                     note.c_str());
             out.push_back(output);
         }
     }

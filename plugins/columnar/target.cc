@@ -261,7 +261,8 @@ std::shared_ptr<arrow::KeyValueMetadata> notes_of(const char *all)
         const std::string line(at, end == nullptr ? std::strlen(at)
                                                   : static_cast<std::size_t>(end - at));
         const std::size_t equal = line.find('=');
-        if (equal != std::string::npos && line.compare(0, equal, "arrow_type") != 0) {
+        if (equal != std::string::npos && line.compare(0, equal, "arrow_type") != 0 &&
+            line.compare(0, equal, "columns") != 0) {
             out->Append(line.substr(0, equal), line.substr(equal + 1));
         }
         at = end == nullptr ? "" : end + 1;
@@ -289,6 +290,9 @@ void add_target(std::vector<Target> &out, sluice::plan &p, const std::string &na
     auto type = target.given;
     restore_type(target, type, p.metadata(target.index, "arrow_type"));
     narrow_tokens(target, type, p.metadata(target.index, "vocab_size"));
+    if (const char *said = p.metadata(target.index, "columns"); said != nullptr) {
+        target.said = said;
+    }
     target.field = arrow::field(name, type, nullable, notes_of(p.metadata(target.index, "")));
     out.push_back(std::move(target));
 }
@@ -373,6 +377,12 @@ std::string columns_json(const std::vector<Target> &targets)
 {
     std::string out = "{";
 
+    for (const Target &target : targets) {
+        char *rest = nullptr;
+        if (std::strtoull(target.said.c_str(), &rest, 10) == targets.size()) {
+            return rest + 1; /* these are the columns of a file that is written as it was */
+        }
+    }
     for (const Target &target : targets) {
         out += out.size() > 1 ? "," : "";
         json_text(target.field->name(), out);

@@ -30,6 +30,7 @@ struct Target {
     std::shared_ptr<arrow::Field> field; /* of the file */
     Restore restore = Restore::none;
     bool tokens = false; /* a list of tokens, by what is known of it */
+    std::string said;    /* "N JSON": what a file of these N columns says of them; or "" */
 };
 
 /* Arrow's type for one of ours ("struct<a:int64?>"), without what is said of nulls outside. */

@@ -1,5 +1,6 @@
 /* exact_drops: of the rows with one hash, sorted by rank and position, all but the first, or the
- * first few, are listed to be dropped. exact_index_rows: the first row of each hash, as a persistent index holds it. */
+ * first few, are listed to be dropped. exact_index_rows: the first row of each hash, as a
+ * persistent index holds it. */
 #include <stdio.h>
 
 #include "dedup.h"
@@ -155,8 +156,9 @@ static const struct sluice_option drops_options[] = {
       .type = SLUICE_OPT_ENUM,
       .offset = offsetof(struct drops_config, ties) },
     { .name = "most",
-      .doc = "Rows of one hash that stay. Above 1 the column similarity has the dropped row's number "
-             "among those of its hash.",
+      .doc =
+          "Rows of one hash that stay. Above 1 the column similarity has the dropped row's number "
+          "among those of its hash.",
       .def = "1",
       .type = SLUICE_OPT_INT,
       .min = 1,

@@ -685,6 +685,7 @@ function s.pii_datatrove(options) end
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
 ---@field union_by_name? boolean Columns are those of all files, by name: a file that lacks one gives nulls, and types that differ become one that holds all values of both (int32 and int64: int64; float and double: float64), or are refused with file and column. The footers of all files are read before anything else. Default: false.
+---@field as_is? boolean Give all columns as the files have them, under their own names: no id is made where there is none, and `text` and `id` name nothing. Default: false.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---Arrow IPC files and streams, Feather.
@@ -765,6 +766,7 @@ function s.read_jsonl(options) end
 ---@field columns? table<string, string|number|boolean> Further columns: name to utf8, int64, float64, bool, json (of nested ones), or the type that it has; all where none is named.
 ---@field missing? "refuse"|"null"|"allow" What becomes of a file without a column that is wanted: it is refused, or nulls are made; an input in which no file has the column is refused, but for `allow`. Default: refuse.
 ---@field union_by_name? boolean Columns are those of all files, by name: a file that lacks one gives nulls, and types that differ become one that holds all values of both (int32 and int64: int64; float and double: float64), or are refused with file and column. The footers of all files are read before anything else. Default: false.
+---@field as_is? boolean Give all columns as the files have them, under their own names: no id is made where there is none, and `text` and `id` name nothing. Default: false.
 ---@field where? string Rows for which this does not hold are not given, and not read where that can be known: lang == 'en' and n_words > 50. With = == != < <= > >=, in (…), is null, like 'a%', and, or, not, ( ); paths a.b, a[0].b; texts in either quotes. What is compared with null does not hold.
 ---@field partitions? boolean Folders of the path that are named NAME=VALUE are columns (of the names that the report has, without the fixed part of the pattern). Default: true.
 ---@field statistics? "trust"|"check"|"ignore" Of row groups that their statistics rule out: trust leaves them out, check reads them, and ends the run where rows say otherwise, ignore reads them. Default: trust.

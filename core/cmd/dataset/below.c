@@ -161,7 +161,7 @@ static sluice_status look_shard(struct family *family, struct idsearch *search,
     uint64_t rows = 0;
     char *path = snapshot_shard_path(search->dir, shard);
     sluice_status status = path == NULL ? SLUICE_E_NOMEM
-                           : derive_is_lines(shard->file)
+                           : idsearch_takes(shard->file)
                                ? idsearch_count(search, path, &rows, &why)
                                : bytesearch_file(&family->bytes, path, &found, &hit, &why);
 
@@ -174,7 +174,7 @@ static sluice_status look_shard(struct family *family, struct idsearch *search,
     tally->with_rows += rows > 0;
     tally->with_bytes += hit != BYTESEARCH_NONE;
     tally->unknown +=
-        status != SLUICE_OK || (hit == BYTESEARCH_NONE && !derive_is_lines(shard->file));
+        status != SLUICE_OK || (hit == BYTESEARCH_NONE && !idsearch_takes(shard->file));
     return SLUICE_OK;
 }
 
@@ -215,6 +215,7 @@ static sluice_status look_dataset_at(struct family *family, size_t at, json_t *l
                             "bytes", (json_int_t)tally.with_bytes, "none",
                             (json_int_t)tally.unknown, "index", tally.index, "made", made));
     }
+    family->below->search->columns = search.columns; /* it may have been opened here */
     json_decref(numbers);
     json_decref(seen);
     free(dir);

@@ -8,9 +8,9 @@
 #include "cmd/dataset/idsearch.h"
 
 struct below {
-    const struct idsearch *search; /* ids, column, the dataset's folder */
-    const char *folder;            /* NULL: the one that the dataset is in */
-    uint64_t holders;              /* set: datasets that have an id */
+    struct idsearch *search; /* ids, column, the dataset's folder */
+    const char *folder;      /* NULL: the one that the dataset is in */
+    uint64_t holders;        /* set: datasets that have an id */
 };
 
 /* *out: [{dataset, snapshots: [those made of it], rows (of files that can be searched, which have

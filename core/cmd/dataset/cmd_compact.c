@@ -1,6 +1,5 @@
 /* sluice compact: joins the small files of a dataset's newest snapshot in a new one
- * (store/compact.h). No row is read, so there are no tasks: files come to stand as those of tasks
- * do, and the manifest comes last. */
+ * (store/compact.h). Files come to stand as those of tasks do, and the manifest comes last. */
 #include "store/compact.h"
 
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "cmd/commands.h"
 #include "cmd/dataset/dataset.h"
+#include "cmd/dataset/rewrite.h"
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
 
@@ -33,7 +33,10 @@ struct compaction {
 static sluice_status compact(const struct args *args, struct compaction *c,
                              struct sluice_error *err)
 {
-    struct compact_rules rules = { .target = TARGET_DEFAULT };
+    struct rewrite rewrite = { .dir = NULL };
+    struct compact_rules rules = {
+        .target = TARGET_DEFAULT, .join = rewrite_joined, .takes = rewrite_takes, .ctx = &rewrite
+    };
     uint64_t least;
 
     TRY(args_size(args, "--target", &rules.target, err));
@@ -42,6 +45,7 @@ static sluice_status compact(const struct args *args, struct compaction *c,
     c->dry = args_get(args, "--dry-run") != NULL;
     TRY(dataset_hold(args->words[0], c->dry ? NULL : "compact", &c->hold, err));
     TRY(dataset_open_newest(&c->hold, "a compaction", &c->from, err));
+    rewrite.dir = c->hold.dir;
     TRY(compact_plan(c->from, &rules, &c->plan, err));
     if (c->dry) {
         return SLUICE_OK;
@@ -77,9 +81,11 @@ int cmd_compact(int argc, char **argv)
         .usage = "sluice compact DATASET [--target SIZE] [--least N] [--dry-run]",
         .text = "Joins small files of a dataset's newest snapshot (under 75 % of the target) with "
                 "their neighbours, in a new snapshot of the\n"
-                "same rows in the same order; readers of the old one are undisturbed. Nothing is "
-                "decoded: zstd frames and gzip members follow\n"
-                "one another. Not while its run is at work; a kill leaves the old snapshot.",
+                "same rows in the same order; readers of the old one are undisturbed. JSON Lines "
+                "are not decoded: zstd frames and gzip\n"
+                "members follow one another; Parquet and Arrow are written again as their "
+                "manifest says. Not while its run is at work; a kill\n"
+                "leaves the old snapshot.",
         .specs = compact_specs,
         .n_specs = sizeof compact_specs / sizeof compact_specs[0],
         .least = 1,

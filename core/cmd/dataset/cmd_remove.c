@@ -8,6 +8,7 @@
 #include "cmd/dataset/dataset.h"
 #include "cmd/dataset/below.h"
 #include "cmd/dataset/purge.h"
+#include "cmd/dataset/rewrite.h"
 #include "cmd/view/view.h"
 #include "run/facts/facts.h"
 
@@ -77,7 +78,12 @@ static void count(struct removing *r)
 
 static sluice_status take_out(struct removing *r, struct sluice_error *err)
 {
-    struct removal_terms terms = { .shards = r->shards, .stop = &session_drain };
+    struct rewrite rewrite = { .dir = r->hold.dir };
+    struct removal_terms terms = { .shards = r->shards,
+                                   .copy = rewrite_without,
+                                   .takes = rewrite_takes,
+                                   .ctx = &rewrite,
+                                   .stop = &session_drain };
     struct snapshot *next = NULL;
     sluice_status status;
 

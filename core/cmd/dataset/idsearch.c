@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/dataset/rewrite.h"
 #include "cmd/dataset/rowfield.h"
 #include "cmd/look/lines.h"
+#include "cmd/look/rowsof.h"
+#include "run/facts/facts.h"
 
-struct rows {
+struct search_rows {
     struct idsearch *search;
     const char *name; /* in messages */
     struct idsearch_file found;
@@ -16,7 +19,7 @@ struct rows {
     struct buf scratch;
 };
 
-static sluice_status add_hit(struct rows *rows, size_t id, struct sluice_error *err)
+static sluice_status add_hit(struct search_rows *rows, size_t id, struct sluice_error *err)
 {
     struct removal_shard *hits = &rows->found.hits;
 
@@ -37,46 +40,186 @@ static sluice_status add_hit(struct rows *rows, size_t id, struct sluice_error *
     return SLUICE_OK;
 }
 
-static sluice_status take_line(void *ctx, const char *text, size_t n, bool *stop,
-                               struct sluice_error *err)
+static sluice_status check_stop(const struct idsearch *search, struct sluice_error *err)
 {
-    struct rows *rows = ctx;
-    const struct idsearch *search = rows->search;
-    const char *value;
-    size_t size;
-    size_t id;
+    return search->stop != NULL && atomic_load(search->stop) != 0
+               ? error_set(err, SLUICE_E_CANCELLED, "stopped")
+               : SLUICE_OK;
+}
 
-    (void)stop;
-    if (search->stop != NULL && atomic_load(search->stop) != 0) {
-        return error_set(err, SLUICE_E_CANCELLED, "stopped");
-    }
-    switch (rowfield_find(text, n, search->column, &rows->scratch, &value, &size)) {
-    case ROWFIELD_TEXT:
-        id = ids_find(search->ids, value, size);
-        if (id < search->ids->n) {
-            TRY(add_hit(rows, id, err));
-        }
-        break;
-    case ROWFIELD_NO_JSON:
-        return error_set(err, SLUICE_E_DATA, "%s, row %llu is no JSON object; see sluice verify",
-                         rows->name, (unsigned long long)rows->row);
-    case ROWFIELD_NONE:
-    case ROWFIELD_OTHER:
-        rows->found.without++;
-        break;
+/* The next row's id; NULL: it has none. */
+static sluice_status take_id(struct search_rows *rows, const char *value, size_t size,
+                             struct sluice_error *err)
+{
+    const struct idsearch *search = rows->search;
+    size_t id = value == NULL ? search->ids->n : ids_find(search->ids, value, size);
+
+    rows->found.without += value == NULL;
+    if (id < search->ids->n) {
+        TRY(add_hit(rows, id, err));
     }
     rows->row++;
     return SLUICE_OK;
 }
 
-static sluice_status search_lines(struct idsearch *search, const struct snapshot_shard *shard,
-                                  struct idsearch_file *out, struct sluice_error *err)
+static sluice_status take_line(void *ctx, const char *text, size_t n, bool *stop,
+                               struct sluice_error *err)
 {
-    struct rows rows = { .search = search, .name = shard->name };
-    char *path = snapshot_shard_path(search->dir, shard);
+    struct search_rows *rows = ctx;
+    const struct idsearch *search = rows->search;
+    const char *value = NULL;
+    size_t size = 0;
+
+    (void)stop;
+    TRY(check_stop(search, err));
+    switch (rowfield_find(text, n, search->column, &rows->scratch, &value, &size)) {
+    case ROWFIELD_TEXT:
+        return take_id(rows, value, size, err);
+    case ROWFIELD_NO_JSON:
+        return error_set(err, SLUICE_E_DATA, "%s, row %llu is no JSON object; see sluice verify",
+                         rows->name, (unsigned long long)rows->row);
+    case ROWFIELD_NONE:
+    case ROWFIELD_OTHER:
+        break;
+    }
+    return take_id(rows, NULL, 0, err);
+}
+
+/* ---- columnar files ---- */
+
+/* The column of that name, or of the part of it before a dot; -1 = there is none. */
+static int32_t find_field(const struct schema *schema, const char *path, bool *whole)
+{
+    for (uint32_t k = 0; k < schema->n; k++) {
+        size_t n = strlen(schema->fields[k].name);
+        *whole = strcmp(schema->fields[k].name, path) == 0;
+        if (*whole || (strncmp(schema->fields[k].name, path, n) == 0 && path[n] == '.')) {
+            return (int32_t)k;
+        }
+    }
+    return -1;
+}
+
+/* Nested values, and texts that are JSON objects (as json columns are in Parquet). */
+static sluice_status take_nested(struct search_rows *rows, const struct field *field,
+                                 const struct ArrowArray *array, int64_t at,
+                                 struct sluice_error *err)
+{
+    json_t *value = facts_value(field->type, array, at);
+    json_t *inner =
+        !json_is_string(value)
+            ? NULL
+            : json_loadb(json_string_value(value), json_string_length(value), JSON_ALLOW_NUL, NULL);
+    json_t *json = json_pack("{s:O}", field->name, inner != NULL ? inner : value);
+    char *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
     bool stop = false;
     sluice_status status =
-        path == NULL ? error_nomem(err, "a path") : lines_read(path, take_line, &rows, &stop, err);
+        text == NULL ? error_nomem(err, "a row") : take_line(rows, text, strlen(text), &stop, err);
+
+    free(text);
+    json_decref(json);
+    json_decref(inner);
+    json_decref(value);
+    return status;
+}
+
+static sluice_status take_batch(void *ctx, const struct op *op, struct batch *batch, bool *held,
+                                struct sluice_error *err)
+{
+    struct search_rows *rows = ctx;
+    const struct schema *schema = &op->out;
+    bool whole = false;
+    int32_t k = find_field(schema, rows->search->column, &whole);
+    const struct ArrowArray *array =
+        k < 0 || batch->columns[k] == NULL ? NULL : &batch->columns[k]->array;
+
+    *held = true;
+    TRY(check_stop(rows->search, err));
+    for (int64_t i = 0; i < batch->n_rows; i++) {
+        int64_t at = batch->rows == NULL ? i : (int64_t)batch->rows[i];
+        char buffer[64];
+        size_t n = 0;
+        if (array == NULL || array_is_null(array, at)) {
+            TRY(take_id(rows, NULL, 0, err));
+        } else if (!whole) {
+            TRY(take_nested(rows, &schema->fields[k], array, at, err));
+        } else {
+            const char *value = value_text(schema->fields[k].type, array, at, &n, buffer);
+            TRY(take_id(rows, value, n, err));
+        }
+    }
+    return SLUICE_OK;
+}
+
+static sluice_status refuse_row(void *ctx, const struct op *op, const struct bad_record *bad,
+                                struct sluice_error *err)
+{
+    const struct search_rows *rows = ctx;
+
+    (void)op;
+    return error_set(err, SLUICE_E_DATA, "%s: a row can't be read: %s: %s; see sluice verify",
+                     rows->name, bad->reason, bad->detail);
+}
+
+static sluice_status read_columns(struct search_rows *rows, const char *path,
+                                  struct sluice_error *err)
+{
+    const char *reader = rowsof_reader(path);
+    struct idsearch *search = rows->search;
+    const struct chain_observer observer = { .ctx = rows,
+                                             .given = take_batch,
+                                             .refused = refuse_row };
+    struct rows_pass pass = { .observer = &observer, .workers = 1 };
+    struct value options = VALUE_INIT;
+    struct rows none = { 0 };
+    sluice_status status = SLUICE_OK;
+
+    if (search->columns == NULL) {
+        search->columns = calloc(1, sizeof *search->columns);
+        TRY(search->columns == NULL ? error_nomem(err, "a reader")
+                                    : rowsof_begin(search->columns, err));
+    }
+    value_map_init(&options);
+    if (!value_map_set(&options, "as_is", value_bool(true)) ||
+        (strcmp(reader, "read_parquet") == 0 &&
+         !value_map_set(&options, "partitions", value_bool(false)))) {
+        status = error_nomem(err, "options");
+    }
+    if (status == SLUICE_OK) {
+        status = rowsof_open(search->columns, path, false, reader, &options, err);
+    }
+    if (status == SLUICE_OK) {
+        pass.plan = &search->columns->plan;
+        status = rows_pass(&pass, &none, err);
+    }
+    rows_deinit(&none);
+    value_deinit(&options);
+    return status;
+}
+
+/* ---- files ---- */
+
+bool idsearch_takes(const char *file)
+{
+    return derive_is_lines(file) || rewrite_takes(file);
+}
+
+static sluice_status read_rows(struct search_rows *rows, const char *path, struct sluice_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    bool stop = false;
+
+    return derive_is_lines(slash == NULL ? path : slash + 1)
+               ? lines_read(path, take_line, rows, &stop, err)
+               : read_columns(rows, path, err);
+}
+
+static sluice_status search_rows(struct idsearch *search, const struct snapshot_shard *shard,
+                                 struct idsearch_file *out, struct sluice_error *err)
+{
+    struct search_rows rows = { .search = search, .name = shard->name };
+    char *path = snapshot_shard_path(search->dir, shard);
+    sluice_status status = path == NULL ? error_nomem(err, "a path") : read_rows(&rows, path, err);
 
     if (status == SLUICE_OK && rows.row != shard->rows) {
         status = error_set(
@@ -92,9 +235,8 @@ static sluice_status search_lines(struct idsearch *search, const struct snapshot
 sluice_status idsearch_count(struct idsearch *search, const char *path, uint64_t *n,
                              struct sluice_error *err)
 {
-    struct rows rows = { .search = search, .name = path };
-    bool stop = false;
-    sluice_status status = lines_read(path, take_line, &rows, &stop, err);
+    struct search_rows rows = { .search = search, .name = path };
+    sluice_status status = read_rows(&rows, path, err);
 
     *n = rows.found.hits.n;
     search->counted += rows.row;
@@ -108,13 +250,13 @@ sluice_status idsearch_count(struct idsearch *search, const char *path, uint64_t
 static sluice_status search_file(struct idsearch *search, const struct snapshot_shard *shard,
                                  struct idsearch_file *out, struct sluice_error *err)
 {
-    if (!derive_is_lines(shard->file)) {
+    if (!idsearch_takes(shard->file)) {
         return error_set(err, SLUICE_E_CONFIG,
                          "%s can't be searched for ids: JSON Lines can (.jsonl, .jsonl.gz, "
-                         ".jsonl.zst)",
+                         ".jsonl.zst), Parquet and Arrow",
                          shard->name);
     }
-    return search_lines(search, shard, out, err);
+    return search_rows(search, shard, out, err);
 }
 
 sluice_status idsearch_shard(struct idsearch *search, const struct snapshot_shard *shard,
@@ -189,5 +331,9 @@ void idsearch_deinit(struct idsearch *search)
     }
     free(search->files);
     json_decref(search->seen);
+    if (search->columns != NULL) {
+        rowsof_end(search->columns);
+        free(search->columns);
+    }
     memset(search, 0, sizeof *search);
 }

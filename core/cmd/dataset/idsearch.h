@@ -1,5 +1,5 @@
 /* Which rows of a dataset's files have an id of a list. A file is searched once, whatever number
- * of snapshots name it. Depends on ids, rowfield, store/removal. */
+ * of snapshots name it. Depends on ids, rowfield, look/rowsof, store/removal. */
 #ifndef SLUICE_CMD_IDSEARCH_H
 #define SLUICE_CMD_IDSEARCH_H
 
@@ -21,6 +21,7 @@ struct idsearch {
     } * files;
     size_t n_files, capacity;
     uint64_t counted, lacking; /* by idsearch_count: rows, and those that have no such field */
+    struct rowsof *columns;    /* reads columnar files; owned, NULL until one is searched */
 };
 
 /* What is found in one file; borrowed until the next call. SLUICE_E_CONFIG: files of this kind
@@ -38,7 +39,10 @@ sluice_status idsearch_snapshot(struct idsearch *, const struct snapshot *,
 sluice_status idsearch_check(const struct idsearch *, uint64_t rows, uint64_t without,
                              struct sluice_error *) MUST_USE;
 
-/* Rows of a file of JSON Lines, whatever a manifest says of it, that have an id. SLUICE_E_DATA: it
+/* Whether files of this stored name can be searched by rows. */
+bool idsearch_takes(const char *file);
+
+/* Rows of a file of such a name, whatever a manifest says of it, that have an id. SLUICE_E_DATA: it
  * is damaged. */
 sluice_status idsearch_count(struct idsearch *, const char *path, uint64_t *rows,
                              struct sluice_error *) MUST_USE;

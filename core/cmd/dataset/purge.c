@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "cmd/dataset/rewrite.h"
 #include "run/facts/facts.h"
 #include "store/jsontext.h"
 #include "store/store.h"
@@ -38,7 +39,12 @@ static sluice_status make_again(struct purging *p, const struct snapshot *s,
                                 struct snapshot **out, struct sluice_error *err)
 {
     struct idsearch *search = p->purge->search;
-    struct removal_terms terms = { .shards = shards, .stop = search->stop };
+    struct rewrite rewrite = { .dir = search->dir };
+    struct removal_terms terms = { .shards = shards,
+                                   .copy = rewrite_without,
+                                   .takes = rewrite_takes,
+                                   .ctx = &rewrite,
+                                   .stop = search->stop };
     struct hash128 held;
     char hex[33];
 

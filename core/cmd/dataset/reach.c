@@ -58,8 +58,8 @@ static sluice_status look_rows(struct reach *reach, const char *path, const char
     struct reach_place place = { .path = path, .kind = kind, .sure = true };
     sluice_status status;
 
-    if (!derive_is_lines(strrchr(path, '/') + 1)) {
-        place.unsearched = "it is no JSON Lines, whose rows can be searched";
+    if (!idsearch_takes(strrchr(path, '/') + 1)) {
+        place.unsearched = "it is no JSON Lines, Parquet or Arrow, whose rows can be searched";
         return tell(reach, &place, err);
     }
     status = idsearch_count(reach->search, path, &place.rows, &why);

@@ -8,6 +8,7 @@
 #include "base/say.h"
 #include "cmd/commands.h"
 #include "cmd/look/headInt.h"
+#include "cmd/look/rowsof.h"
 
 #define COLUMNS_ELSE 100u /* where there is no terminal */
 
@@ -49,11 +50,11 @@ static sluice_status show(struct head *head, const struct args *args, struct con
     TRY(args_number(args, "--seed", 0, INT64_MAX, 1, &head->seed, err));
     TRY(conditions_parse(args, conditions, err));
     if (head_is_file(args->words[0])) {
-        return head_columns(head, args->words[0], head_reader(args->words[0]), conditions, err);
+        return head_columns(head, args->words[0], rowsof_reader(args->words[0]), conditions, err);
     }
     TRY(look_dataset(args->words[0], &head->dir, &number, err));
     TRY(snapshot_open(head->dir, number, &head->snapshot, err));
-    reader = head->snapshot->n_shards == 0 ? NULL : head_reader(head->snapshot->shards[0].name);
+    reader = head->snapshot->n_shards == 0 ? NULL : rowsof_reader(head->snapshot->shards[0].name);
     if (reader != NULL && !head->tokens) {
         return head_columns(head, NULL, reader, conditions, err);
     }

@@ -45,8 +45,6 @@ void head_print(const struct head *, uint64_t row, const char *text, size_t n);
 sluice_status head_lines(const struct head *, const struct conditions *,
                          struct sluice_error *) MUST_USE;
 
-/* The stage that reads files of this name as columns; NULL: none does. */
-const char *head_reader(const char *path);
 /* A file alone that one reads? */
 bool head_is_file(const char *path);
 /* Rows, or with head.schema columns and types, of a dataset of such files or of the file at path;
