@@ -109,7 +109,7 @@ KIT_LIB     := $(BUILD)/obj/sdk/testkit.a
 TOKENIZER_SO = $(if $(filter tokenize,$(PLUGINS_BUILT)),$(BUILD)/libsluice-tokenizer.so)
 CORE_LIBS_A := $(foreach l,$(LAYERS),$(if $(wildcard core/$l/*.c),$(BUILD)/obj/core/$l.a))
 
-.PHONY: all debug asan tsan clang setup demo test check bench soak parity lint fuzz install uninstall clean format reference help \
+.PHONY: all debug asan tsan clang setup demo test check bench soak parity lint fuzz install wheel uninstall clean format reference help \
         plugins tokenizer unit-tests test-libraries benches fuzzers parity-programs objects FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -386,6 +386,9 @@ fuzz:  ## fuzz every parser for FUZZ_SECONDS (20) each, from the kept corpus
 
 install: all  ## install below PREFIX (/usr/local), staged in DESTDIR
 	pkg/install $(BUILD) '$(DESTDIR)' '$(PREFIX)' $(VERSION)
+
+wheel: all  ## a Python wheel of the build in build/wheel: pip install build/wheel/*.whl
+	pkg/wheel $(BUILD) $(VERSION) $(BUILD)/wheel
 
 uninstall:  ## remove what install put there
 	pkg/install --remove '$(DESTDIR)' '$(PREFIX)'

@@ -8,7 +8,8 @@ for tool in make gcc pkg-config; do command -v "$tool" >/dev/null || skip "no $t
 unset MAKEFLAGS MAKELEVEL MFLAGS XDG_DATA_HOME
 installed
 COLUMNS=100
-export COLUMNS
+PYTHONPATH=$SRC/sdk/python PYTHONDONTWRITEBYTECODE=1 # for python.md
+export COLUMNS PYTHONPATH PYTHONDONTWRITEBYTECODE
 status=0
 for page in "$SRC"/sdk/guides/*.md; do
     name=$(basename "$page" .md)

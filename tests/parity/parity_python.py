@@ -1,0 +1,61 @@
+"""parity_python.py ASSETS DATA: the installed wheel against tiktoken, and what its rows become. DATA may not be there."""
+
+import glob
+import json
+import os
+import sys
+import time
+
+import numpy
+import tiktoken
+from tiktoken.load import load_tiktoken_bpe
+
+import sluice_data as sluice
+
+assets, data = sys.argv[1:]
+assert sluice.program().startswith(os.path.dirname(sluice.__file__)), sluice.program()
+
+# ---- rows ----
+with open("p.lua", "w", encoding="utf-8") as file:
+    file.write('''local s = require "sluice"
+local docs = s.files "docs.jsonl" | s.read_jsonl {} | s.gopher_quality { min_doc_words = 20 } | s.exact {}
+return s.pipeline { "p", s.named("lines", docs | s.write_jsonl { "out/lines" }), s.named("parquet", docs | s.write_parquet { "out/parquet" }) }
+''')
+run = sluice.run("p.lua", progress=False)
+lines, parquet = run.datasets["lines"], run.datasets["parquet"]
+assert [r["id"] for r in lines] == [r["id"] for r in parquet] == parquet.to_arrow()["id"].to_pylist() == list(lines.to_pandas()["id"])
+assert list(parquet.to_pandas()["text"]) == list(lines.to_arrow()["text"].to_pylist()) and len(run.to_pandas()) > 3
+assert "<table" in lines._repr_html_()
+shutil = os.path.join(os.path.dirname(sys.executable), "sluice")
+assert os.popen(f"{shutil} --version").read().startswith("sluice ")
+print(f"rows: {len(lines)} of {len(parquet)} equal")
+
+# ---- tokens ----
+path = os.path.join(assets, "cl100k_base.tiktoken")
+known = tiktoken.Encoding(
+    "cl100k", mergeable_ranks=load_tiktoken_bpe(path), special_tokens={},
+    pat_str=r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s""")
+texts = []
+for name in sorted(glob.glob(os.path.join(data, "fortunes.jsonl.zst"))):
+    with os.popen(f"zstd -qdc '{name}'") as file:
+        texts += [json.loads(line)["text"] for line in file]
+if not texts:
+    texts = [json.loads(line)["text"] * k for line in open("docs.jsonl", encoding="utf-8") for k in range(1, 400)]
+texts = texts[:20000]
+tokens = sluice.tokenizer(path)
+bytes_ = sum(len(t.encode()) for t in texts)
+different = sum(tokens.encode(t).tolist() != known.encode_ordinary(t) for t in texts)
+assert different == 0, different
+
+begin = time.perf_counter()
+ids, offsets = tokens.encode_batch(texts)
+ours = bytes_ / (time.perf_counter() - begin) / 1e6
+assert ids.dtype == numpy.uint32 and offsets[-1] == len(ids)
+with open("texts.txt", "w", encoding="utf-8") as file:
+    file.write("".join(json.dumps({"text": t}, ensure_ascii=False) + "\n" for t in texts))
+begin = time.perf_counter()
+known_ids = sum(len(known.encode_ordinary(t)) for t in texts)
+peer = bytes_ / (time.perf_counter() - begin) / 1e6
+assert known_ids == len(ids)
+told = sluice.command("tokenize", "--tokenizer", path, "--bench", "--jsonl", "texts.txt")
+print(f"tokens: {len(texts)} texts, {bytes_ / 1e6:.1f} MB, 0 differ; encode_batch {ours:.0f} MB/s, {ours / peer:.1f} of tiktoken; the program: {told.strip()}")
