@@ -5,6 +5,6 @@
 #include <sluice_arrays.h>
 
 extern const struct sluice_stage select_sampler_stage, select_sampler_datatrove_stage,
-    select_regex_stage;
+    select_regex_stage, select_where_stage;
 
 #endif

@@ -1122,6 +1122,21 @@ function s.web_quality(options) end
 ---@return sluice.Stage
 function s.web_repetition(options) end
 
+---@class sluice.options.where
+---@field [1] string? The same as expression.
+---@field expression? string Rows for which this does not hold are dropped: lang == 'en' and n_words > 50. With = == != < <= > >=, in (…), is null, like 'a%', and, or, not, ( ); texts in either quotes. What is compared with null does not hold. May be given without its name.
+---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
+
+---Keeps the rows for which an expression on their columns holds.
+---
+---The language of `head --where` and of read_parquet's option `where`, which also leaves out what it need not read: that one where the input is Parquet, this one anywhere behind. Columns are texts, numbers and booleans; what a reader does not give unless it is told, such as members of JSON, is to be declared there.
+---```lua
+---docs | s.where "id like 'a%' or id is null"
+---```
+---@param options sluice.options.where|string
+---@return sluice.Stage
+function s.where(options) end
+
 ---@class sluice.options.words
 ---@field rule? "whitespace"|"uax29"|"spacy-en" How a text is cut into words. Default: whitespace.
 ---@field over? string Column that holds the text. Default: text.
