@@ -1,5 +1,5 @@
-/* select - keeps a part of the documents: by chance (sampler), by a pattern (regex) or an expression
- * of one's own (where). This file is the plugin's descriptor. */
+/* select - keeps a part of the documents: by chance (sampler), by a pattern (regex) or by an
+ * expression of one's own (where). This file is the plugin's descriptor. */
 #include "select.h"
 #include "sluice_simple.h"
 

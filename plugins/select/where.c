@@ -93,7 +93,8 @@ static void columns_free(struct columns *columns)
 
 static int columns_add(struct columns *columns, const char *name, const char *format)
 {
-    char *copy = malloc(strlen(name) + 1);
+    const size_t size = strlen(name) + 1;
+    char *copy = malloc(size);
 
     if (columns->n == columns->room) {
         size_t room = columns->room * 2 + 16;
@@ -111,7 +112,7 @@ static int columns_add(struct columns *columns, const char *name, const char *fo
     if (copy == NULL) {
         return 0;
     }
-    strcpy(copy, name);
+    memcpy(copy, name, size);
     columns->items[columns->n++] =
         (struct ArrowSchema){ .format = format, .name = copy, .flags = ARROW_FLAG_NULLABLE };
     return 1;
