@@ -303,61 +303,87 @@ static int key_is(const char *p, const char *end, const char *name)
     return length == 0;
 }
 
+int jsonl_walk_begin(struct jsonl_walk *walk, const char *json, size_t n)
+{
+    walk->end = json + n;
+    walk->at = skip_space(json, walk->end);
+    if (walk->at == walk->end || *walk->at != '{') {
+        return 0;
+    }
+    walk->at = skip_space(walk->at + 1, walk->end);
+    walk->first = 1;
+    return 1;
+}
+
+int jsonl_walk_next(struct jsonl_walk *walk, struct jsonl_member *member)
+{
+    const char *end = walk->end;
+    const char *p = walk->at;
+    const char *stop;
+
+    if (p < end && *p == '}' && (walk->first || walk->ended)) {
+        return skip_space(p + 1, end) == end ? 0 : -1;
+    }
+    if (!walk->first) {
+        if (p == end || *p != ',') {
+            return -1;
+        }
+        p = skip_space(p + 1, end);
+    }
+    walk->first = 0;
+    member->key = p;
+    stop = p < end && *p == '"' ? string_end(p, end) : NULL;
+    p = stop == NULL ? end : skip_space(stop, end);
+    member->key_end = stop;
+    if (p == end || *p != ':') {
+        return -1;
+    }
+    member->value = skip_space(p + 1, end);
+    stop = value_end(p + 1, end);
+    if (stop == NULL) {
+        return -1;
+    }
+    walk->at = stop;
+    walk->ended = stop < end && *stop == '}';
+    while (stop[-1] == ' ' || stop[-1] == '\t' || stop[-1] == '\n' || stop[-1] == '\r') {
+        stop--;
+    }
+    member->value_end = stop;
+    return 1;
+}
+
+int jsonl_is_named(const struct jsonl_member *member, const char *const *names, size_t n_names)
+{
+    int named = 0;
+
+    for (size_t k = 0; k < n_names && !named; k++) {
+        named = key_is(member->key + 1, member->key_end - 1, names[k]);
+    }
+    return named;
+}
+
 int jsonl_members(struct sluice_bytes *out, const char *json, size_t n, const char *const *names,
                   size_t n_names, int comma, size_t *written)
 {
     const uint64_t size = out->size;
-    const char *end = json + n;
-    const char *p = skip_space(json, end);
+    struct jsonl_walk walk;
+    struct jsonl_member member;
+    int more = jsonl_walk_begin(&walk, json, n) ? 1 : -1;
 
     *written = 0;
-    if (p == end || *p != '{') {
-        return -1;
+    while (more > 0 && (more = jsonl_walk_next(&walk, &member)) > 0) {
+        if (jsonl_is_named(&member, names, n_names)) {
+            continue;
+        }
+        if ((comma && !sluice_bytes_add(out, ",", 1)) ||
+            !jsonl_raw(out, member.key, (size_t)(member.value_end - member.key))) {
+            return 0;
+        }
+        comma = 1;
+        (*written)++;
     }
-    p = skip_space(p + 1, end);
-    if (p < end && *p == '}') {
-        return skip_space(p + 1, end) == end ? 1 : -1;
-    }
-    for (;;) {
-        const char *key = p;
-        const char *stop = p < end && *p == '"' ? string_end(p, end) : NULL;
-        int taken = 0;
-        if (stop == NULL) {
-            break;
-        }
-        for (size_t k = 0; k < n_names && !taken; k++) {
-            taken = key_is(key + 1, stop - 1, names[k]);
-        }
-        p = skip_space(stop, end);
-        if (p == end || *p != ':') {
-            break;
-        }
-        stop = value_end(p + 1, end);
-        if (stop == NULL) {
-            break;
-        }
-        p = stop;
-        if (!taken) {
-            while (stop[-1] == ' ' || stop[-1] == '\t' || stop[-1] == '\n' || stop[-1] == '\r') {
-                stop--;
-            }
-            if ((comma && !sluice_bytes_add(out, ",", 1)) ||
-                !jsonl_raw(out, key, (size_t)(stop - key))) {
-                return 0;
-            }
-            comma = 1;
-            (*written)++;
-        }
-        if (*p == '}') {
-            if (skip_space(p + 1, end) != end) {
-                break;
-            }
-            return 1;
-        }
-        if (*p != ',') {
-            break;
-        }
-        p = skip_space(p + 1, end);
+    if (more == 0) {
+        return 1;
     }
     out->size = size;
     *written = 0;

@@ -29,6 +29,20 @@ int jsonl_raw(struct sluice_bytes *out, const char *json, size_t n);
 /* The bytes in base64 (RFC 4648, padded), in quotation marks. */
 int jsonl_base64(struct sluice_bytes *out, const void *data, size_t n);
 
+/* The members of a JSON object, one by one. */
+struct jsonl_walk {
+    const char *at, *end;
+    int first, ended;
+};
+struct jsonl_member { /* "key": value, as they stand there */
+    const char *key, *key_end, *value, *value_end;
+};
+/* 0: it is no object. */
+int jsonl_walk_begin(struct jsonl_walk *walk, const char *json, size_t n);
+/* 1: there is one more; 0: that was all; -1: what follows is no JSON. */
+int jsonl_walk_next(struct jsonl_walk *walk, struct jsonl_member *member);
+int jsonl_is_named(const struct jsonl_member *member, const char *const *names, size_t n_names);
+
 /* The members of a JSON object, each behind a comma (the first one only if comma != 0), without the
  * braces; those called names[k] are left out. Gives how many were written in *written. Returns -1,
  * with out as it was, when json is no object. */

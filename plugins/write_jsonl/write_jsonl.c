@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "jsonl_text.h"
+#include "jsonl_layout.h"
 #include "sluice_simple.h"
 
 struct config {
@@ -20,6 +20,7 @@ struct config {
     struct sluice_list partition_by;
     int64_t max_partitions;
     int32_t compression;
+    int32_t layout;
 };
 
 static const struct sluice_option options[] = {
@@ -42,44 +43,22 @@ static const struct sluice_option options[] = {
       .doc = "Columns to write, in this order; none given: all, `text` and `id` first.",
       .type = SLUICE_OPT_LIST,
       .offset = offsetof(struct config, columns) },
-};
-
-enum kind {
-    KIND_BOOL,
-    KIND_INT8,
-    KIND_INT16,
-    KIND_INT32,
-    KIND_INT64,
-    KIND_UINT8,
-    KIND_UINT16,
-    KIND_UINT32,
-    KIND_UINT64,
-    KIND_FLOAT32,
-    KIND_FLOAT64,
-    KIND_UTF8,
-    KIND_BINARY,
-    KIND_JSON,
-    KIND_FIXED
-};
-
-static const char *const kind_names[] = { "bool",    "int8",   "int16",  "int32",  "int64",
-                                          "uint8",   "uint16", "uint32", "uint64", "float32",
-                                          "float64", "utf8",   "binary", "json" };
-
-struct column {
-    enum kind kind; /* of the items, if it is a list */
-    bool list;
-    bool spliced;  /* its members stand in the row's object */
-    int32_t width; /* KIND_FIXED */
-    char *name;
-    char *prefix; /* ,"name": */
-    size_t prefix_n;
+    { .name = "layout",
+      .doc =
+          "flat: columns are members of the object. datatrove: text and id are, all else is in "
+          "the object `metadata`, as its JsonlWriter has it. dolma: id, text, source, added, "
+          "created, version and attributes are, all else is in `metadata`. In these two a column "
+          "`metadata.url` is the member `url` there.",
+      .def = "flat",
+      .choices = "flat|datatrove|dolma",
+      .type = SLUICE_OPT_ENUM,
+      .offset = offsetof(struct config, layout) },
 };
 
 struct stage {
     const struct config *config;
-    struct column *columns;
-    const char **names; /* of all columns but the spliced one */
+    struct jsonl_column *columns;
+    const char **names; /* of all columns but the spliced one, as they are written */
     size_t n, n_names, capacity;
     int floats; /* a column holds floats, which may be inf or nan */
 };
@@ -100,48 +79,15 @@ static sluice_status nomem(struct sluice_error *err)
     return sluice_fail(err, SLUICE_E_NOMEM, "", "out of memory for JSON lines");
 }
 
-/* Reads "utf8?", "fixed[16]", "list<uint32>", "spans"; false when there is no JSON form for it. */
-static bool parse_type(const char *type, struct column *column)
-{
-    size_t n = strlen(type);
-
-    n -= n > 0 && type[n - 1] == '?';
-    if (n == 5 && memcmp(type, "spans", 5) == 0) {
-        column->list = true;
-        column->kind = KIND_UINT64;
-        return true;
-    }
-    if (n > 6 && memcmp(type, "list<", 5) == 0 && type[n - 1] == '>') {
-        column->list = true;
-        type += 5;
-        n -= 6;
-        n -= n > 0 && type[n - 1] == '?';
-    }
-    if (n > 7 && memcmp(type, "fixed[", 6) == 0 && type[n - 1] == ']') {
-        column->kind = KIND_FIXED;
-        for (const char *p = type + 6; *p >= '0' && *p <= '9'; p++) {
-            column->width = column->width * 10 + (*p - '0');
-        }
-        return true;
-    }
-    for (size_t k = 0; k < sizeof kind_names / sizeof kind_names[0]; k++) {
-        if (strlen(kind_names[k]) == n && memcmp(kind_names[k], type, n) == 0) {
-            column->kind = (enum kind)k;
-            return true;
-        }
-    }
-    return false;
-}
-
 static sluice_status add_column(struct stage *stage, struct sluice_plan *plan, const char *name,
                                 const char *type, struct sluice_error *err)
 {
-    struct column column = { 0 };
+    struct jsonl_column column = { 0 };
     struct sluice_bytes prefix = { 0 };
     int32_t index;
     sluice_status status;
 
-    if (!parse_type(type, &column)) {
+    if (!jsonl_column_type(type, &column)) {
         char message[400];
         snprintf(message, sizeof message,
                  "the column '%.100s' is %.100s, which JSON lines don't hold; expected a scalar, a "
@@ -158,7 +104,7 @@ static sluice_status add_column(struct stage *stage, struct sluice_plan *plan, c
     }
     if (stage->n == stage->capacity) {
         size_t capacity = stage->capacity * 2 + 8;
-        struct column *columns = realloc(stage->columns, capacity * sizeof *columns);
+        struct jsonl_column *columns = realloc(stage->columns, capacity * sizeof *columns);
         const char **names;
         if (columns == NULL) {
             return nomem(err);
@@ -171,7 +117,8 @@ static sluice_status add_column(struct stage *stage, struct sluice_plan *plan, c
         stage->names = names;
         stage->capacity = capacity;
     }
-    column.spliced = column.kind == KIND_JSON && !column.list && strcmp(name, "metadata") == 0;
+    column.spliced = column.kind == JSONL_JSON && !column.list && strcmp(name, JSONL_METADATA) == 0;
+    name = jsonl_layout_place(stage->config->layout, name, &column.inner);
     column.name = strdup(name);
     if (column.name == NULL || !sluice_bytes_add(&prefix, ",", 1) ||
         !jsonl_string(&prefix, name, strlen(name)) || !sluice_bytes_add(&prefix, ":", 1)) {
@@ -182,7 +129,7 @@ static sluice_status add_column(struct stage *stage, struct sluice_plan *plan, c
     column.prefix = prefix.data;
     column.prefix_n = (size_t)prefix.size;
     stage->columns[stage->n++] = column;
-    stage->floats |= column.kind == KIND_FLOAT32 || column.kind == KIND_FLOAT64;
+    stage->floats |= column.kind == JSONL_FLOAT32 || column.kind == JSONL_FLOAT64;
     if (!column.spliced) {
         stage->names[stage->n_names++] = column.name;
     }
@@ -280,106 +227,12 @@ static sluice_status write_prepare(void *shared, struct sluice_plan *plan, struc
 
 /* ---- rows ---- */
 
-static int put_number(struct sluice_bytes *out, enum kind kind, const void *values, int64_t i)
-{
-    char *at;
-    size_t n;
-
-    if (!sluice_bytes_reserve(out, JSONL_NUMBER_MAX)) {
-        return 0;
-    }
-    at = out->data + out->size;
-    switch (kind) {
-    case KIND_INT8:
-        n = jsonl_int(((const int8_t *)values)[i], at);
-        break;
-    case KIND_INT16:
-        n = jsonl_int(((const int16_t *)values)[i], at);
-        break;
-    case KIND_INT32:
-        n = jsonl_int(((const int32_t *)values)[i], at);
-        break;
-    case KIND_INT64:
-        n = jsonl_int(((const int64_t *)values)[i], at);
-        break;
-    case KIND_UINT8:
-        n = jsonl_uint(((const uint8_t *)values)[i], at);
-        break;
-    case KIND_UINT16:
-        n = jsonl_uint(((const uint16_t *)values)[i], at);
-        break;
-    case KIND_UINT32:
-        n = jsonl_uint(((const uint32_t *)values)[i], at);
-        break;
-    case KIND_UINT64:
-        n = jsonl_uint(((const uint64_t *)values)[i], at);
-        break;
-    case KIND_FLOAT32:
-        n = jsonl_float(((const float *)values)[i], at);
-        break;
-    default:
-        n = jsonl_double(((const double *)values)[i], at);
-        break;
-    }
-    out->size += n;
-    return 1;
-}
-
-static int put_value(struct sluice_bytes *out, const struct column *column,
-                     const struct ArrowArray *array, int64_t i)
-{
-    const void *values = array->buffers[1];
-    const char *text;
-    size_t n;
-
-    if (sluice_is_null(array, i)) {
-        return sluice_bytes_add(out, "null", 4);
-    }
-    switch (column->kind) {
-    case KIND_BOOL:
-        return (((const uint8_t *)values)[i >> 3] >> (i & 7) & 1) != 0
-                   ? sluice_bytes_add(out, "true", 4)
-                   : sluice_bytes_add(out, "false", 5);
-    case KIND_UTF8:
-        text = sluice_text(array, i, &n);
-        return jsonl_string(out, text, n);
-    case KIND_BINARY:
-        text = sluice_text(array, i, &n);
-        return jsonl_base64(out, text, n);
-    case KIND_JSON:
-        text = sluice_text(array, i, &n);
-        return jsonl_raw(out, text, n);
-    case KIND_FIXED:
-        return jsonl_base64(out, (const char *)values + i * column->width, (size_t)column->width);
-    default:
-        return put_number(out, column->kind, values, i);
-    }
-}
-
-static int put_list(struct sluice_bytes *out, const struct column *column,
-                    const struct ArrowArray *array, int64_t row)
-{
-    const int32_t *offsets = array->buffers[1];
-    int ok = sluice_bytes_add(out, "[", 1);
-
-    for (int32_t i = offsets[row]; ok && i < offsets[row + 1]; i++) {
-        ok = (i == offsets[row] || sluice_bytes_add(out, ",", 1)) &&
-             put_value(out, column, array->children[0], i);
-    }
-    return ok && sluice_bytes_add(out, "]", 1);
-}
-
 /* One member, or several of a spliced column; *first is cleared when something was written. */
 static int put_member(const struct stage *stage, struct sluice_bytes *out,
-                      const struct column *column, const struct ArrowArray *array, int64_t row,
-                      bool *first)
+                      const struct jsonl_column *column, const struct ArrowArray *array,
+                      int64_t row, bool *first)
 {
-    size_t skip = *first ? 1 : 0;
-
-    if (sluice_is_null(array, row)) {
-        return 1;
-    }
-    if (column->spliced) {
+    if (column->spliced && !sluice_is_null(array, row)) {
         size_t n;
         size_t written;
         const char *json = sluice_text(array, row, &n);
@@ -389,16 +242,19 @@ static int put_member(const struct stage *stage, struct sluice_bytes *out,
             return done;
         }
     }
-    *first = false;
-    return sluice_bytes_add(out, column->prefix + skip, column->prefix_n - skip) &&
-           (column->list ? put_list(out, column, array, row) : put_value(out, column, array, row));
+    return jsonl_column_member(out, column, array, row, first);
 }
 
 static int put_row(const struct stage *stage, struct sluice_bytes *out,
                    const struct ArrowArray *array, int64_t row)
 {
     bool first = true;
-    int ok = sluice_bytes_add(out, "{", 1);
+    int ok;
+
+    if (stage->config->layout > 0) {
+        return jsonl_layout_put(stage->config->layout, stage->columns, stage->n, out, array, row);
+    }
+    ok = sluice_bytes_add(out, "{", 1);
 
     for (size_t k = 0; ok && k < stage->n; k++) {
         ok = put_member(stage, out, &stage->columns[k], array->children[k], row, &first);
@@ -407,7 +263,7 @@ static int put_row(const struct stage *stage, struct sluice_bytes *out,
 }
 
 /* Floats of the rows of one column that JSON has no number for. */
-static int64_t not_finite(const struct column *column, const struct ArrowArray *array,
+static int64_t not_finite(const struct jsonl_column *column, const struct ArrowArray *array,
                           const struct sluice_batch *batch)
 {
     const struct ArrowArray *values = column->list ? array->children[0] : array;
@@ -421,7 +277,7 @@ static int64_t not_finite(const struct column *column, const struct ArrowArray *
             continue;
         }
         for (int64_t i = offsets == NULL ? row : offsets[row]; i < end; i++) {
-            double value = column->kind == KIND_FLOAT32
+            double value = column->kind == JSONL_FLOAT32
                                ? (double)((const float *)values->buffers[1])[i]
                                : ((const double *)values->buffers[1])[i];
             n += !sluice_is_null(values, i) && !isfinite(value);
@@ -437,7 +293,7 @@ static sluice_status count_not_finite(const struct stage *stage, const struct sl
     int64_t n = 0;
 
     for (size_t k = 0; k < stage->n; k++) {
-        if (stage->columns[k].kind == KIND_FLOAT32 || stage->columns[k].kind == KIND_FLOAT64) {
+        if (stage->columns[k].kind == JSONL_FLOAT32 || stage->columns[k].kind == JSONL_FLOAT64) {
             n += not_finite(&stage->columns[k], batch->array->children[k], batch);
         }
     }
@@ -547,7 +403,9 @@ static const struct sluice_stage write_jsonl_stage = {
            "of the same name wins). A null column is left out. Binary columns are base64; inf and "
            "nan are null (the measure not_finite_as_null counts them); floats are the shortest "
            "text that reads "
-           "back equal.",
+           "back equal. In the layouts datatrove and dolma members that no column has stand in "
+           "`metadata` beside those that were there; of two of one name a column's, then that of "
+           "`metadata`, is written.",
     .example = "docs | s.write_jsonl { \"out/kept\", compression = \"zstd\" }",
     .role = SLUICE_ROLE_WRITER,
     .mode = SLUICE_MODE_ORDERED,

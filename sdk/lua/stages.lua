@@ -1270,13 +1270,14 @@ function s.write_datatrove(options) end
 ---@field partition_by? string[]|string Columns (texts, whole numbers, true and false) by whose values the files lie in folders NAME=VALUE, as Hive calls them. "hash(COLUMN, N)", in Lua { hash = "COLUMN", n = N }: N folders, COLUMN_bucket=K, by the XXH3 hash of the value's text.
 ---@field max_partitions? integer Most folders of `partition_by` that the rows of one input split may fall into: their files are open at once. Within [1, 10000]. Default: 100.
 ---@field columns? string[]|string Columns to write, in this order; none given: all, `text` and `id` first.
+---@field layout? "flat"|"datatrove"|"dolma" flat: columns are members of the object. datatrove: text and id are, all else is in the object `metadata`, as its JsonlWriter has it. dolma: id, text, source, added, created, version and attributes are, all else is in `metadata`. In these two a column `metadata.url` is the member `url` there. Default: flat.
 ---@field class? sluice.Class What its dataset is.
 ---@field mode? "rebuild"|"append" What becomes of its rows that are there.
 ---@field isolate? boolean|sluice.Isolation Runs it in a process of its own.
 
 ---JSON objects, one a line, into the files of a dataset.
 ---
----Members in the order `text`, `id`, then the columns in their order. The members of a json column called `metadata` stand in the object itself (a column of the same name wins). A null column is left out. Binary columns are base64; inf and nan are null (the measure not_finite_as_null counts them); floats are the shortest text that reads back equal.
+---Members in the order `text`, `id`, then the columns in their order. The members of a json column called `metadata` stand in the object itself (a column of the same name wins). A null column is left out. Binary columns are base64; inf and nan are null (the measure not_finite_as_null counts them); floats are the shortest text that reads back equal. In the layouts datatrove and dolma members that no column has stand in `metadata` beside those that were there; of two of one name a column's, then that of `metadata`, is written.
 ---```lua
 ---docs | s.write_jsonl { "out/kept", compression = "zstd" }
 ---```

@@ -234,7 +234,8 @@ static void print_text(const struct sampling *sampling, const struct sample_coun
     }
     say_to(out, "\n");
     if (counts->n > 1 || counts->elsewhere > 0) {
-        say_to(out, "  %10s  file\n", "rows");
+        say_to(out, "  %10s  file, of all rows that %s '%s'\n", "rows",
+               sampling->after ? "leave" : "reach", sampling->at);
     }
     for (size_t i = 0; counts->n > 1 && i < counts->n && shown < MOST_FILES; i++, shown++) {
         struct buf name = BUF_INIT;
