@@ -1,6 +1,6 @@
 # bash completion for sluice
 _sluice() {
-    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize explain sample try label contract test lock test-plugin new bundle datasets diff tag compact remove retain repro gc help"
+    local commands="run prepare check plan work task stop show report why replay trace head verify inspect plugins tokenize explain sample try label contract test lock test-plugin new bundle datasets diff tag bench-format compact remove retain repro gc help"
     local script="--workers --memory --run-dir --scratch --limit --batch --fresh --take-over --plugin --locked --lock-file --trust --json --quiet --help"
     local current=${COMP_WORDS[COMP_CWORD]}
     local options
@@ -42,6 +42,7 @@ _sluice() {
     datasets) options="--json --view --help" ;;
     diff) options="--key --text --json --html --view --help" ;;
     tag) options="--move --remove --json --view --help" ;;
+    bench-format) options="--bytes --column --scratch --json --view --help" ;;
     compact) options="--target --least --dry-run --json --view --help" ;;
     remove) options="--ids --column --purge --run --in --dry-run --json --view --help" ;;
     retain) options="--keep --older --dry-run --json --view --help" ;;

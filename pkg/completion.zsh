@@ -32,6 +32,7 @@ commands=(
     'datasets:the datasets of a folder'
     'diff:what two snapshots have in common and what not'
     'tag:names for snapshots of a dataset'
+    'bench-format:what files cost as Parquet, JSON Lines and Arrow'
     'compact:join the small files of a dataset'
     'remove:take rows out of a dataset by their ids'
     'retain:forget old snapshots of a dataset'
@@ -80,6 +81,7 @@ bundle) _arguments '*:run:_files -/' '-o[the archive]:file:_files' '--messages[o
 datasets) _arguments '*:folder:_files -/' '--json' '--help' ;;
 diff) _arguments '*:dataset:_files -/' '--key[compare rows by it]:field' '--text[whose lengths are told]:field' '--json' '--html[a page]:file:_files' '--help' ;;
 tag) _arguments '*:dataset:_files -/' '--move' '--remove' '--json' '--help' ;;
+bench-format) _arguments '*:file:_files' '--bytes[stored bytes that are taken]:size' '--column[column that is read alone]:name' '--scratch[where it works]:folder:_files -/' '--json' '--help' ;;
 compact) _arguments '*:dataset:_files -/' '--target[bytes of a file]:size' '--least[small neighbours]:number' '--dry-run' '--json' '--help' ;;
 remove) _arguments '*:dataset:_files -/' '--ids[one a line]:file:_files' '--column[that has them]:name' '--purge[old snapshots and what the run keeps too]' '--run[that wrote it]:run:_files -/' '--in[what was made of it]:directory:_files -/' '--dry-run' '--json' '--help' ;;
 retain) _arguments '*:dataset:_files -/' '--keep[newest snapshots]:number' '--older[than a time]:time' '--dry-run' '--json' '--help' ;;

@@ -20,6 +20,7 @@ int cmd_datasets(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_tag(int argc, char **argv);
 int cmd_retain(int argc, char **argv);
+int cmd_bench_format(int argc, char **argv);
 int cmd_compact(int argc, char **argv);
 int cmd_repro(int argc, char **argv);
 int cmd_remove(int argc, char **argv);

@@ -51,6 +51,7 @@ static const struct {
       "the datasets of a folder: snapshots, owners, what was made of what" },
     { "diff", cmd_diff, "what two snapshots have in common and what not: files, rows, reasons" },
     { "tag", cmd_tag, "names for snapshots of a dataset" },
+    { "bench-format", cmd_bench_format, "what files cost as Parquet, JSON Lines and Arrow" },
     { "compact", cmd_compact, "join the small files of a dataset in a new snapshot" },
     { "remove", cmd_remove, "take rows out of a dataset by their ids, in a new snapshot" },
     { "retain", cmd_retain, "forget old snapshots of a dataset" },

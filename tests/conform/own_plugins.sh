@@ -37,7 +37,7 @@ run() {
         */tokenize.so) kit "$file" --option "tokenizer=$data/tiny_gpt2.json" ;;
         */fasttext.so) kit "$file" --option "model=$TMP/model.bin" --option tagger=ft_lang_id_en_paragraph_with_doc_score_v2 ;;
         */join.so) kit "$file" --option on=id --option columns=text ;;
-        */select.so) kit "$file" --option 'regex=[aeiou]{2}' ;;
+        */select.so) kit "$file" --option 'regex=[aeiou]{2}' --option "expression=id like '%1%' or text > 'm'" ;;
         */columns.so) kit "$file" --option columns=text --option names=text=body --option types=text=binary ;;
         */columnar.so)
             : >"$TMP/columnar.so.all"

@@ -8,7 +8,7 @@
 
 #include "cmd/common.h"
 #include "cmd/look/rowsof.h"
-#include "cmd/session.h"
+#include "cmd/scripted.h"
 #include "store/store.h"
 #include "store/temp.h"
 
@@ -35,24 +35,10 @@ bool rewrite_takes(const char *file)
 
 /* ---- the script ---- */
 
-/* A text between quotes of Lua. */
-static void put_text(struct buf *out, const char *text)
-{
-    buf_puts(out, "\"");
-    for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; at++) {
-        if (*at < 32 || *at == '"' || *at == '\\' || *at == 127) {
-            buf_printf(out, "\\%03u", (unsigned)*at);
-        } else {
-            buf_append(out, (const char *)at, 1);
-        }
-    }
-    buf_puts(out, "\"");
-}
-
 static void put_value(struct buf *out, const json_t *value)
 {
     if (json_is_string(value)) {
-        put_text(out, json_string_value(value));
+        scripted_text(out, json_string_value(value));
     } else if (json_is_array(value)) {
         buf_puts(out, "{");
         for (size_t i = 0; i < json_array_size(value); i++) {
@@ -164,7 +150,7 @@ static sluice_status place(const struct again *again, uint32_t i, struct buf *sc
         status = error_errno(err, errno, "can't make the link %s", here);
     }
     if (status == SLUICE_OK) {
-        put_text(script, here);
+        scripted_text(script, here);
         buf_puts(script, ", ");
     }
     free(path);
@@ -193,7 +179,7 @@ static sluice_status write_script(const struct again *again, const char *made, s
     }
     buf_puts(out, "return s.pipeline { \"rewrite\", max_bad = 0, rows | s.");
     buf_printf(out, "%s { ", again->kind->writer);
-    put_text(out, made);
+    scripted_text(out, made);
     buf_puts(out, ", shard_size = \"1000TB\"");
     buf_puts(out, strcmp(suffix, ".arrows") == 0 ? ", layout = \"stream\"" : "");
     put_options(out, again->snapshot, again->kind->writer);
@@ -241,29 +227,14 @@ static sluice_status take(const struct again *again, uint64_t rows, struct pendi
 static sluice_status run(const struct again *again, struct sluice_error *err)
 {
     struct buf text = BUF_INIT;
-    struct run_published *list = NULL;
-    struct session session;
-    size_t n = 0;
-    char *script = store_join(again->work, "rewrite.lua");
     char *made = store_join(again->work, "made");
-    struct session_options options = { .script = script, .run_dir = again->work, .lock = true };
-    sluice_status status = script == NULL || made == NULL ? error_nomem(err, "a path")
-                                                          : write_script(again, made, &text, err);
+    sluice_status status =
+        made == NULL ? error_nomem(err, "a path") : write_script(again, made, &text, err);
 
-    memset(&session, 0, sizeof session);
     if (status == SLUICE_OK) {
-        status = common_write(script, text.data, text.size, err);
+        status = scripted_run(again->work, "rewrite", &text, 0, err);
     }
-    if (status == SLUICE_OK) {
-        status = session_open(&options, SESSION_RUN, &session, err);
-        if (status == SLUICE_OK) {
-            status = run_all(session.run, &list, &n, err);
-        }
-        session_close(&session);
-    }
-    run_published_free(list, n);
     buf_deinit(&text);
-    free(script);
     free(made);
     return status;
 }
