@@ -34,6 +34,9 @@ if grep -rlI -e "$SRC" -e staged "$root/lib/pkgconfig" "$root/share/sluice/plugi
     fail 'what is installed knows where it came from'
 fi
 
+grep -q '"/usr/share/sluice/lua"' "$root/share/sluice/lua/luarc.json" || fail 'the path in luarc.json is not that of PREFIX'
+[ -d "$root/share/sluice/lua" ] || fail 'the folder that luarc.json names'
+
 # pkg-config's paths follow the tree.
 PKG_CONFIG_PATH=$root/lib/pkgconfig
 export PKG_CONFIG_PATH
