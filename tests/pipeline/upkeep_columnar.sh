@@ -50,6 +50,8 @@ for kind in parquet arrow stream folders; do
     expect 0 "$SLUICE" compact "$data"
     says 'nothing to join'
 done
+expect 0 "$SLUICE" diff "$(place one.out)/parquet@1" "$(place one.out)/stream" --key id --json
+is "$(json stdout rows.same) $(json stdout rows.changed) $(json stdout rows.removed)" '3600 0 0' 'rows of two formats'
 land one.out
 for kind in parquet arrow stream; do
     [ "$(files one.out/$kind/snapshots/000001.json)" -gt 5 ] || fail "$kind: few files before"

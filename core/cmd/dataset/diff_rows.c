@@ -7,7 +7,9 @@
 #include "cmd/dataset/diffInt.h"
 #include "cmd/look/field.h"
 #include "cmd/look/lines.h"
+#include "cmd/look/rowsof.h"
 #include "run/facts/facts.h"
+#include "store/derive.h"
 
 #define EXAMPLES_MOST 5u
 
@@ -16,7 +18,7 @@ struct row {
     uint64_t hash;   /* of its line */
 };
 
-struct rows {
+struct side_rows {
     const struct diff_side *side;
     const char *key, *column;
     struct arena arena;
@@ -25,10 +27,13 @@ struct rows {
     uint64_t *lengths; /* bytes of the texts that there are */
     uint64_t n_lengths, lengths_capacity;
     const struct snapshot_shard *shard;
-    uint64_t at; /* row of the shard */
+    uint64_t at;           /* row of the shard */
+    struct rowsof columns; /* reads what is no JSON Lines */
+    bool opened;
 };
 
-static sluice_status take_length(struct rows *rows, const json_t *value, struct sluice_error *err)
+static sluice_status take_length(struct side_rows *rows, const json_t *value,
+                                 struct sluice_error *err)
 {
     if (!json_is_string(value)) {
         return SLUICE_OK;
@@ -49,7 +54,7 @@ static sluice_status take_length(struct rows *rows, const json_t *value, struct 
 static sluice_status take_row(void *ctx, const char *text, size_t n, bool *stop,
                               struct sluice_error *err)
 {
-    struct rows *rows = ctx;
+    struct side_rows *rows = ctx;
     json_error_t place;
     json_t *row = json_loadb(text, n, JSON_DECODE_ANY, &place);
     const json_t *value = row == NULL ? NULL : field_find(row, rows->key);
@@ -104,24 +109,36 @@ static int by_length(const void *a, const void *b)
     return *x < *y ? -1 : *x > *y;
 }
 
-static sluice_status read_side(struct rows *rows, struct sluice_error *err)
+static sluice_status read_file(struct side_rows *rows, const char *path, struct sluice_error *err)
+{
+    bool stop = false;
+
+    if (derive_is_lines(rows->shard->file)) {
+        return lines_read(path, take_row, rows, &stop, err);
+    }
+    if (rowsof_reader(rows->shard->file) == NULL) {
+        return error_set(err, SLUICE_E_CONFIG,
+                         "%s is no JSON Lines, Parquet, Arrow or CSV, whose rows --key can compare",
+                         rows->shard->name);
+    }
+    if (!rows->opened) {
+        rows->opened = true;
+        TRY(rowsof_begin(&rows->columns, err));
+    }
+    return rowsof_lines(&rows->columns, path, take_row, rows, err);
+}
+
+static sluice_status read_side(struct side_rows *rows, struct sluice_error *err)
 {
     const struct snapshot *s = rows->side->snapshot;
 
     for (uint32_t i = 0; i < s->n_shards; i++) {
-        bool stop = false;
         char *path;
         sluice_status status;
         rows->shard = &s->shards[i];
         rows->at = 0;
-        if (strstr(rows->shard->file, ".jsonl") == NULL) {
-            return error_set(err, SLUICE_E_CONFIG,
-                             "%s is no JSON Lines, whose rows --key can compare",
-                             rows->shard->name);
-        }
         path = snapshot_shard_path(rows->side->dir, rows->shard);
-        status = path == NULL ? error_nomem(err, "a path")
-                              : lines_read(path, take_row, rows, &stop, err);
+        status = path == NULL ? error_nomem(err, "a path") : read_file(rows, path, err);
         free(path);
         TRY(status);
         if (rows->at != rows->shard->rows) {
@@ -140,8 +157,11 @@ static sluice_status read_side(struct rows *rows, struct sluice_error *err)
     return SLUICE_OK;
 }
 
-static void rows_deinit(struct rows *rows)
+static void side_deinit(struct side_rows *rows)
 {
+    if (rows->opened) {
+        rowsof_end(&rows->columns);
+    }
     arena_deinit(&rows->arena);
     free(rows->items);
     free(rows->lengths);
@@ -149,7 +169,7 @@ static void rows_deinit(struct rows *rows)
 
 /* ---- comparing ---- */
 
-static uint64_t repeated(const struct rows *rows)
+static uint64_t repeated(const struct side_rows *rows)
 {
     uint64_t n = 0;
 
@@ -168,7 +188,7 @@ static void count(json_t *examples, const char *what, const struct row *row, uin
     }
 }
 
-static json_t *compare(const struct rows *a, const struct rows *b)
+static json_t *compare(const struct side_rows *a, const struct side_rows *b)
 {
     json_t *examples = json_pack("{s:[], s:[], s:[]}", "changed", "added", "removed");
     uint64_t same = 0;
@@ -199,7 +219,7 @@ static json_t *compare(const struct rows *a, const struct rows *b)
                      "examples", examples);
 }
 
-static json_t *lengths_json(const struct rows *rows)
+static json_t *lengths_json(const struct side_rows *rows)
 {
     static const struct {
         const char *name;
@@ -223,8 +243,8 @@ sluice_status diff_rows(const struct diff_side *a, const struct diff_side *b, co
                         const char *column, json_t **rows, json_t **lengths,
                         struct sluice_error *err)
 {
-    struct rows one = { .side = a, .key = key, .column = column };
-    struct rows two = { .side = b, .key = key, .column = column };
+    struct side_rows one = { .side = a, .key = key, .column = column };
+    struct side_rows two = { .side = b, .key = key, .column = column };
     sluice_status status = read_side(&one, err);
 
     if (status == SLUICE_OK) {
@@ -236,7 +256,7 @@ sluice_status diff_rows(const struct diff_side *a, const struct diff_side *b, co
                              lengths_json(&one), "b", lengths_json(&two));
         status = *rows == NULL || *lengths == NULL ? error_nomem(err, "facts") : SLUICE_OK;
     }
-    rows_deinit(&one);
-    rows_deinit(&two);
+    side_deinit(&one);
+    side_deinit(&two);
     return status;
 }

@@ -133,7 +133,7 @@ static sluice_status take_batch(void *ctx, const struct op *op, struct batch *ba
     const struct ArrowArray *array =
         k < 0 || batch->columns[k] == NULL ? NULL : &batch->columns[k]->array;
 
-    *held = true;
+    (void)held;
     TRY(check_stop(rows->search, err));
     for (int64_t i = 0; i < batch->n_rows; i++) {
         int64_t at = batch->rows == NULL ? i : (int64_t)batch->rows[i];
@@ -151,50 +151,19 @@ static sluice_status take_batch(void *ctx, const struct op *op, struct batch *ba
     return SLUICE_OK;
 }
 
-static sluice_status refuse_row(void *ctx, const struct op *op, const struct bad_record *bad,
-                                struct sluice_error *err)
-{
-    const struct search_rows *rows = ctx;
-
-    (void)op;
-    return error_set(err, SLUICE_E_DATA, "%s: a row can't be read: %s: %s; see sluice verify",
-                     rows->name, bad->reason, bad->detail);
-}
-
 static sluice_status read_columns(struct search_rows *rows, const char *path,
                                   struct sluice_error *err)
 {
-    const char *reader = rowsof_reader(path);
     struct idsearch *search = rows->search;
-    const struct chain_observer observer = { .ctx = rows,
-                                             .given = take_batch,
-                                             .refused = refuse_row };
-    struct rows_pass pass = { .observer = &observer, .workers = 1 };
-    struct value options = VALUE_INIT;
-    struct rows none = { 0 };
-    sluice_status status = SLUICE_OK;
+    const struct chain_observer observer = { .ctx = rows, .given = take_batch };
 
     if (search->columns == NULL) {
         search->columns = calloc(1, sizeof *search->columns);
         TRY(search->columns == NULL ? error_nomem(err, "a reader")
                                     : rowsof_begin(search->columns, err));
     }
-    value_map_init(&options);
-    if (!value_map_set(&options, "as_is", value_bool(true)) ||
-        (strcmp(reader, "read_parquet") == 0 &&
-         !value_map_set(&options, "partitions", value_bool(false)))) {
-        status = error_nomem(err, "options");
-    }
-    if (status == SLUICE_OK) {
-        status = rowsof_open(search->columns, path, false, reader, &options, err);
-    }
-    if (status == SLUICE_OK) {
-        pass.plan = &search->columns->plan;
-        status = rows_pass(&pass, &none, err);
-    }
-    rows_deinit(&none);
-    value_deinit(&options);
-    return status;
+    TRY(rowsof_open_file(search->columns, path, err));
+    return rowsof_read(search->columns, rows->name, &observer, err);
 }
 
 /* ---- files ---- */

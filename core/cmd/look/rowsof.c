@@ -104,6 +104,100 @@ sluice_status rowsof_open(struct rowsof *rows, const char *pattern, bool dataset
     return metrics_init(&plan->metrics, plan->plan, err);
 }
 
+sluice_status rowsof_open_file(struct rowsof *rows, const char *path, struct sluice_error *err)
+{
+    const char *reader = rowsof_reader(path);
+    const bool parquet = strcmp(reader, "read_parquet") == 0;
+    struct value options = VALUE_INIT;
+    sluice_status status = SLUICE_OK;
+
+    value_map_init(&options);
+    if ((strcmp(reader, "read_csv") != 0 && !value_map_set(&options, "as_is", value_bool(true))) ||
+        (parquet && !value_map_set(&options, "partitions", value_bool(false)))) {
+        status = error_nomem(err, "options");
+    }
+    if (status == SLUICE_OK) {
+        status = rowsof_open(rows, path, false, reader, &options, err);
+    }
+    value_deinit(&options);
+    return status;
+}
+
+/* ---- reading ---- */
+
+struct reading {
+    const char *name;
+    const struct chain_observer *observer;
+};
+
+static sluice_status given(void *ctx, const struct op *op, struct batch *batch, bool *held,
+                           struct sluice_error *err)
+{
+    const struct reading *reading = ctx;
+
+    *held = true;
+    return reading->observer->given(reading->observer->ctx, op, batch, held, err);
+}
+
+static sluice_status refused(void *ctx, const struct op *op, const struct bad_record *bad,
+                             struct sluice_error *err)
+{
+    const struct reading *reading = ctx;
+
+    (void)op;
+    return error_set(err, SLUICE_E_DATA, "%s: a row can't be read: %s: %s; see sluice verify",
+                     reading->name, bad->reason, bad->detail);
+}
+
+sluice_status rowsof_read(struct rowsof *rows, const char *name,
+                          const struct chain_observer *observer, struct sluice_error *err)
+{
+    struct reading reading = { name, observer };
+    const struct chain_observer own = { .ctx = &reading, .given = given, .refused = refused };
+    const struct rows_pass pass = { .plan = &rows->plan, .observer = &own, .workers = 1 };
+    struct rows none = { 0 };
+    sluice_status status = rows_pass(&pass, &none, err);
+
+    rows_deinit(&none);
+    return status;
+}
+
+struct lines {
+    lines_fn *take;
+    void *ctx;
+};
+
+static sluice_status give_lines(void *ctx, const struct op *op, struct batch *batch, bool *held,
+                                struct sluice_error *err)
+{
+    const struct lines *lines = ctx;
+    bool stop = false;
+
+    (void)held;
+    for (int64_t k = 0; k < batch->n_rows && !stop; k++) {
+        int64_t row = batch->rows == NULL ? k : (int64_t)batch->rows[k];
+        json_t *json = rowsof_row(&op->out, batch, row);
+        char *text = json == NULL ? NULL : json_dumps(json, JSON_COMPACT);
+        sluice_status status = text == NULL
+                                   ? error_nomem(err, "a row")
+                                   : lines->take(lines->ctx, text, strlen(text), &stop, err);
+        free(text);
+        json_decref(json);
+        TRY(status);
+    }
+    return SLUICE_OK;
+}
+
+sluice_status rowsof_lines(struct rowsof *rows, const char *path, lines_fn *take, void *ctx,
+                           struct sluice_error *err)
+{
+    struct lines lines = { take, ctx };
+    const struct chain_observer observer = { .ctx = &lines, .given = give_lines };
+
+    TRY(rowsof_open_file(rows, path, err));
+    return rowsof_read(rows, path, &observer, err);
+}
+
 void rowsof_end(struct rowsof *rows)
 {
     close_plan(rows);
