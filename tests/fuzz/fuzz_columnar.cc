@@ -34,7 +34,16 @@ void footer_of_parquet(std::string_view bytes)
         require(group.begin < group.end && group.end <= size && group.rows > 0);
     }
     /* Its columns beside others of the same names and of one type: the union has each once. */
-    const Request request = { "text", "id", {}, false, true };
+    const Request request = { "text", "id", {}, false, true, false };
+    /* And as they are: each, once, unless that is refused. */
+    const Request as_is = { "text", "id", {}, false, false, true };
+    std::vector<std::string> left_out;
+    try {
+        const auto outputs = choose(as_is, &footer.schema(), left_out);
+        require(static_cast<int>(outputs.size() + left_out.size()) == footer.schema().num_fields());
+    } catch (const sluice::error &e) {
+        require(e.code() == SLUICE_E_SCHEMA || e.code() == SLUICE_E_DATA);
+    }
     arrow::FieldVector fields;
     Union all(request);
     for (const auto &field : footer.schema().fields()) {
