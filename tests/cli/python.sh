@@ -16,6 +16,7 @@ return s.pipeline { "web", s.named("kept", a.format == "parquet" and kept | s.wr
 L
 cat >test.py <<'P'
 import json, os, signal, subprocess, sys, threading, time
+from xml.etree import ElementTree
 import sluice_data as sluice
 
 assert sluice.program() == os.environ["SLUICE_PROGRAM"] and sluice.version().startswith("sluice ")
@@ -31,6 +32,27 @@ assert len(kept) == len(rows) == 5 and rows[0]["id"] == "tides", rows
 assert [r["id"] for r in rows] == [r["id"] for r in sluice.dataset("out/kept")] and kept.head(2) == rows[:2]
 assert kept.number == 1 and kept.snapshots == [1] and all(os.path.exists(f) for f in kept.files)
 assert run.why(id="menu")[0]["documents"][0]["way"][-1]["reason"] == "gopher_short_doc"
+# A dataset in a notebook: well-formed, escaped, from its first rows; a folder with an @ in its name; folders' columns.
+with open("odd.lua", "w") as file:
+    file.write('local s = require "sluice"\nlocal d = s.files "odd.jsonl" | s.read_jsonl { columns = { lang = "string" } }\n'
+               'return s.pipeline { "odd", s.named("o", d | s.write_jsonl { "o@<b>/kept", partition_by = { "lang" } }) }\n')
+with open("odd.jsonl", "w") as file:
+    file.writelines(json.dumps({"id": str(k), "text": "<i>" + "long " * 999, "lang": ["en", "de"][k % 2]}) + "\n" for k in range(20))
+odd = sluice.run("odd.lua", progress=False).datasets["o"]
+assert odd.path == os.path.abspath("o@<b>/kept") and odd.number == 1 and {r["lang"] for r in odd} == {"en", "de"} and len(list(odd)) == 20
+assert len(sluice.dataset("o@<b>/kept")) == len(sluice.dataset("o@<b>/kept@latest")) == 20
+ElementTree.fromstring("<div>" + odd._repr_html_() + "</div>")
+assert "&lt;b&gt;/kept@1: 20 rows" in odd._repr_html_() and odd._repr_html_().count("<tr>") == 6 and len(odd._repr_html_()) < 5000, odd._repr_html_()
+ElementTree.fromstring("<div>" + run._repr_html_() + "</div>")
+assert sluice.datasets._folders("a=1/_b=2/c%3Dd=%C3%A4/e=__HIVE_DEFAULT_PARTITION__/f/part-0") == {"a": "1", "c=d": "ä", "e": None}
+sys.modules["pandas"] = sys.modules["pyarrow"] = None  # as if they were not installed
+for call in (run.to_pandas, kept.to_pandas, kept.to_arrow):
+    try:
+        call()
+        raise AssertionError("it did without")
+    except ImportError as e:
+        assert "pip install p" in str(e), e
+del sys.modules["pandas"], sys.modules["pyarrow"]
 assert run.html().lower().startswith("<!doctype html")
 for _ in kept:
     break  # a loop that ends early leaves no process behind

@@ -27,6 +27,20 @@ lines, parquet = run.datasets["lines"], run.datasets["parquet"]
 assert [r["id"] for r in lines] == [r["id"] for r in parquet] == parquet.to_arrow()["id"].to_pylist() == list(lines.to_pandas()["id"])
 assert list(parquet.to_pandas()["text"]) == list(lines.to_arrow()["text"].to_pylist()) and len(run.to_pandas()) > 3
 assert "<table" in lines._repr_html_()
+# Columns that folders stand for are those that the program reads: whole numbers, texts, null, hashes.
+with open("folders.jsonl", "w", encoding="utf-8") as file:
+    file.writelines(json.dumps({"id": str(k), "text": "a", "lang": ["en", "d=/%é", None][k % 3], "year": 2024 + k % 2}) + "\n" for k in range(12))
+with open("folders.lua", "w", encoding="utf-8") as file:
+    file.write('''local s = require "sluice"
+local docs = s.files "folders.jsonl" | s.read_jsonl { columns = { lang = "string", year = "int" } }
+return s.pipeline { "folders", s.named("f", docs | s.write_parquet { "out/folders", partition_by = { "lang", "year", { hash = "id", n = 2 } } }) }
+''')
+folders = sluice.run("folders.lua", progress=False).datasets["f"]
+assert len(folders.files) > 6
+assert {(r.get("lang"), r["year"]) for r in folders} == {(a, b) for a in ("en", "d=/%é", None) for b in (2024, 2025)}
+names = ("id", "lang", "year", "id_bucket")
+assert [[r.get(n) for n in names] for r in folders] == [[r[n] for n in names] for r in folders.to_arrow().to_pylist()], folders.to_arrow()
+assert str(folders.to_arrow().schema.field("year").type) == "int64" and list(folders.to_pandas()["year"])[0] in (2024, 2025)
 installed = os.path.join(os.path.dirname(sys.executable), "sluice")
 assert os.popen(f"{installed} --version").read().startswith("sluice ")
 print(f"rows: {len(lines)} of {len(parquet)} equal")

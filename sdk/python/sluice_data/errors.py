@@ -1,5 +1,7 @@
 """What the program ends with, as exceptions: its exit status decides the class, its message is the text."""
 
+import importlib
+
 
 class SluiceError(RuntimeError):
     """A command failed. `status`: its exit status; `message`: what it said, with the place and what to do."""
@@ -39,3 +41,13 @@ def error_of(status, message):
     if text.startswith("sluice: "):
         text = text[len("sluice: "):]
     return _CLASSES.get(status, SluiceError)(text or f"sluice ended with status {status} and said nothing", status)
+
+
+def needed(package, what):
+    """The package, which only some calls need; ImportError that says which, and what to do, where it is not installed."""
+    try:
+        return importlib.import_module(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise  # it is there, and does without something itself
+        raise ImportError(f"{what} needs {package}, which is not installed: pip install {package}", name=package) from None

@@ -7,7 +7,7 @@ import tempfile
 import threading
 
 from .datasets import Dataset
-from .errors import error_of
+from .errors import error_of, needed
 from .program import command, objects, option_words, said, start, stop, word
 from .progress import Bar
 
@@ -34,7 +34,7 @@ class Run:
 
     def to_pandas(self):
         """The stages as a DataFrame."""
-        import pandas
+        pandas = needed("pandas", "to_pandas")
         return pandas.DataFrame([{k: v for k, v in s.items() if k != "reasons"} for s in self.stages])
 
     def why(self, id=None, **options):

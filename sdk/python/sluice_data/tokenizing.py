@@ -4,7 +4,7 @@ import ctypes
 import os
 import threading
 
-from .errors import error_of
+from .errors import error_of, needed
 from .program import INSTALLED, LIBRARIES
 
 _ORDINARY, _ALLOW, _REFUSE = range(3)
@@ -134,14 +134,14 @@ class Tokenizer:
 
     def encode(self, text):
         """Ids of a text, as a numpy array of uint32."""
-        import numpy
+        numpy = needed("numpy", "encode")
         encoder = self._encoder()
         n = encoder.encode(text.encode("utf-8") if isinstance(text, str) else text)
         return numpy.frombuffer(encoder.ids, dtype=numpy.uint32, count=n).copy() if n else numpy.empty(0, numpy.uint32)
 
     def encode_batch(self, texts):
         """Ids of many texts: (ids, offsets), where text k has ids[offsets[k]:offsets[k + 1]]."""
-        import numpy
+        numpy = needed("numpy", "encode_batch")
         encoder, datas = self._encoder(), [t.encode("utf-8") if isinstance(t, str) else t for t in texts]
         most = self._lib.sluice_tokenizer_bound(self._handle, max(map(len, datas), default=0))
         offsets = numpy.zeros(len(datas) + 1, numpy.int64)

@@ -2,6 +2,7 @@
 
 import os
 
+from .errors import needed
 from .program import command, objects, option_words, word
 
 
@@ -35,6 +36,6 @@ def sweep(stage_or_script, path, *, option, low, high, n=9, stage=None, options=
                    *option_words(stage=stage, option=_options(options), labels=labels, sweep=f"{option}={low}..{high}:{n}"), "--json", cwd=cwd)
     rows = [{k: v for k, v in e.items() if k != "event"} for e in told if e.get("event") == "threshold"]
     if frame:
-        import pandas
+        pandas = needed("pandas", "a frame")
         return pandas.DataFrame(rows)
     return rows
