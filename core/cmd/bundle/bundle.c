@@ -364,7 +364,7 @@ static sluice_status check_run(const char *text, const char *run_dir, struct slu
 static const struct arg_spec bundle_specs[] = {
     { "-o", "FILE", "the archive (default: NAME.bundle.tar.zst here)" },
     { "--messages", NULL, "messages of errors as well, which may quote values of records" },
-    { "--json", NULL, "for programs" },
+    { "--json", NULL, "one JSON object" },
 };
 
 int cmd_bundle(int argc, char **argv)

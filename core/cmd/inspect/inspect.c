@@ -78,7 +78,7 @@ static json_t *stages_of(const struct registry *registry)
 static const struct arg_spec inspect_specs[] = {
     { "--all", NULL, "internal parts of composites as well" },
     { "--md", NULL, "as Markdown" },
-    { "--json", NULL, "for programs" },
+    { "--json", NULL, "one JSON array, over several lines" },
     VIEW_SPEC,
     { "--luals", NULL, "annotations for lua-language-server, of all stages" },
     { "--plugin", "FILE", "load a plugin (may be repeated)" },

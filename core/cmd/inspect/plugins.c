@@ -81,7 +81,7 @@ static void list_json(const struct registry *registry, struct buf *out)
 
 static const struct arg_spec plugins_specs[] = {
     { "--md", NULL, "as Markdown" },
-    { "--json", NULL, "for programs" },
+    { "--json", NULL, "one JSON object, over several lines" },
     VIEW_SPEC,
     { "--index", NULL, "stages by plugin, as the index of an installation" },
     { "--plugin", "FILE", "load a plugin (may be repeated)" },

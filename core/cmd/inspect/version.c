@@ -74,7 +74,7 @@ static void put_text(struct buf *out, const char *libraries)
     buf_printf(out, "\nwith %s\n", libraries);
 }
 
-static const struct arg_spec version_specs[] = { { "--json", NULL, "for programs" } };
+static const struct arg_spec version_specs[] = { { "--json", NULL, "one JSON object" } };
 
 int cmd_version(int argc, char **argv)
 {

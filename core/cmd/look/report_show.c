@@ -61,7 +61,7 @@ int cmd_report(int argc, char **argv)
 {
     static const struct arg_spec specs[] = {
         { "--md", NULL, "Markdown" },
-        { "--json", NULL, "JSON" },
+        { "--json", NULL, "one JSON object, over several lines" },
         PAGE_SPEC("the report"),
         VIEW_SPEC,
         { "--all", NULL, "every reason and measure, and the phases" },

@@ -33,7 +33,7 @@ static const struct arg_spec specs[] = {
     { "--fuzz", "SECONDS", "try random batches for so long, for each stage" },
     { "--thorough", NULL, "large sizes and many cases: minutes instead of seconds" },
     { "--time-limit", "SECONDS", "of one check (default 20, with --thorough 300)" },
-    { "--json", NULL, "results as JSON on standard output" },
+    { "--json", NULL, "results as one JSON object, over several lines" },
     { "--junit", "FILE", "results as JUnit XML as well" },
     { "--quiet", NULL, "print failures, warnings and the last line only" },
     { "--list", NULL, "print the checks and what each finds" },
