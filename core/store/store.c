@@ -389,13 +389,14 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
                             enum store_put *outcome, struct sluice_error *err)
 {
     struct tries tries = { NULL, 0 };
+    unsigned removed = 0;
     enum store_answer answer;
     bool lost = false;
 
     *outcome = STORE_OTHER;
     TRY(find_or_say(name, &tries.ops, err));
     do {
-        bool found;
+        bool found = false;
         bool equal;
         answer = tries.ops->put_new(name, data, n, flags, err);
         lost = lost || answer == ANSWER_UNKNOWN;
@@ -406,18 +407,18 @@ sluice_status store_put_new(const char *name, const void *data, size_t n, unsign
         if (answer != ANSWER_EXISTS && answer != ANSWER_UNKNOWN && answer != ANSWER_AGAIN) {
             return conclude(&tries, answer, "created", name, err);
         }
-        if (answer == ANSWER_AGAIN) {
-            continue;
+        if (answer != ANSWER_AGAIN) {
+            TRY(compare(name, data, n, &found, &equal, err));
         }
-        TRY(compare(name, data, n, &found, &equal, err));
         if (found) {
             /* Behind an answer that was lost it is this call's own, most likely. */
             *outcome = !equal ? STORE_OTHER : lost ? STORE_MADE : STORE_EQUAL;
             return SLUICE_OK;
         }
         /* Removed since, or not there yet: that none is there is not final while the request may
-         * be on its way, but the same request can do no harm. */
-    } while (once_more(&tries));
+         * be on its way, but the same request can do no harm. What others remove again and again
+         * is no refusal: each time somebody has come further. */
+    } while ((answer == ANSWER_EXISTS && ++removed < STORE_MEANWHILE_MOST) || once_more(&tries));
     return conclude(&tries, ANSWER_UNKNOWN, "created", name, err);
 }
 

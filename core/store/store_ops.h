@@ -34,6 +34,10 @@ struct store_page {
     struct buf next; /* the backend's own text for the page behind; empty: it was the last */
 };
 
+/* How often a file may have been removed or replaced by others while it is compared or read: no
+ * refusal, for each time somebody has come further. */
+#define STORE_MEANWHILE_MOST 1000u
+
 struct store_ops {
     const char *scheme; /* "s3" of s3://…; NULL: paths */
     unsigned caps;      /* enum store_cap */

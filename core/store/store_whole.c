@@ -51,8 +51,8 @@ sluice_status store_read_all(const char *name, uint64_t max, struct buf *out, bo
             return SLUICE_OK;
         }
         status = read_whole(file, max, out, err);
-        again = file->changed && tries < file->ops->tries; /* as beats are: what is there now */
-        if (file->gone && found != NULL) {                 /* as leases are: it is not there */
+        again = file->changed && tries < STORE_MEANWHILE_MOST; /* as beats are: what is there now */
+        if (file->gone && found != NULL) {                     /* as leases are: it is not there */
             *found = false;
             status = SLUICE_OK;
         }
