@@ -328,19 +328,26 @@ static sluice_status find_task(struct phase_job *job, uint32_t task, struct slui
     return status;
 }
 
+/* Somebody has done it. */
+static void was_done(struct phase_job *job, uint32_t task)
+{
+    struct attempt found = { .outcome = ATTEMPT_FOUND };
+
+    clock_gettime(CLOCK_REALTIME, &found.begin);
+    log_attempt(job, task, &found);
+    job_ended(job, task, true);
+}
+
 static sluice_status take_task(struct phase_job *job, struct hand *hand, uint32_t task,
                                struct hold *hold, const struct lease_found *lost, bool *taken,
                                struct sluice_error *err)
 {
-    struct attempt found = { .outcome = ATTEMPT_FOUND };
     bool alone = troubles_alone(job->troubles, task); /* known before: nothing is beside it */
     bool news = false;
     sluice_status status = find_task(job, task, err);
 
     if (status == SLUICE_OK && job->run->tasks[job->phase][task].done) {
-        clock_gettime(CLOCK_REALTIME, &found.begin);
-        log_attempt(job, task, &found);
-        job_ended(job, task, true);
+        was_done(job, task);
         shift_give(job->shift, hold, true);
         return SLUICE_OK;
     }
@@ -383,7 +390,15 @@ static sluice_status begin_task(struct phase_job *job, struct hand *hand, uint32
 
     TRY(shift_take(job->shift, task, &hold, &lost, err));
     if (hold == NULL) {
+        /* What is done is done, whoever's lease is left of it: one whose request was late, behind
+         * that of its removal, nobody drops any more. */
         *taken = false;
+        TRY(find_task(job, task, err));
+        if (job->run->tasks[job->phase][task].done) {
+            was_done(job, task);
+            *taken = true;
+            return SLUICE_OK;
+        }
         TRY(twin_refused(job, task, &lost.holder, &hold, err));
         return hold == NULL ? SLUICE_OK : try_twin(job, hand, task, hold, taken, err);
     }
