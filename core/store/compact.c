@@ -78,7 +78,7 @@ sluice_status compact_plan(const struct snapshot *s, const struct compact_rules 
 {
     const uint64_t small = rules->target - rules->target / 4;
 
-    *plan = (struct compact_plan){ .join = rules->join, .ctx = rules->ctx };
+    *plan = (struct compact_plan){ .join = rules->join };
     for (uint32_t i = 0; i < s->n_shards; i++) {
         if (!can_join(&s->shards[i], rules)) {
             return error_set(err, SLUICE_E_CONFIG,
@@ -116,7 +116,7 @@ struct joining {
     const struct snapshot *known;
     struct vouch *vouch;
     const _Atomic int *stop;
-    const struct compact_plan *plan;
+    compact_join_fn *join; /* of what is no JSON Lines */
     struct snapshot *out;
     json_t *joined; /* {FILE: [[member, rows]…]} */
 };
@@ -197,7 +197,7 @@ static sluice_status join_others(const struct joining *joining, struct compact_g
         free(path);
         TRY(status);
     }
-    return joining->plan->join(joining->plan->ctx, joining->from, shards, group.n, pending, err);
+    return joining->join(joining->dir, joining->from, shards, group.n, pending, err);
 }
 
 /* What stands for a task's key in the name. */
@@ -357,7 +357,7 @@ sluice_status compact_join(const char *dataset_dir, const struct snapshot *from,
                                .known = known,
                                .vouch = vouch,
                                .stop = stop,
-                               .plan = plan,
+                               .join = plan->join,
                                .out = snapshot_create(from->dataset),
                                .joined = json_object() };
     uint32_t at = 0;

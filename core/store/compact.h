@@ -13,8 +13,9 @@
 #include "store/pending.h"
 #include "store/snapshot.h"
 
-/* Writes the rows of these shards (several, one behind the other, of one suffix) into pending. */
-typedef sluice_status compact_join_fn(void *ctx, const struct snapshot *,
+/* Writes the rows of these shards of a dataset's snapshot (several, one behind the other, of one
+ * suffix) into pending. */
+typedef sluice_status compact_join_fn(const char *dataset_dir, const struct snapshot *,
                                       const struct snapshot_shard *, uint32_t n, struct pending *,
                                       struct sluice_error *);
 
@@ -23,7 +24,6 @@ struct compact_rules {
     uint32_t least;        /* neighbours that are joined although they don't fill a file */
     compact_join_fn *join; /* of what is no JSON Lines; NULL: that is refused */
     bool (*takes)(const char *file); /* whether join can, with join */
-    void *ctx;
 };
 
 struct compact_group {
@@ -35,8 +35,7 @@ struct compact_plan {
     uint32_t n, capacity;
     uint32_t joined;       /* shards in them */
     uint32_t large;        /* shards over 180 % of the target, which only their pipeline can cut */
-    compact_join_fn *join; /* of the rules, with ctx */
-    void *ctx;
+    compact_join_fn *join; /* of the rules */
 };
 
 /* SLUICE_E_CONFIG: files of this kind can't be joined. Deinit after an error too. */

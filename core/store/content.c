@@ -116,11 +116,6 @@ static sluice_status link_file(const char *path, const char *folder, const char 
     return status; /* whatever else went wrong, a copy may do */
 }
 
-static sluice_status copy_piece(void *pending, const void *data, size_t n, struct sluice_error *err)
-{
-    return pending_write(pending, data, n, err);
-}
-
 /* *same false: it holds other bytes, and nothing was put there. */
 static sluice_status copy_file(const char *path, const char *folder, const char *name,
                                struct hash128 hash, bool *same, struct sluice_error *err)
@@ -134,7 +129,7 @@ static sluice_status copy_file(const char *path, const char *folder, const char 
     TRY(store_open(path, &from, NULL, err));
     status = pending_open(folder, &pending, err);
     if (status == SLUICE_OK) {
-        status = store_pieces(from, copy_piece, pending, err);
+        status = store_pieces(from, pending_piece, pending, err);
     }
     store_close(from);
     if (status == SLUICE_OK) {

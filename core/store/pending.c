@@ -175,6 +175,11 @@ sluice_status pending_write(struct pending *p, const void *data, size_t n, struc
     return SLUICE_OK;
 }
 
+sluice_status pending_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
+{
+    return pending_write(ctx, data, n, err);
+}
+
 uint64_t pending_bytes(const struct pending *p)
 {
     return p->stored + p->used;

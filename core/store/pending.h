@@ -43,6 +43,9 @@ sluice_status pending_open_beside(const char *dir, uint32_t n, struct pending **
 sluice_status pending_write(struct pending *, const void *data, size_t n,
                             struct sluice_error *) MUST_USE;
 
+/* The same for who takes bytes some at a time (store_pieces); ctx is the pending file. */
+sluice_status pending_piece(void *ctx, const void *data, size_t n, struct sluice_error *) MUST_USE;
+
 /* Bytes written so far. */
 uint64_t pending_bytes(const struct pending *);
 

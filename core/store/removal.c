@@ -47,7 +47,7 @@ static sluice_status copy_rest(const struct making *m, const struct snapshot_sha
     if (status == SLUICE_OK && derive_is_lines(shard->file)) {
         status = removal_copy_lines(path, shard, gone, m->terms->stop, pending, err);
     } else if (status == SLUICE_OK) {
-        status = m->terms->copy(m->terms->ctx, path, m->from, shard, gone, pending, err);
+        status = m->terms->copy(m->dir, m->from, shard, gone, pending, err);
     }
     free(path);
     return status;

@@ -27,8 +27,8 @@ struct removal_shard {
     uint64_t n;
 };
 
-/* Writes a shard of a snapshot without these rows (some, not all) into pending. */
-typedef sluice_status removal_copy_fn(void *ctx, const char *path, const struct snapshot *,
+/* Writes a shard of a dataset's snapshot without these rows (some, not all) into pending. */
+typedef sluice_status removal_copy_fn(const char *dataset_dir, const struct snapshot *,
                                       const struct snapshot_shard *, const struct removal_shard *,
                                       struct pending *, struct sluice_error *);
 
@@ -36,10 +36,9 @@ struct removal_terms {
     const struct removal_shard *shards; /* as many as the snapshot has; borrowed */
     removal_copy_fn *copy;              /* of what is no JSON Lines; NULL: that is refused */
     bool (*takes)(const char *file);    /* whether copy can, with copy */
-    void *ctx;
-    struct vouch *vouch;          /* may be NULL */
-    const struct snapshot *known; /* may have some of the files already; may be NULL */
-    const _Atomic int *stop;      /* nonzero ends it with SLUICE_E_CANCELLED; may be NULL */
+    struct vouch *vouch;                /* may be NULL */
+    const struct snapshot *known;       /* may have some of the files already; may be NULL */
+    const _Atomic int *stop;            /* nonzero ends it with SLUICE_E_CANCELLED; may be NULL */
 };
 
 /* Makes a snapshot of what is left: all but number and owner's terms of publication. A shard of

@@ -33,10 +33,9 @@ struct compaction {
 static sluice_status compact(const struct args *args, struct compaction *c,
                              struct sluice_error *err)
 {
-    struct rewrite rewrite = { .dir = NULL };
-    struct compact_rules rules = {
-        .target = TARGET_DEFAULT, .join = rewrite_joined, .takes = rewrite_takes, .ctx = &rewrite
-    };
+    struct compact_rules rules = { .target = TARGET_DEFAULT,
+                                   .join = rewrite_joined,
+                                   .takes = rewrite_takes };
     uint64_t least;
 
     TRY(args_size(args, "--target", &rules.target, err));
@@ -45,7 +44,6 @@ static sluice_status compact(const struct args *args, struct compaction *c,
     c->dry = args_get(args, "--dry-run") != NULL;
     TRY(dataset_hold(args->words[0], c->dry ? NULL : "compact", &c->hold, err));
     TRY(dataset_open_newest(&c->hold, "a compaction", &c->from, err));
-    rewrite.dir = c->hold.dir;
     TRY(compact_plan(c->from, &rules, &c->plan, err));
     if (c->dry) {
         return SLUICE_OK;

@@ -78,12 +78,9 @@ static void count(struct removing *r)
 
 static sluice_status take_out(struct removing *r, struct sluice_error *err)
 {
-    struct rewrite rewrite = { .dir = r->hold.dir };
-    struct removal_terms terms = { .shards = r->shards,
-                                   .copy = rewrite_without,
-                                   .takes = rewrite_takes,
-                                   .ctx = &rewrite,
-                                   .stop = &session_drain };
+    struct removal_terms terms = {
+        .shards = r->shards, .copy = rewrite_without, .takes = rewrite_takes, .stop = &session_drain
+    };
     struct snapshot *next = NULL;
     sluice_status status;
 

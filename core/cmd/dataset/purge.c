@@ -39,12 +39,9 @@ static sluice_status make_again(struct purging *p, const struct snapshot *s,
                                 struct snapshot **out, struct sluice_error *err)
 {
     struct idsearch *search = p->purge->search;
-    struct rewrite rewrite = { .dir = search->dir };
-    struct removal_terms terms = { .shards = shards,
-                                   .copy = rewrite_without,
-                                   .takes = rewrite_takes,
-                                   .ctx = &rewrite,
-                                   .stop = search->stop };
+    struct removal_terms terms = {
+        .shards = shards, .copy = rewrite_without, .takes = rewrite_takes, .stop = search->stop
+    };
     struct hash128 held;
     char hex[33];
 

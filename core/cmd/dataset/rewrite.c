@@ -12,17 +12,16 @@
 #include "store/store.h"
 #include "store/temp.h"
 
-static const struct kind {
-    const char *suffix, *reader, *writer;
-} kinds[] = { { ".parquet", "read_parquet", "write_parquet" },
-              { ".arrow", "read_arrow", "write_arrow" },
-              { ".arrows", "read_arrow", "write_arrow" } };
-
-static const struct kind *kind_of(const char *file)
+/* The stage that writes files of this stored name; NULL: they are not written again. */
+static const char *writer_of(const char *file)
 {
-    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
-        if (strcmp(derive_suffix(file), kinds[k].suffix) == 0) {
-            return &kinds[k];
+    static const char *const writers[][2] = { { ".parquet", "write_parquet" },
+                                              { ".arrow", "write_arrow" },
+                                              { ".arrows", "write_arrow" } };
+
+    for (size_t k = 0; k < sizeof writers / sizeof writers[0]; k++) {
+        if (strcmp(derive_suffix(file), writers[k][0]) == 0) {
+            return writers[k][1];
         }
     }
     return NULL;
@@ -30,7 +29,7 @@ static const struct kind *kind_of(const char *file)
 
 bool rewrite_takes(const char *file)
 {
-    return kind_of(file) != NULL;
+    return writer_of(file) != NULL;
 }
 
 /* ---- the script ---- */
@@ -120,8 +119,7 @@ static void put_gone(struct buf *out, const struct removal_shard *gone)
 }
 
 struct again {
-    const struct rewrite *rewrite;
-    const struct kind *kind;
+    const char *dir; /* of the dataset */
     const struct snapshot *snapshot;
     const struct snapshot_shard *shards;
     uint32_t n;
@@ -134,7 +132,7 @@ struct again {
 static sluice_status place(const struct again *again, uint32_t i, struct buf *script,
                            struct sluice_error *err)
 {
-    char *path = snapshot_shard_path(again->rewrite->dir, &again->shards[i]);
+    char *path = snapshot_shard_path(again->dir, &again->shards[i]);
     char *here =
         str_printf("%s/%08u%s", again->work, (unsigned)i, derive_suffix(again->shards[i].file));
     sluice_status status = path == NULL || here == NULL ? error_nomem(err, "a path") : SLUICE_OK;
@@ -162,7 +160,9 @@ static sluice_status place(const struct again *again, uint32_t i, struct buf *sc
 static sluice_status write_script(const struct again *again, const char *made, struct buf *out,
                                   struct sluice_error *err)
 {
-    const char *suffix = derive_suffix(again->shards[0].file);
+    const char *file = again->shards[0].file;
+    const char *reader = rowsof_reader(file);
+    const char *writer = writer_of(file);
 
     buf_puts(out, "local s = require \"sluice\"\n");
     if (again->gone != NULL) {
@@ -172,27 +172,22 @@ static sluice_status write_script(const struct again *again, const char *made, s
     for (uint32_t i = 0; i < again->n; i++) {
         TRY(place(again, i, out, err));
     }
-    buf_printf(out, "split = \"1TiB\"} | s.%s { as_is = true%s }\n", again->kind->reader,
-               strcmp(again->kind->reader, "read_parquet") == 0 ? ", partitions = false" : "");
+    buf_printf(out, "split = \"1TiB\"} | s.%s { as_is = true%s }\n", reader,
+               strcmp(reader, "read_parquet") == 0 ? ", partitions = false" : "");
     if (again->gone != NULL) {
         buf_puts(out, "rows = rows | s.filter { \"left\", left, run = \"ordered\" }\n");
     }
     buf_puts(out, "return s.pipeline { \"rewrite\", max_bad = 0, rows | s.");
-    buf_printf(out, "%s { ", again->kind->writer);
+    buf_printf(out, "%s { ", writer);
     scripted_text(out, made);
     buf_puts(out, ", shard_size = \"1000TB\"");
-    buf_puts(out, strcmp(suffix, ".arrows") == 0 ? ", layout = \"stream\"" : "");
-    put_options(out, again->snapshot, again->kind->writer);
+    buf_puts(out, strcmp(derive_suffix(file), ".arrows") == 0 ? ", layout = \"stream\"" : "");
+    put_options(out, again->snapshot, writer);
     buf_puts(out, " } }\n");
     return buf_status(out, err);
 }
 
 /* ---- the run ---- */
-
-static sluice_status copy_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
-{
-    return pending_write(ctx, data, n, err);
-}
 
 /* The rows that must be in the one file that was made, and its bytes. */
 static sluice_status take(const struct again *again, uint64_t rows, struct pending *pending,
@@ -215,7 +210,7 @@ static sluice_status take(const struct again *again, uint64_t rows, struct pendi
         status = path == NULL ? error_nomem(err, "a path") : store_open(path, &file, NULL, err);
     }
     if (status == SLUICE_OK) {
-        status = store_pieces(file, copy_piece, pending, err);
+        status = store_pieces(file, pending_piece, pending, err);
     }
     store_close(file);
     free(path);
@@ -244,8 +239,8 @@ static sluice_status write_again(struct again *again, uint64_t rows, struct pend
 {
     struct sluice_error removal = ERROR_INIT;
     const char *name;
-    char *folder = store_is_local(again->rewrite->dir) ? store_parent(again->rewrite->dir, &name)
-                                                       : realpath(".", NULL);
+    char *folder =
+        store_is_local(again->dir) ? store_parent(again->dir, &name) : realpath(".", NULL);
     sluice_status status =
         folder == NULL ? error_nomem(err, "a path") : temp_folder(folder, &again->work, err);
 
@@ -264,28 +259,22 @@ static sluice_status write_again(struct again *again, uint64_t rows, struct pend
     return status;
 }
 
-sluice_status rewrite_without(void *ctx, const char *path, const struct snapshot *s,
+sluice_status rewrite_without(const char *dataset_dir, const struct snapshot *s,
                               const struct snapshot_shard *shard, const struct removal_shard *gone,
                               struct pending *pending, struct sluice_error *err)
 {
-    struct again again = { .rewrite = ctx,
-                           .kind = kind_of(shard->file),
-                           .snapshot = s,
-                           .shards = shard,
-                           .n = 1,
-                           .gone = gone };
+    struct again again = {
+        .dir = dataset_dir, .snapshot = s, .shards = shard, .n = 1, .gone = gone
+    };
 
-    (void)path;
     return write_again(&again, shard->rows - gone->n, pending, err);
 }
 
-sluice_status rewrite_joined(void *ctx, const struct snapshot *s,
+sluice_status rewrite_joined(const char *dataset_dir, const struct snapshot *s,
                              const struct snapshot_shard *shards, uint32_t n,
                              struct pending *pending, struct sluice_error *err)
 {
-    struct again again = {
-        .rewrite = ctx, .kind = kind_of(shards[0].file), .snapshot = s, .shards = shards, .n = n
-    };
+    struct again again = { .dir = dataset_dir, .snapshot = s, .shards = shards, .n = n };
     uint64_t rows = 0;
 
     for (uint32_t i = 0; i < n; i++) {

@@ -9,18 +9,15 @@
 #include "store/compact.h"
 #include "store/removal.h"
 
-struct rewrite {
-    const char *dir; /* of the dataset; borrowed */
-};
-
 /* Whether files of this stored name are written again so. */
 bool rewrite_takes(const char *file);
 
-/* See removal_copy_fn, compact_join_fn; ctx is a struct rewrite. */
-sluice_status rewrite_without(void *ctx, const char *path, const struct snapshot *,
+/* See removal_copy_fn, compact_join_fn. */
+sluice_status rewrite_without(const char *dataset_dir, const struct snapshot *,
                               const struct snapshot_shard *, const struct removal_shard *gone,
                               struct pending *, struct sluice_error *) MUST_USE;
-sluice_status rewrite_joined(void *ctx, const struct snapshot *, const struct snapshot_shard *,
-                             uint32_t n, struct pending *, struct sluice_error *) MUST_USE;
+sluice_status rewrite_joined(const char *dataset_dir, const struct snapshot *,
+                             const struct snapshot_shard *, uint32_t n, struct pending *,
+                             struct sluice_error *) MUST_USE;
 
 #endif

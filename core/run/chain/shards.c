@@ -375,11 +375,6 @@ sluice_status shards_save(struct shards *shards, struct saved *out, struct sluic
     return saved_status(out, err);
 }
 
-static sluice_status write_piece(void *ctx, const void *data, size_t n, struct sluice_error *err)
-{
-    return pending_write(ctx, data, n, err);
-}
-
 static sluice_status restore_ended(struct shards *shards, struct restored *in,
                                    struct sluice_error *err)
 {
@@ -394,7 +389,7 @@ static sluice_status restore_ended(struct shards *shards, struct restored *in,
     TRY(restored_status(in, err));
     TRY(make_room(shards, err));
     TRY(pending_open_beside(shards->folder, shards->n, &pending, err));
-    status = restored_pieces(in, restored_get(in, UINT64_MAX), write_piece, pending, err);
+    status = restored_pieces(in, restored_get(in, UINT64_MAX), pending_piece, pending, err);
     if (status != SLUICE_OK) {
         pending_abort(pending);
         return status;
@@ -414,7 +409,7 @@ static sluice_status restore_shared(struct shards *shards, uint32_t output, stru
     }
     TRY(open_output(shards, output, err));
     file->bytes = restored_get(in, UINT64_MAX);
-    TRY(restored_pieces(in, restored_get(in, UINT64_MAX), write_piece, file->pending, err));
+    TRY(restored_pieces(in, restored_get(in, UINT64_MAX), pending_piece, file->pending, err));
     restored_get_bytes(in, FRAME - 1, &file->held);
     return restored_status(in, err);
 }
