@@ -56,11 +56,11 @@ static sluice_status stage_open(const struct sluice_host_api *api, struct sluice
 
 /* ---- columns ---- */
 
-/* Columns of the input as Arrow has them; those of other types are not among them. */
+/* Columns of the input as Arrow has them; names are the plan's. */
 struct columns {
-    struct ArrowSchema *items;   /* n of them */
-    struct ArrowSchema **places; /* to each */
-    size_t n, room;
+    struct ArrowSchema *items;
+    struct ArrowSchema **all, **asked; /* whose values can be compared; that are asked for */
+    int64_t n_all, n_asked;
 };
 
 /* Arrow's letter for one of our types; NULL: its values are not compared. */
@@ -82,132 +82,121 @@ static const char *format_of(const char *type)
     return NULL;
 }
 
+static sluice_status count_columns(struct sluice_plan *plan, size_t *n)
+{
+    const char *name;
+    const char *type;
+    sluice_status status = plan->column(plan, 0, 0, &name, &type);
+
+    *n = 0;
+    while (status == SLUICE_OK && name[0] != '\0') {
+        status = plan->column(plan, 0, (uint32_t)++ * n, &name, &type);
+    }
+    return status;
+}
+
 static void columns_free(struct columns *columns)
 {
-    for (size_t k = 0; k < columns->n; k++) {
-        free((char *)(uintptr_t)columns->items[k].name);
-    }
     free(columns->items);
-    free(columns->places);
+    free(columns->all);
+    free(columns->asked);
 }
 
-static int columns_add(struct columns *columns, const char *name, const char *format)
+/* Takes a column, and asks for it where the expression names it. */
+static sluice_status take_column(struct columns *columns, const struct where *where,
+                                 struct sluice_plan *plan, uint32_t k, struct sluice_error *err)
 {
-    const size_t size = strlen(name) + 1;
-    char *copy = malloc(size);
-
-    if (columns->n == columns->room) {
-        size_t room = columns->room * 2 + 16;
-        struct ArrowSchema *items = realloc(columns->items, room * sizeof *items);
-        struct ArrowSchema **places =
-            items == NULL ? NULL : realloc(columns->places, room * sizeof *places);
-        columns->items = items == NULL ? columns->items : items;
-        columns->places = places == NULL ? columns->places : places;
-        if (places == NULL) {
-            free(copy);
-            return 0;
-        }
-        columns->room = room;
-    }
-    if (copy == NULL) {
-        return 0;
-    }
-    memcpy(copy, name, size);
-    columns->items[columns->n++] =
-        (struct ArrowSchema){ .format = format, .name = copy, .flags = ARROW_FLAG_NULLABLE };
-    return 1;
-}
-
-static sluice_status bind(const struct where *where, struct columns *columns,
-                          struct where_bound **bound, struct sluice_error *err)
-{
-    struct ArrowSchema schema = {
-        .format = "+s", .name = "", .n_children = (int64_t)columns->n, .children = columns->places
-    };
-
-    for (size_t k = 0; k < columns->n; k++) {
-        columns->places[k] = &columns->items[k];
-    }
-    return where_bind(where, &schema, 0, bound, err);
-}
-
-/* Asks for a column that the expression names. */
-static sluice_status ask(struct sluice_plan *plan, const char *name, const char *type,
-                         struct columns *asked, struct sluice_error *err)
-{
+    struct ArrowSchema *item = &columns->items[k];
+    const char *type;
     char message[400];
+    sluice_status status = plan->column(plan, 0, k, &item->name, &type);
 
-    if (format_of(type) == NULL) {
+    if (status != SLUICE_OK) {
+        return status;
+    }
+    item->format = format_of(type);
+    item->flags = ARROW_FLAG_NULLABLE;
+    if (item->format != NULL) {
+        columns->all[columns->n_all++] = item;
+    }
+    if (!where_names(where, item->name, NULL)) {
+        return SLUICE_OK;
+    }
+    if (item->format == NULL) {
         (void)snprintf(message, sizeof message,
                        "column '%.100s' is %.100s, expected one of texts, numbers or booleans; "
                        "its members can be declared as columns in the reader",
-                       name, type);
-        return sluice_fail(err, SLUICE_E_SCHEMA, name, message);
+                       item->name, type);
+        return sluice_fail(err, SLUICE_E_SCHEMA, item->name, message);
     }
-    if (!columns_add(asked, name, format_of(type))) {
-        return sluice_nomem(err);
-    }
-    return plan->need(plan, 0, name, "", 0, NULL, err);
+    columns->asked[columns->n_asked++] = item;
+    return plan->need(plan, 0, item->name, "", 0, NULL, err);
+}
+
+static sluice_status bind(struct state *state, struct ArrowSchema **columns, int64_t n,
+                          struct sluice_error *err)
+{
+    struct ArrowSchema schema = {
+        .format = "+s", .name = "", .n_children = n, .children = columns
+    };
+
+    where_unbind(state->bound);
+    state->bound = NULL;
+    return where_bind(state->where, &schema, 0, &state->bound, err);
 }
 
 static sluice_status stage_prepare(void *shared, struct sluice_plan *plan, struct sluice_error *err)
 {
     struct state *state = shared;
-    struct columns all = { 0 };
-    struct columns asked = { 0 };
-    struct where_bound *bound = NULL;
-    const char *name;
-    const char *type;
-    sluice_status status = plan->column(plan, 0, 0, &name, &type);
+    struct columns columns = { 0 };
+    size_t n;
+    sluice_status status = count_columns(plan, &n);
 
-    for (uint32_t k = 1; status == SLUICE_OK && name[0] != '\0'; k++) {
-        if (where_names(state->where, name, NULL)) {
-            status = ask(plan, name, type, &asked, err);
-        }
-        if (status == SLUICE_OK && format_of(type) != NULL &&
-            !columns_add(&all, name, format_of(type))) {
+    if (status == SLUICE_OK) {
+        columns.items = calloc(n + 1, sizeof *columns.items);
+        columns.all = calloc(n + 1, sizeof(struct ArrowSchema *));
+        columns.asked = calloc(n + 1, sizeof(struct ArrowSchema *));
+        if (columns.items == NULL || columns.all == NULL || columns.asked == NULL) {
             status = sluice_nomem(err);
         }
-        if (status == SLUICE_OK) {
-            status = plan->column(plan, 0, k, &name, &type);
-        }
     }
-    /* All of them say what is missing, and what was meant. */
+    for (size_t k = 0; status == SLUICE_OK && k < n; k++) {
+        status = take_column(&columns, state->where, plan, (uint32_t)k, err);
+    }
+    /* All of them say what is missing, and what was meant; rows have those that were asked for. */
     if (status == SLUICE_OK) {
-        status = bind(state->where, &all, &bound, err);
-        where_unbind(bound);
+        status = bind(state, columns.all, columns.n_all, err);
     }
     if (status == SLUICE_OK) {
-        where_unbind(state->bound);
-        state->bound = NULL;
-        status = bind(state->where, &asked, &state->bound, err);
+        status = bind(state, columns.asked, columns.n_asked, err);
     }
-    columns_free(&all);
-    columns_free(&asked);
+    columns_free(&columns);
     return status;
 }
 
 /* ---- rows ---- */
 
+static sluice_status judge(void *keep, const struct sluice_batch *batch, int64_t row,
+                           struct sluice_verdict *verdict, struct sluice_error *err)
+{
+    (void)batch;
+    (void)err;
+    verdict->reason = ((const uint8_t *)keep)[row] == 0;
+    return SLUICE_OK;
+}
+
 static sluice_status stage_process(void *shared, const struct sluice_batch *batch,
                                    struct sluice_emit *emit, struct sluice_error *err)
 {
     const struct state *state = shared;
-    size_t rows = (size_t)batch->array->length;
-    uint8_t *keep = calloc(rows + 1, 1);
-    struct sluice_verdict *verdicts = calloc((size_t)batch->n + 1, sizeof *verdicts);
-    sluice_status status = keep == NULL || verdicts == NULL
-                               ? sluice_nomem(err)
-                               : where_eval(state->bound, batch->array, keep, err);
+    uint8_t *keep = calloc((size_t)batch->array->length + 1, 1);
+    sluice_status status =
+        keep == NULL ? sluice_nomem(err) : where_eval(state->bound, batch->array, keep, err);
 
-    for (int64_t k = 0; status == SLUICE_OK && k < batch->n; k++) {
-        verdicts[k].reason = keep[sluice_row(batch, k)] ? 0 : 1;
-    }
     if (status == SLUICE_OK) {
-        status = emit->verdicts(emit, verdicts, batch->n);
+        status = sluice_judge_rows(batch, emit, judge, keep, err);
     }
     free(keep);
-    free(verdicts);
     return status;
 }
 
