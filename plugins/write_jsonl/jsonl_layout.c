@@ -87,7 +87,7 @@ static bool has_member(const char *json, size_t n, const struct jsonl_member *wa
     struct jsonl_walk walk;
     struct jsonl_member member;
 
-    if (n > 0 && jsonl_walk_begin(&walk, json, n)) {
+    if (jsonl_walk_begin(&walk, json, n)) {
         while (jsonl_walk_next(&walk, &member) > 0) {
             if ((size_t)(member.key_end - member.key) == size &&
                 memcmp(member.key, wanted->key, size) == 0) {
@@ -111,8 +111,8 @@ static int put_text(const struct parts *parts, const char *json, size_t n, bool 
 static int put_rest(const struct parts *parts, const char *json, size_t n, bool inner, bool *first)
 {
     const struct outer *outer = &outers[parts->layout];
-    size_t size;
-    const char *metadata = metadata_of(json, n, &size);
+    size_t size = 0; /* no layout has `metadata` outside, so it is looked for once */
+    const char *metadata = inner ? metadata_of(json, n, &size) : "";
     struct jsonl_walk walk;
     struct jsonl_member member;
 
@@ -126,14 +126,14 @@ static int put_rest(const struct parts *parts, const char *json, size_t n, bool 
     while (jsonl_walk_next(&walk, &member) > 0) {
         const bool outside = jsonl_is_named(&member, outer->names, outer->n) != 0;
         if (member.value == metadata || outside == inner || has_column(parts, &member, inner) ||
-            (inner && has_member(metadata, size, &member))) {
+            has_member(metadata, size, &member)) {
             continue;
         }
         if (!put_text(parts, member.key, (size_t)(member.value_end - member.key), first)) {
             return 0;
         }
     }
-    if (!inner || size == 0 || !jsonl_walk_begin(&walk, metadata, size)) {
+    if (!jsonl_walk_begin(&walk, metadata, size)) {
         return 1;
     }
     while (jsonl_walk_next(&walk, &member) > 0) {
