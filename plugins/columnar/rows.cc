@@ -168,36 +168,40 @@ void tell_absent(const Mapping &mapping, const arrow::Schema &schema, std::int64
     }
 }
 
+namespace
+{
+
+/* Adds a note to a column's, each on a line of its own; none can hold a line break. */
+void add_note(std::string &notes, const std::string &note)
+{
+    if (!note.empty() && note.find('\n') == note.npos) {
+        notes += (notes.empty() ? "" : "\n") + note;
+    }
+}
+
 /* What a file that is given as it is says of its columns goes with the first of them, behind their
  * number: who writes just these says the same (`columns_json`). */
-static std::string said_of(const arrow::Schema &file, std::size_t n)
+void add_said(std::string &notes, const arrow::Schema &file, std::size_t n)
 {
     const auto &metadata = file.metadata();
     const int at = metadata == nullptr ? -1 : metadata->FindKey("sluice.columns");
-    const std::string said = at < 0 ? "" : metadata->value(at);
 
-    return said.empty() || said.find('\n') != said.npos
-               ? ""
-               : "columns=" + std::to_string(n) + " " + said;
-}
-
-/* With what the field itself says, which Arrow files have. */
-static std::string notes_as_they_are(const arrow::Field &field, const std::string &said, bool first)
-{
-    const auto &notes = field.metadata();
-    std::string out;
-    const auto add = [&](const std::string &line) {
-        if (!line.empty() && line.find('\n') == line.npos) {
-            out += (first && out.empty() ? "" : "\n") + line;
-        }
-    };
-
-    add(said);
-    for (std::int64_t k = 0; notes != nullptr && k < notes->size(); k++) {
-        add(notes->key(k) + "=" + notes->value(k));
+    if (at >= 0 && !metadata->value(at).empty()) {
+        add_note(notes, "columns=" + std::to_string(n) + " " + metadata->value(at));
     }
-    return out;
 }
+
+/* What the field itself says, in Arrow files. */
+void add_notes(std::string &notes, const arrow::Field &field)
+{
+    const auto &metadata = field.metadata();
+
+    for (std::int64_t k = 0; metadata != nullptr && k < metadata->size(); k++) {
+        add_note(notes, metadata->key(k) + "=" + metadata->value(k));
+    }
+}
+
+} /* namespace */
 
 std::vector<Output> declare_outputs(const Request &request, const arrow::Schema *first,
                                     sluice::plan &plan, bool &all,
@@ -212,9 +216,11 @@ std::vector<Output> declare_outputs(const Request &request, const arrow::Schema 
                                    ? nullptr
                                    : first->GetFieldByName(output.source);
             std::string note = field == nullptr ? "" : arrow_note(*field->type(), output.type);
+            if (request.as_is && out.empty()) {
+                add_said(note, *first, chosen.size());
+            }
             if (request.as_is) {
-                note += notes_as_they_are(*field, out.empty() ? said_of(*first, chosen.size()) : "",
-                                          note.empty());
+                add_notes(note, *field);
             }
             plan.add(output.name, (output.type + (output.id || output.required ? "" : "?")).c_str(),
                      note.c_str());
