@@ -4,4 +4,5 @@ set -eu
 [ -f "$BUILD/plugins/columnar.so" ] || { echo 'the plugin columnar is not built'; exit 77; }
 # shellcheck source=tests/parity/columnar_peers
 . "$SRC/tests/parity/columnar_peers"
+peers parquet --no-deps
 PYTHONPATH=$folder exec "$PYTHON" "$SRC/tests/parity/parity_arrow.py" "$SLUICE" "$TMP" --files "${PARITY_FILES:-210}"

@@ -3,13 +3,7 @@
 # time limit: 1800
 set -eu
 [ -f "$BUILD/plugins/columnar.so" ] || { echo 'the plugin columnar is not built'; exit 77; }
-# Beside the other peers, which are not to see it.
-list=$SRC/tests/parity/requirements-columnar.txt
-folder=${SLUICE_ASSETS:-$BUILD/assets}/parity-columnar
-if ! cmp -s "$list" "$folder/installed.txt"; then
-    rm -rf "$folder"
-    mkdir -p "$folder"
-    "$PYTHON" -m pip install --quiet --disable-pip-version-check --target "$folder" --requirement "$list"
-    cp "$list" "$folder/installed.txt"
-fi
+# shellcheck source=tests/parity/columnar_peers
+. "$SRC/tests/parity/columnar_peers"
+peers columnar
 HF_HUB_OFFLINE=1 HF_HOME=$TMP/hub PYTHONPATH=$folder exec "$PYTHON" "$SRC/tests/parity/parity_columnar.py" "$SLUICE" "$TMP" --files "${PARITY_FILES:-200}"

@@ -6,6 +6,7 @@ set -eu
 [ -f "$BUILD/plugins/columnar.so" ] || { echo 'the plugin columnar is not built'; exit 77; }
 # shellcheck source=tests/parity/columnar_peers
 . "$SRC/tests/parity/columnar_peers"
+peers parquet --no-deps
 set -- "$SLUICE" "$TMP" --files "${PARITY_FILES:-200}"
 if [ -f "${SLUICE_TEST_DATA:-}/parquet.tar.zst" ]; then
     mkdir "$TMP/others"

@@ -10,18 +10,10 @@ cmp "$wheel" "$TMP/two/$(basename "$wheel")" >&2 || fail 'the same build gives t
 "$PYTHON" -m venv "$TMP/clean" && "$TMP/clean/bin/pip" install --quiet --disable-pip-version-check --no-index "$wheel" || fail 'pip'
 
 # tiktoken, numpy, pandas and pyarrow are those of the other tests, behind what is installed.
-peers=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')
-list=$SRC/tests/parity/requirements-columnar.txt
-folder=${SLUICE_ASSETS:-$BUILD/assets}/parity-columnar
-(
-    flock 9
-    if ! cmp -s "$list" "$folder/installed.txt"; then
-        rm -rf "$folder" && mkdir -p "$folder"
-        "$PYTHON" -m pip install --quiet --disable-pip-version-check --target "$folder" --requirement "$list"
-        cp "$list" "$folder/installed.txt"
-    fi
-) 9>"$folder.lock"
-echo "$peers" >"$("$TMP/clean/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/peers.pth"
-echo "$folder" >>"$("$TMP/clean/bin/python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')/peers.pth"
+# shellcheck source=tests/parity/columnar_peers
+. "$SRC/tests/parity/columnar_peers"
+peers columnar
+packages() { "$1" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])'; }
+{ packages "$PYTHON" && echo "$folder"; } >"$(packages "$TMP/clean/bin/python")/peers.pth" || fail 'no packages of others'
 cp "$SRC/sdk/examples/docs.jsonl" .
 env -i HOME="$TMP" PATH=/usr/bin:/bin "$TMP/clean/bin/python" "$SRC/tests/parity/parity_python.py" "$SLUICE_ASSETS" "${SLUICE_TEST_DATA:-}"
