@@ -284,15 +284,12 @@ static sluice_status run_all_of(struct bench *bench, const struct args *args,
                                 struct sluice_error *err)
 {
     const char *scratch = args_get(args, "--scratch");
-    char *cwd = realpath(".", NULL);
-    char *folder = cwd == NULL       ? NULL
-                   : scratch == NULL ? str_printf("%s/.sluice", cwd)
-                                     : store_absolute(cwd, scratch);
-    sluice_status status =
-        folder == NULL ? error_nomem(err, "a path") : temp_folder(folder, &bench->work, err);
+    char *folder;
+    sluice_status status;
 
+    TRY(dataset_folder(scratch == NULL ? ".sluice" : scratch, &folder, err));
+    status = temp_folder(folder, &bench->work, err);
     free(folder);
-    free(cwd);
     return status == SLUICE_OK ? measure(bench, err) : status;
 }
 

@@ -12,6 +12,7 @@
 #include "cmd/look/look.h"
 #include "cmd/program.h"
 #include "cmd/progress.h"
+#include "cmd/scripted.h"
 #include "store/snapshot.h"
 #include "store/store.h"
 #include "store/temp.h"
@@ -271,17 +272,11 @@ static sluice_status show(const struct inferring *inferring, json_t *contract,
 }
 
 static sluice_status infer(struct inferring *inferring, const struct session_options *options,
-                           struct session *session, struct sluice_error *err)
+                           struct sluice_error *err)
 {
-    struct run_published *list = NULL;
     json_t *contract = NULL;
-    size_t n = 0;
-    sluice_status status = session_open(options, SESSION_RUN, session, err);
+    sluice_status status = scripted_session(options, err);
 
-    if (status == SLUICE_OK) {
-        status = run_all(session->run, &list, &n, err);
-        run_published_free(list, n);
-    }
     if (status == SLUICE_OK) {
         status = take_contract(inferring, &contract, err);
     }
@@ -302,7 +297,6 @@ int cmd_contract(int argc, char **argv)
                                             .most = 2 };
     struct args args;
     struct inferring inferring = { 0 };
-    struct session session;
     struct session_options options = { .lock = true };
     struct progress progress = { 0 };
     struct sluice_error err = ERROR_INIT;
@@ -314,7 +308,6 @@ int cmd_contract(int argc, char **argv)
     if (ended >= 0) {
         return ended;
     }
-    memset(&session, 0, sizeof session);
     inferring.given = args.words[1];
     inferring.out = args_get(&args, "-o");
     inferring.reader = args_get(&args, "--reader");
@@ -336,10 +329,9 @@ int cmd_contract(int argc, char **argv)
         status = prepare(&inferring, &options, &err);
     }
     if (status == SLUICE_OK) {
-        status = infer(&inferring, &options, &session, &err);
+        status = infer(&inferring, &options, &err);
     }
     progress_end(&progress);
-    session_close(&session);
     if (inferring.work != NULL && temp_remove(inferring.work, &removal) != SLUICE_OK) {
         say_to(stderr, "sluice: warning: %s\n", removal.message);
     }

@@ -29,7 +29,6 @@ struct side_rows {
     const struct snapshot_shard *shard;
     uint64_t at;           /* row of the shard */
     struct rowsof columns; /* reads what is no JSON Lines */
-    bool opened;
 };
 
 static sluice_status take_length(struct side_rows *rows, const json_t *value,
@@ -121,10 +120,6 @@ static sluice_status read_file(struct side_rows *rows, const char *path, struct 
                          "%s is no JSON Lines, Parquet, Arrow or CSV, whose rows --key can compare",
                          rows->shard->name);
     }
-    if (!rows->opened) {
-        rows->opened = true;
-        TRY(rowsof_begin(&rows->columns, err));
-    }
     return rowsof_lines(&rows->columns, path, take_row, rows, err);
 }
 
@@ -159,9 +154,7 @@ static sluice_status read_side(struct side_rows *rows, struct sluice_error *err)
 
 static void side_deinit(struct side_rows *rows)
 {
-    if (rows->opened) {
-        rowsof_end(&rows->columns);
-    }
+    rowsof_end(&rows->columns);
     arena_deinit(&rows->arena);
     free(rows->items);
     free(rows->lengths);

@@ -90,14 +90,16 @@ static sluice_status take_line(void *ctx, const char *text, size_t n, bool *stop
 /* The column of that name, or of the part of it before a dot; -1 = there is none. */
 static int32_t find_field(const struct schema *schema, const char *path, bool *whole)
 {
-    for (uint32_t k = 0; k < schema->n; k++) {
+    int32_t found = schema_find(schema, path);
+
+    *whole = found >= 0;
+    for (uint32_t k = 0; found < 0 && k < schema->n; k++) {
         size_t n = strlen(schema->fields[k].name);
-        *whole = strcmp(schema->fields[k].name, path) == 0;
-        if (*whole || (strncmp(schema->fields[k].name, path, n) == 0 && path[n] == '.')) {
-            return (int32_t)k;
+        if (strncmp(schema->fields[k].name, path, n) == 0 && path[n] == '.') {
+            found = (int32_t)k;
         }
     }
-    return -1;
+    return found;
 }
 
 /* Nested values, and texts that are JSON objects (as json columns are in Parquet). */
@@ -159,8 +161,9 @@ static sluice_status read_columns(struct search_rows *rows, const char *path,
 
     if (search->columns == NULL) {
         search->columns = calloc(1, sizeof *search->columns);
-        TRY(search->columns == NULL ? error_nomem(err, "a reader")
-                                    : rowsof_begin(search->columns, err));
+        if (search->columns == NULL) {
+            return error_nomem(err, "a reader");
+        }
     }
     TRY(rowsof_open_file(search->columns, path, err));
     return rowsof_read(search->columns, rows->name, &observer, err);

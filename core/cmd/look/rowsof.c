@@ -68,7 +68,8 @@ sluice_status rowsof_begin(struct rowsof *rows, struct sluice_error *err)
 {
     const struct session_options options = { 0 };
 
-    return session_registry(&options, &rows->session, err);
+    return rows->session.registry != NULL ? SLUICE_OK
+                                          : session_registry(&options, &rows->session, err);
 }
 
 static void close_plan(struct rowsof *rows)
@@ -109,11 +110,12 @@ sluice_status rowsof_open_file(struct rowsof *rows, const char *path, struct slu
     const char *reader = rowsof_reader(path);
     const bool parquet = strcmp(reader, "read_parquet") == 0;
     struct value options = VALUE_INIT;
-    sluice_status status = SLUICE_OK;
+    sluice_status status = rowsof_begin(rows, err);
 
     value_map_init(&options);
-    if ((strcmp(reader, "read_csv") != 0 && !value_map_set(&options, "as_is", value_bool(true))) ||
-        (parquet && !value_map_set(&options, "partitions", value_bool(false)))) {
+    if (status == SLUICE_OK &&
+        ((strcmp(reader, "read_csv") != 0 && !value_map_set(&options, "as_is", value_bool(true))) ||
+         (parquet && !value_map_set(&options, "partitions", value_bool(false))))) {
         status = error_nomem(err, "options");
     }
     if (status == SLUICE_OK) {

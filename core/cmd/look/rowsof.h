@@ -16,6 +16,7 @@ struct rowsof {
     char *pattern;        /* owned */
 };
 
+/* Opens the session, where that was not done: rowsof_open_file does, too. */
 sluice_status rowsof_begin(struct rowsof *, struct sluice_error *) MUST_USE;
 /* Plans to read a file (absolute path), or with dataset "PATH@N". options: of the reader, or NULL;
  * copied. Closes what was open. */
@@ -30,7 +31,7 @@ sluice_status rowsof_read(struct rowsof *, const char *name, const struct chain_
 /* The rows of a file as lines of JSON, a member for each column that is not null. */
 sluice_status rowsof_lines(struct rowsof *, const char *path, lines_fn *, void *ctx,
                            struct sluice_error *) MUST_USE;
-/* Also after an error. */
+/* Also after an error, and of one that was never begun. */
 void rowsof_end(struct rowsof *);
 
 /* {COLUMN: value} of a row, without nulls. NULL = out of memory. Gives. */
